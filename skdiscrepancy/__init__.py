@@ -1,0 +1,28 @@
+"""Kernel discrepancies (MMD, HSIC, KSD) as scikit-learn estimators."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy import bandwidths, designs, kernels, pooling
+from skdiscrepancy._base import DiscrepancyResult
+from skdiscrepancy._hsic import HSICEstimator, hsic_from_gram, hsic_score
+from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
+from skdiscrepancy._mmd import MMDEstimator, mmd_from_gram, mmd_score
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DiscrepancyResult",
+    "HSICEstimator",
+    "KSDEstimator",
+    "MMDEstimator",
+    "bandwidths",
+    "designs",
+    "hsic_from_gram",
+    "hsic_score",
+    "kernels",
+    "ksd_from_gram",
+    "ksd_score",
+    "mmd_from_gram",
+    "mmd_score",
+    "pooling",
+]

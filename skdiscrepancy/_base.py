@@ -1,0 +1,223 @@
+"""What the three estimators share: parameters, scales, pooling, the result."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_scalar
+
+from skdiscrepancy._engine import Moments, RowSums, design_moments
+from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.pooling import (
+    check_pooling,
+    normalize_statistics,
+    pool_statistics,
+)
+
+# In units of the working precision, relative to the largest value of the core: below
+# it, a number is a rounding error of zero.
+ROUNDING = 100
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, eq=False)
+class DiscrepancyResult:
+    """A discrepancy with the statistics it was pooled from.
+
+    Attributes
+    ----------
+    value : float
+        The discrepancy, as `score` gives it.
+    statistics : ndarray of shape (n_kernels,)
+        The statistic S_k of each kernel, before normalisation.
+    scales : ndarray of shape (n_kernels,)
+        The scale sigma_k of each kernel; ones if not normalised.
+    kernels : list of length n_kernels
+        The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+    """
+
+    value: float
+    statistics: np.ndarray
+    scales: np.ndarray
+    kernels: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """The statistics of a collection with all that pooling needs to know of them.
+
+    `nu` is the parameter of fuse for these data; `bounds` and `dtype` say how large a
+    rounding error can be.
+    """
+
+    values: np.ndarray
+    scales: np.ndarray
+    nu: float
+    bounds: np.ndarray
+    dtype: np.dtype
+
+    @classmethod
+    def of_moments(cls, moments: Moments, reducer: RowSums, nu: float) -> Statistics:
+        """Take statistic and scale of a second-order core from its moments."""
+        return cls(moments.mean, moments.scale, nu, reducer.bounds, reducer.dtype)
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """Size of a rounding error for each kernel."""
+        return ROUNDING * np.finfo(self.dtype).eps * self.bounds
+
+    def check_finite(self) -> None:
+        """Refuse numbers beyond the range of floating point."""
+        if not (np.all(np.isfinite(self.values)) and np.all(np.isfinite(self.scales))):
+            raise ValueError(
+                "The statistic is not finite: distances, gradients or bandwidths are "
+                "too large or too small for floating point. Rescale the data."
+            )
+
+
+class BaseDiscrepancy(BaseEstimator):
+    """Base class of the estimators: checks their parameters and pools."""
+
+    def _check_params(self) -> Design:
+        """Check the parameters that all estimators have; return the design."""
+        design = check_design(self.design)
+        for name in ("normalize", "squared"):
+            check_flag(getattr(self, name), name)
+        if not self.squared and (not isinstance(design, CompleteV) or self.normalize):
+            raise ValueError(
+                f"squared == False, must be True for design == {self.design!r} and "
+                f"normalize == {self.normalize}: only a V-statistic that is not "
+                "normalised has a square root."
+            )
+        if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
+            if isinstance(self.fuse_nu, str):
+                raise ValueError(
+                    f"fuse_nu == {self.fuse_nu!r}, must be 'auto' or a number > 0."
+                )
+            check_scalar(
+                self.fuse_nu, "fuse_nu", Real, min_val=0, include_boundaries="neither"
+            )
+        return design
+
+    def _check_pooling(self, n_kernels: int) -> None:
+        check_pooling(self.pooling, n_kernels)
+
+    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
+        """Normalise, take roots if asked to, and pool."""
+        statistics.check_finite()
+        values, scales = statistics.values, statistics.scales
+        if not self.squared:
+            values = _square_roots(values, statistics.rounding)
+        if self.normalize:
+            pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
+        else:
+            pooled, scales = values, np.ones_like(values)
+        nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
+        value = pool_statistics(pooled, pooling=self.pooling, nu=nu)
+        return DiscrepancyResult(value, values, scales, kernels)
+
+    def _walk_options(self) -> dict[str, Any]:
+        return {"n_jobs": self.n_jobs, "verbose": self.verbose}
+
+
+def second_order_statistics(
+    design: Design,
+    n: int,
+    reducer: RowSums,
+    *,
+    random_state: Any = None,
+    **walk_options: Any,
+) -> Statistics:
+    """Compute the statistics of a second-order core over a design on n samples."""
+    moments = design_moments(
+        design, n, reducer, random_state=random_state, **walk_options
+    )
+    # ERRATA of the paper's nu: n for complete designs, |D| / n for the others.
+    nu = float(n) if design.complete else moments.weight / n
+    return Statistics.of_moments(moments, reducer, nu)
+
+
+def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
+    """Return the statistic of a single kernel, normalised or not."""
+    statistics.check_finite()
+    values = statistics.values
+    if normalize:
+        values = normalize_statistics(
+            values, statistics.scales, rounding=statistics.rounding
+        )
+    return float(values[0])
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Refuse what is not a bool."""
+    check_scalar(value, name, (bool, np.bool_))
+
+
+def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:
+    """Return a Gram matrix as a float array, checked for its shape and symmetry."""
+    K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
+    if symmetric:
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(f"{name} has shape {K.shape}, must be square.")
+        tolerance = ROUNDING * np.finfo(K.dtype).eps * max(K.max(), -K.min())
+        if any(
+            np.any(
+                np.abs(K[start : start + 512] - K[:, start : start + 512].T) > tolerance
+            )
+            for start in range(0, len(K), 512)
+        ):
+            raise ValueError(f"{name} must be symmetric.")
+    return K
+
+
+def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
+    """Say how many rows a design leaves out."""
+    warnings.warn(
+        f"{n_unused} of {n_rows} rows are not used: {why}",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def takes_parameters_of(estimator: type) -> Callable[[Function], Function]:
+    """Show the estimator's keywords in the signature of a one-call function."""
+
+    def decorate(function: Function) -> Function:
+        own = [
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        options = [
+            parameter
+            for parameter in inspect.signature(estimator).parameters.values()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        ]
+        function.__signature__ = inspect.signature(function).replace(
+            parameters=own + options
+        )
+        return function
+
+    return decorate
+
+
+def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Take roots; a V-statistic is below zero only by rounding, or by its kernel."""
+    if np.any(values < -rounding):
+        raise ValueError(
+            f"squared == False, must be True: the V-statistic of kernel "
+            f"{int(np.argmin(values))} is {values.min():.3g} < 0, since that kernel is "
+            "not positive definite."
+        )
+    return np.sqrt(np.maximum(values, 0))

@@ -1,0 +1,533 @@
+"""Hilbert-Schmidt independence criterion between X and y."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from itertools import product
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skdiscrepancy._base import (
+    BaseDiscrepancy,
+    DiscrepancyResult,
+    Statistics,
+    check_flag,
+    check_gram,
+    one_statistic,
+    second_order_statistics,
+    takes_parameters_of,
+    warn_unused,
+)
+from skdiscrepancy._engine import (
+    CentredSource,
+    GramSource,
+    PairedSource,
+    ProductRowSums,
+    RowSums,
+    Source,
+    kernel_source,
+    walk,
+)
+from skdiscrepancy.bandwidths import build_collection
+from skdiscrepancy.designs import CompleteV, Design, check_design, square
+from skdiscrepancy.kernels import IndicatorKernel, as_labels, check_kernel
+
+# Integers of at most so many distinct values are taken for labels.
+MAX_LABELS = 20
+
+
+def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
+    """Return what is to be taken from rows and columns to centre a Gram matrix.
+
+    K_ij - offset_i - offset_j is H K H for the V-statistic. For the U-statistic, where
+    the row sums leave out the diagonal, it is the matrix whose rows sum to zero off the
+    diagonal.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        Row sums of Gram matrices.
+    unbiased : bool
+        For the U-statistic, or the V-statistic.
+
+    Returns
+    -------
+    offsets : ndarray of shape (n_kernels, n_samples)
+        Offsets of rows, and of columns.
+    """
+    n = row_sums.shape[1]
+    total = row_sums.sum(axis=1, keepdims=True)
+    if unbiased:
+        return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
+    return row_sums / n - total / (2 * n**2)
+
+
+def complete_hsic(
+    row_sums: np.ndarray, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute HSIC and its scale from the row sums of products of centred matrices.
+
+    The fourth-order core does not change when K_ij becomes K_ij - f_i - f_j. Written in
+    the centred matrices A and B, whose rows sum to zero, the unbiased estimator
+    of [1]_, Equation 5, is sum(A o B) / (N (N - 3)), and the projection of the
+    symmetrised core on sample i, Theorem 5, is
+    ((N - 2) c_i + sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        The vectors c, without the diagonal if `unbiased`.
+    unbiased : bool
+        U-statistic, or V-statistic tr(KHLH) / N^2.
+
+    Returns
+    -------
+    statistics, scales : ndarray of shape (n_kernels,)
+        Squared HSIC and sigma_k.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    """
+    n = row_sums.shape[1]
+    if unbiased:
+        statistics = row_sums.sum(axis=1) / (n * (n - 3))
+        projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
+        # The constant sum(c) of the projections has no variance.
+        return statistics, 4 * projections.std(axis=1)
+    means = row_sums / n
+    return means.mean(axis=1), 2 * means.std(axis=1)
+
+
+def complete_statistics(
+    x: Source, y: Source, n: int, *, unbiased: bool, **walk_options: Any
+) -> Statistics:
+    """Compute the complete statistics of n rows, for all products of kernels.
+
+    Two walks: the row sums of each Gram matrix, then the products of centred tiles.
+    Centring the tiles costs a second evaluation of the kernels and saves the digits
+    that are lost when HSIC is taken as a difference of three large sums.
+    """
+    region = square(0, n, diagonal=not unbiased)
+    centred = []
+    for source in (x, y):
+        [(row_sums, _)] = walk([region], RowSums(source), **walk_options)
+        offsets = centring_offsets(row_sums, unbiased=unbiased)
+        centred.append(CentredSource(source, offsets))
+    reducer = ProductRowSums(*centred)
+    [(row_sums, _)] = walk([region], reducer, **walk_options)
+    values, scales = complete_hsic(row_sums, unbiased=unbiased)
+    bounds = np.outer(x.bounds, y.bounds).ravel()
+    return Statistics(values, scales, float(n), bounds, reducer.dtype)
+
+
+def hsic_statistics(
+    x: Source,
+    y: Source,
+    n_rows: int,
+    design: Design,
+    *,
+    second_order: bool,
+    random_state: Any = None,
+    **walk_options: Any,
+) -> Statistics:
+    """Compute the statistics of a design for two sources on the same rows."""
+    if design.complete and not second_order:
+        unbiased = not isinstance(design, CompleteV)
+        if unbiased and n_rows < 4:
+            raise ValueError(
+                f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."
+            )
+        return complete_statistics(x, y, n_rows, unbiased=unbiased, **walk_options)
+    # A sample of the second-order core is a pair of rows, (Z_i, Z_{i+n}).
+    n = n_rows // 2
+    if n_rows % 2:
+        warn_unused(
+            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
+        )
+    reducer = ProductRowSums(
+        PairedSource(x, n), PairedSource(y, n), factor=0.25, moments=True
+    )
+    return second_order_statistics(
+        design, n, reducer, random_state=random_state, **walk_options
+    )
+
+
+class HSICEstimator(BaseDiscrepancy):
+    r"""Squared Hilbert-Schmidt independence criterion of X and y.
+
+    :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
+    operator [1]_: zero if and only if X and y are independent, for characteristic
+    kernels. `fit` takes the kernels from a sample; `score` is the dependence in the
+    same or another sample: the larger, the more dependent.
+
+    With the defaults the score is pooled over all 400 products of 20 kernels on X with
+    20 kernels on y, each statistic in units of its standard deviation [3]_. Labels have
+    one kernel, the indicator of equality, which leaves 20 products.
+
+    Complete designs take O(N^2) time and O(N) memory for N rows. The others run on the
+    N/2 pairs of rows i and i + N/2, in time proportional to their number of pairs.
+
+    Parameters
+    ----------
+    kernel : str, kernel object, or a tuple or list of them, \
+            default=("gaussian", "laplace")
+        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
+        :mod:`sklearn.gaussian_process.kernels`.
+    target_kernel : "auto", or as `kernel`, default="auto"
+        Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
+        of at most 20 distinct values), else `kernel`.
+    bandwidth : "grid", "median", float or array-like of float, default="grid"
+        Bandwidths of the kernels on X that have none of their own: at equal steps from
+        the 5 % to the 95 % quantile of the distances in the kernel's norm, or their
+        median; or numbers.
+    target_bandwidth : "grid", "median", float or array-like of float, default="grid"
+        The same for the kernels on y.
+    n_bandwidths : int, default=10
+        Points of the grids.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of samples that are used; see :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Use the second-order core on pairs of rows for "v" and "u" too.
+    normalize : bool, default=True
+        Divide the statistic of each product by its scale sigma_k.
+    squared : bool, default=True
+        False: take the square root, product by product; for ``design="v"`` and
+        ``normalize=False`` only.
+    pooling : {"fuse", "mean", "max"} or None, default="fuse"
+        How the statistics of several products become one; None for one product.
+    fuse_nu : "auto" or float, default="auto"
+        Parameter of "fuse": the larger, the closer to "max". "auto" is the number of
+        samples for complete designs (rows, or pairs of rows if `second_order`), and the
+        number of pairs over that of samples for the others.
+    n_jobs : int or None, default=None
+        Number of threads; the score does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Rules the pairs that ``design="r"`` draws.
+    verbose : int, default=0
+        Verbosity of joblib.
+
+    Attributes
+    ----------
+    kernels_ : list of kernel objects
+        Collection of kernels on X, each with one number as bandwidth.
+    target_kernels_ : list of kernel objects
+        Collection of kernels on y.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during :term:`fit`, if all are strings.
+    n_targets_in_ : int
+        Number of columns of y seen during :term:`fit`.
+
+    See Also
+    --------
+    hsic_score : The same in one call.
+    hsic_from_gram : The same from Gram matrices.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import HSICEstimator
+    >>> rng = np.random.RandomState(0)
+    >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
+    >>> dependent = X[:, 0] ** 2 + 0.1 * noise
+    >>> hsic = HSICEstimator().fit(X, dependent)
+    >>> hsic.score(X, noise) < hsic.score(X, dependent)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = ("gaussian", "laplace"),
+        target_kernel: Any = "auto",
+        bandwidth: Any = "grid",
+        target_bandwidth: Any = "grid",
+        n_bandwidths: int = 10,
+        design: Any = "u",
+        second_order: bool = False,
+        normalize: bool = True,
+        squared: bool = True,
+        pooling: str | None = "fuse",
+        fuse_nu: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.target_kernel = target_kernel
+        self.bandwidth = bandwidth
+        self.target_bandwidth = target_bandwidth
+        self.n_bandwidths = n_bandwidths
+        self.design = design
+        self.second_order = second_order
+        self.normalize = normalize
+        self.squared = squared
+        self.pooling = pooling
+        self.fuse_nu = fuse_nu
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
+        """Take the kernels on X and on y from a sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables: numbers, or labels of any type.
+
+        Returns
+        -------
+        self : HSICEstimator
+            Fitted estimator.
+        """
+        self._check_params()
+        check_flag(self.second_order, "second_order")
+        kernels = check_kernel(self.kernel)
+        X, y = self._validate(X, y, kernels, reset=True)
+        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
+            target_kernels = [IndicatorKernel()] if _are_labels(y) else kernels
+        else:
+            target_kernels = check_kernel(self.target_kernel, "target_kernel")
+        y = self._as_target(y, target_kernels)
+        self.n_targets_in_ = y.shape[1]
+        for kernel in {id(k): k for k in (*kernels, *target_kernels)}.values():
+            if hasattr(kernel, "warn_if_indefinite"):
+                width = X.shape[1] if kernel in kernels else y.shape[1]
+                kernel.warn_if_indefinite(width)
+        self.kernels_ = build_collection(
+            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
+        )
+        self.target_kernels_ = build_collection(
+            [y],
+            target_kernels,
+            self.target_bandwidth,
+            self.n_bandwidths,
+            "target_bandwidth",
+        )
+        self._check_pooling(len(self.kernels_) * len(self.target_kernels_))
+        return self
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Compute the dependence of y on X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+
+        Returns
+        -------
+        score : float
+            The larger, the more dependent.
+        """
+        return self.evaluate(X, y).value
+
+    def evaluate(self, X: ArrayLike, y: ArrayLike) -> DiscrepancyResult:
+        """Compute the dependence and the statistic and scale of each product kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+
+        Returns
+        -------
+        result : DiscrepancyResult
+            With `value`, `statistics`, `scales` and `kernels`, the latter pairs of a
+            kernel on X and a kernel on y.
+        """
+        check_is_fitted(self)
+        design = self._check_params()
+        X, y = self._validate(X, y, self.kernels_, reset=False)
+        y = self._as_target(y, self.target_kernels_)
+        if y.shape[1] != self.n_targets_in_:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
+            )
+        statistics = hsic_statistics(
+            kernel_source(self.kernels_, X),
+            kernel_source(self.target_kernels_, y),
+            len(X),
+            design,
+            second_order=self.second_order,
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
+        pairs = list(product(self.kernels_, self.target_kernels_))
+        return self._result(statistics, pairs)
+
+    def _validate(
+        self, X: Any, y: Any, kernels: list[Any], *, reset: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if issparse(y):
+            raise TypeError("y is a sparse matrix, must be dense.")
+        labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+        unbiased = not isinstance(check_design(self.design), CompleteV)
+        return validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            multi_output=True,
+            dtype=None if labels else [np.float64, np.float32],
+            ensure_min_samples=4 if unbiased else 2,
+        )
+
+    def _as_target(self, y: np.ndarray, kernels: list[Any]) -> np.ndarray:
+        """Return y with one column for each target, as the kernels read it."""
+        y = as_labels(y, "y")
+        if all(isinstance(kernel, IndicatorKernel) for kernel in kernels):
+            return y
+        if _is_numeric(y):
+            return y if y.dtype == np.float32 else y.astype(np.float64)
+        raise ValueError(
+            f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
+            f"{self.target_kernel!r}; labels need target_kernel='indicator'."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+
+@takes_parameters_of(HSICEstimator)
+def hsic_score(X: ArrayLike, y: ArrayLike, **params: Any) -> float:
+    """Compute the squared Hilbert-Schmidt independence criterion of X and y.
+
+    Bandwidths are taken from the sample itself.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        First variables.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Second variables: numbers, or labels of any type.
+    **params : dict
+        Parameters of :class:`HSICEstimator`.
+
+    Returns
+    -------
+    score : float
+        The larger, the more dependent.
+
+    See Also
+    --------
+    HSICEstimator : The same with kernels from another sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_score
+    >>> rng = np.random.RandomState(0)
+    >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
+    >>> hsic_score(X, noise) < hsic_score(X, X[:, 0] ** 2 + 0.1 * noise)
+    True
+    """
+    return HSICEstimator(**params).fit(X, y).score(X, y)
+
+
+def hsic_from_gram(
+    K: ArrayLike,
+    L: ArrayLike,
+    *,
+    design: Any = "u",
+    second_order: bool = False,
+    normalize: bool = True,
+    random_state: Any = None,
+) -> float:
+    """Compute squared HSIC from Gram matrices.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Gram matrix of X.
+    L : array-like of shape (n_samples, n_samples)
+        Gram matrix of y.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of samples that are used.
+    second_order : bool, default=False
+        Use the second-order core on pairs of rows for "v" and "u" too.
+    normalize : bool, default=True
+        Divide by the scale sigma_k.
+    random_state : int, RandomState instance or None, default=None
+        Rules the pairs that ``design="r"`` draws.
+
+    Returns
+    -------
+    score : float
+        The statistic, normalised or not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_from_gram
+    >>> round(hsic_from_gram(np.eye(4), np.eye(4), design="v", normalize=False), 4)
+    0.1875
+    """
+    design = check_design(design)
+    check_flag(second_order, "second_order")
+    check_flag(normalize, "normalize")
+    K, L = check_gram(K, "K"), check_gram(L, "L")
+    if K.shape != L.shape:
+        raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
+    statistics = hsic_statistics(
+        GramSource(K),
+        GramSource(L),
+        len(K),
+        design,
+        second_order=second_order,
+        random_state=random_state,
+    )
+    return one_statistic(statistics, normalize=normalize)
+
+
+def _are_labels(y: np.ndarray) -> bool:
+    """Tell labels from numbers: see the parameter `target_kernel`."""
+    if not _is_numeric(y):
+        return True
+    if y.dtype == object:
+        if not all(isinstance(value, Integral) for value in y.ravel()):
+            return False
+        y = y.astype(np.int64)
+    if y.dtype.kind not in "iu":
+        return False
+    columns = y.reshape(len(y), -1).T
+    return all(len(np.unique(column)) <= MAX_LABELS for column in columns)
+
+
+def _is_numeric(y: np.ndarray) -> bool:
+    """Tell whether all values are real numbers; bool and str are not."""
+    if y.dtype == object:
+        return all(
+            isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            for value in y.ravel()
+        )
+    return y.dtype.kind in "iuf"

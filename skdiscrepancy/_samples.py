@@ -1,0 +1,150 @@
+"""Rows of data, read block by block, and the distances between them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+# Squared Euclidean distances are taken from a matrix product, which loses digits where
+# two rows are much closer to each other than to the centre. Entries below this fraction
+# of the squared norms are computed again from differences.
+CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
+# Up to this many columns differences are as cheap as the product and exact.
+FEW_FEATURES = 3
+
+Index = slice | np.ndarray
+
+
+class Rows:
+    """Rows of one array, or of several stacked without a copy.
+
+    Blocks come out centred at the common mean: distances do not change, and the
+    cancellation in dot products does not grow with an offset of the data. The mean is
+    taken in float64 before float32 blocks are rounded.
+    """
+
+    def __init__(self, *parts: np.ndarray, centred: bool = True):
+        self.parts = parts
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+        self.dtype = np.result_type(*parts)
+        total = sum(part.sum(axis=0, dtype=np.float64) for part in parts)
+        self.centre = total / self.starts[-1] if centred else None
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.parts[0].shape[1]
+
+    def take(self, index: Index) -> np.ndarray:
+        """Return the rows of a slice or an index array."""
+        block = self._gather(index)
+        if self.centre is not None:
+            block = block - self.centre
+        return block.astype(self.dtype, copy=False)
+
+    def _gather(self, index: Index) -> np.ndarray:
+        if len(self.parts) == 1:
+            return self.parts[0][index]
+        if isinstance(index, slice):
+            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
+            start = self.starts[part]
+            if index.stop <= self.starts[part + 1]:
+                return self.parts[part][index.start - start : index.stop - start]
+            index = np.arange(index.start, index.stop)
+        block = np.empty((len(index), self.n_features), dtype=self.dtype)
+        for start, part in zip(self.starts, self.parts, strict=False):
+            inside = (index >= start) & (index < start + len(part))
+            block[inside] = part[index[inside] - start]
+        return block
+
+
+class Codes:
+    """Integer codes of labels; their distance is 0 where labels agree, 1 elsewhere."""
+
+    n_features = 1
+
+    def __init__(self, codes: np.ndarray, dtype: Any = np.float64):
+        self.codes = codes
+        self.dtype = np.dtype(dtype)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, index: Index) -> np.ndarray:
+        """Return the codes of a slice or an index array."""
+        return self.codes[index]
+
+
+def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
+    """Compute the distances of all rows of A to all rows of B.
+
+    Minkowski distances of order `p`, **squared** for p = 2; `p` None is for codes.
+    """
+    if p is None:
+        return (A[:, np.newaxis] != B).astype(np.float64)
+    if A.shape[1] == 1:
+        difference = A - B[:, 0]
+        if p == 2:
+            return np.multiply(difference, difference, out=difference)
+        return np.abs(difference, out=difference)
+    if p == 2:
+        return _squared_euclidean(A, B)
+    return _scipy_distances(A, B, p)
+
+
+def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
+    """Compute the distance of each row of A to the same row of B.
+
+    As :func:`block_distances`: squared for p = 2, and None for codes.
+    """
+    if p is None:
+        return (A != B).astype(np.float64)
+    difference = A - B
+    if p == 2:
+        return np.einsum("ij,ij->i", difference, difference)
+    np.abs(difference, out=difference)
+    if p == 1 or A.shape[1] == 1:
+        return difference.sum(axis=1)
+    if np.isinf(p):
+        return difference.max(axis=1)
+    return (difference**p).sum(axis=1) ** (1 / p)
+
+
+def _squared_euclidean(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Compute squared Euclidean distances, to working precision for close rows too."""
+    if A.shape[1] <= FEW_FEATURES:
+        return sum((A[:, [k]] - B[:, k]) ** 2 for k in range(A.shape[1]))
+    norms = np.einsum("ij,ij->i", A, A)[:, np.newaxis] + np.einsum("ij,ij->i", B, B)
+    distances = A @ B.T
+    distances *= -2
+    distances += norms
+    norms *= CANCELLATION[distances.dtype]
+    close = distances <= norms
+    n_close = np.count_nonzero(close)
+    if n_close > close.size // 8:
+        return _scipy_distances(A, B, 2)
+    if n_close:
+        rows, cols = np.nonzero(close)
+        distances[rows, cols] = aligned_distances(A[rows], B[cols], 2)
+    return distances
+
+
+def _scipy_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
+    """Compute distances entry by entry, in float64, and round to the input's dtype."""
+    if p == 2:
+        distances = cdist(A, B, "sqeuclidean")
+    elif p == 1:
+        distances = cdist(A, B, "cityblock")
+    elif np.isinf(p):
+        distances = cdist(A, B, "chebyshev")
+    else:
+        distances = cdist(A, B, "minkowski", p=p)
+    return distances.astype(A.dtype, copy=False)

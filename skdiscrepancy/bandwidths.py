@@ -1,0 +1,254 @@
+"""Bandwidths from the distances of a sample, and the collection of kernels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+from sklearn.utils import check_array, check_scalar
+
+from skdiscrepancy._samples import Rows
+from skdiscrepancy.kernels import RadialKernel, check_kernel
+
+__all__ = [
+    "bandwidth_grid",
+    "inter_sample_distances",
+    "kernel_collection",
+    "median_bandwidth",
+]
+
+# Distances are taken among at most this many rows: two million pairs.
+MAX_ROWS = 2000
+# The draw of those rows is part of the definition of a bandwidth, not of chance.
+SEED = 0
+
+
+def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
+    """Compute the non-zero distances between the rows of a sample.
+
+    All pairs i < j, as a multiset; above 2000 rows, those of 2000 rows. Which ones does
+    not depend on the order of the rows, nor on their location.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    p : float, default=2
+        Order of the Minkowski distance.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_distances,)
+        Possibly empty.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.bandwidths import inter_sample_distances
+    >>> sorted(inter_sample_distances([[0.0], [0.0], [3.0]]).tolist())
+    [3.0, 3.0]
+    """
+    check_scalar(p, "p", Real, min_val=1)
+    return _distances([_check_sample(X)], p)
+
+
+def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
+    """Compute the median of the non-zero distances of a sample.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    p : float, default=2
+        Order of the Minkowski distance.
+
+    Returns
+    -------
+    bandwidth : float
+        1.0 if all rows are equal.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.bandwidths import median_bandwidth
+    >>> median_bandwidth([[0.0], [1.0], [3.0]])
+    2.0
+    """
+    return _choose(inter_sample_distances(X, p=p), "median", 1)[0]
+
+
+def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
+    """Compute bandwidths at equal steps from the 5 % to the 95 % quantile of distances.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    p : float, default=2
+        Order of the Minkowski distance.
+    n_bandwidths : int, default=10
+        Number of bandwidths; a single one is the 5 % quantile.
+
+    Returns
+    -------
+    bandwidths : ndarray of shape (n_bandwidths,)
+        All 1.0 if all rows are equal.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.bandwidths import bandwidth_grid
+    >>> bandwidth_grid([[0.0], [1.0]], n_bandwidths=3).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    check_scalar(n_bandwidths, "n_bandwidths", Integral, min_val=1)
+    return np.array(_choose(inter_sample_distances(X, p=p), "grid", n_bandwidths))
+
+
+def kernel_collection(
+    X: ArrayLike,
+    *,
+    kernel: Any = ("gaussian", "laplace"),
+    bandwidth: Any = "grid",
+    n_bandwidths: int = 10,
+) -> list[Any]:
+    """Build a collection of kernels, each with one number as bandwidth.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample that the bandwidths are taken from, each in the norm of its kernel.
+    kernel : str, kernel object, or a tuple or list of them, \
+            default=("gaussian", "laplace")
+        Kernels. One with a bandwidth of its own keeps it.
+    bandwidth : "grid", "median", float or array-like of float, default="grid"
+        Bandwidth of the kernels that have none of their own; several numbers make one
+        kernel each.
+    n_bandwidths : int, default=10
+        Points of a grid.
+
+    Returns
+    -------
+    kernels : list of kernel objects
+        Ordered by kernel, then by bandwidth.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.bandwidths import kernel_collection
+    >>> kernel_collection([[0.0], [2.0]], bandwidth="median")
+    [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
+    """
+    return build_collection(
+        [_check_sample(X)], check_kernel(kernel), bandwidth, n_bandwidths, "bandwidth"
+    )
+
+
+def build_collection(
+    samples: list[np.ndarray],
+    kernels: list[Any],
+    bandwidth: Any,
+    n_bandwidths: int,
+    name: str,
+) -> list[Any]:
+    """Give every kernel its bandwidths, from the pooled rows of the samples.
+
+    `name` is that of the bandwidth parameter, for error messages.
+    """
+    check_scalar(n_bandwidths, "n_bandwidths", Integral, min_val=1)
+    check_bandwidth(bandwidth, name)
+    distances: dict[float, np.ndarray] = {}
+    collection = []
+    for kernel in kernels:
+        if not isinstance(kernel, RadialKernel):
+            collection.append(clone(kernel))
+            continue
+        chosen = kernel.bandwidth
+        if chosen is None:
+            chosen = bandwidth
+        else:
+            check_bandwidth(chosen, f"bandwidth of {type(kernel).__name__}")
+        if isinstance(chosen, str):
+            if kernel.norm not in distances:
+                distances[kernel.norm] = _distances(samples, kernel.norm)
+            values = _choose(distances[kernel.norm], chosen, n_bandwidths)
+        else:
+            values = np.atleast_1d(chosen)
+        collection += [clone(kernel).set_params(bandwidth=float(v)) for v in values]
+    return collection
+
+
+def check_bandwidth(bandwidth: Any, name: str) -> None:
+    """Refuse what is neither a rule nor one or more positive numbers."""
+    message = (
+        f"{name} == {bandwidth!r}, must be 'grid', 'median', or one or more finite "
+        "numbers > 0."
+    )
+    if isinstance(bandwidth, str):
+        if bandwidth not in ("grid", "median"):
+            raise ValueError(message)
+        return
+    try:
+        values = np.asarray(bandwidth, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(message) from None
+    if bandwidth is None or isinstance(bandwidth, bool):
+        raise TypeError(message)
+    if values.ndim > 1 or not values.size or not np.all(values > 0):
+        raise ValueError(message)
+    if not np.all(np.isfinite(values)):
+        raise ValueError(message)
+
+
+def _check_sample(X: ArrayLike) -> np.ndarray:
+    return check_array(X, dtype=[np.float64, np.float32], input_name="X")
+
+
+def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
+    """Apply the rule "median" or "grid" to non-zero distances."""
+    if not distances.size:
+        distances = np.ones(1)
+    if rule == "median":
+        return [float(np.median(distances))]
+    return np.linspace(*np.quantile(distances, [0.05, 0.95]), n_bandwidths).tolist()
+
+
+def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
+    """Compute the non-zero distances between the pooled rows of the samples."""
+    X = _representative_rows(samples)
+    X = X - X.mean(axis=0)
+    if np.isinf(p):
+        distances = pdist(X, "chebyshev")
+    else:
+        metric = {1: "cityblock", 2: "euclidean"}.get(p, "minkowski")
+        distances = pdist(X, metric, **({"p": p} if metric == "minkowski" else {}))
+    return distances[distances > 0]
+
+
+def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
+    """Return at most MAX_ROWS rows, chosen by a fixed draw among the sorted rows.
+
+    Rows are sorted by a fixed combination of their columns. The order of the rows, ties
+    and a shift of the data then make no difference to the rows that are chosen.
+    """
+    n_rows = sum(len(sample) for sample in samples)
+    if n_rows <= MAX_ROWS:
+        return np.concatenate(samples).astype(np.float64, copy=False)
+    generator = np.random.RandomState(SEED)
+    projection = np.zeros(n_rows)
+    # Column by column: a matrix product may round a row by where it stands.
+    for columns in zip(*(sample.T for sample in samples), strict=True):
+        least = min(column.min() for column in columns)
+        weight, start = generator.normal(), 0
+        for column in columns:
+            part = projection[start : start + len(column)]
+            part += weight * np.subtract(column, least, dtype=np.float64)
+            start += len(column)
+    chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+    return (
+        Rows(*samples, centred=False)
+        .take(np.argsort(projection, kind="stable")[chosen])
+        .astype(np.float64, copy=False)
+    )

@@ -1,0 +1,564 @@
+"""Kernels: radial profiles of a distance, and the label kernel."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from math import factorial, sqrt
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polynomial
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+from sklearn.utils import check_array, check_scalar
+
+from skdiscrepancy._samples import Rows, block_distances
+
+__all__ = [
+    "GaussianKernel",
+    "IMQKernel",
+    "IndicatorKernel",
+    "Kernel",
+    "LaplaceKernel",
+    "MaternKernel",
+    "RadialKernel",
+    "check_kernel",
+]
+
+
+class Kernel(BaseEstimator, metaclass=ABCMeta):
+    """Base class of the kernels: what the engine asks of them.
+
+    A kernel is a function of one distance. `norm` says which: the order of a Minkowski
+    distance, or None for the distance of labels (0 if equal, else 1).
+    """
+
+    # Whether the profile is written in the squared distance, as the engine has it.
+    on_squared = False
+
+    @property
+    @abstractmethod
+    def norm(self) -> float | None:
+        """Order of the Minkowski distance, None for labels."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel: twice differentiable, Euclidean."""
+        return False
+
+    @abstractmethod
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for distances (squared if `on_squared`) to `out`."""
+
+
+class RadialKernel(Kernel):
+    r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
+
+    Every profile has :math:`\Psi(0) = 1`.
+    """
+
+    def __init__(self, *, bandwidth: Any = None):
+        self.bandwidth = bandwidth
+
+    @property
+    def norm(self) -> float:
+        """Order of the Minkowski distance."""
+        return 2
+
+    def profile(self, distance: ArrayLike) -> np.ndarray:
+        """Compute the kernel as a function of the distance.
+
+        Parameters
+        ----------
+        distance : array-like
+            Distances in the norm of the kernel, not squared.
+
+        Returns
+        -------
+        values : ndarray
+            Of the shape and float type of `distance`.
+        """
+        distance = self._check_distance(distance)
+        return self.evaluate(distance, np.empty_like(distance))
+
+    def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        r"""Compute the first two derivatives of the profile in the distance.
+
+        With :math:`k(x, y) = \psi(d)` and the Euclidean distance d,
+
+        .. math::
+
+            \nabla_x k(x, y) = \frac{\psi'(d)}{d} (x - y), \qquad
+            \sum_i \frac{\partial^2 k}{\partial x_i \partial y_i} (x, y)
+            = -\psi''(d) - (n_\mathrm{features} - 1) \frac{\psi'(d)}{d},
+
+        so the first is given divided by d: this has a limit at d = 0.
+
+        Parameters
+        ----------
+        distance : array-like
+            Euclidean distances, not squared.
+
+        Returns
+        -------
+        slope : ndarray
+            :math:`\psi'(d) / d`.
+        curvature : ndarray
+            :math:`\psi''(d)`.
+        """
+        if not self.differentiable:
+            raise ValueError(f"{self!r} is not twice differentiable.")
+        return self.evaluate_derivatives(self._check_distance(distance))[1:]
+
+    def evaluate_derivatives(
+        self, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute value, slope and curvature at distances (squared if `on_squared`)."""
+        raise ValueError(f"{self!r} is not twice differentiable.")
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            First sample.
+        Y : array-like of shape (n_samples_Y, n_features), default=None
+            Second sample; `X` itself if None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            float32 if both samples are, else float64.
+        """
+        self._check_params()
+        dtypes = [np.float64, np.float32]
+        X = check_array(X, dtype=dtypes, input_name="X")
+        if Y is None:
+            rows = Rows(X)
+        else:
+            Y = check_array(Y, dtype=dtypes, input_name="Y")
+            if X.shape[1] != Y.shape[1]:
+                raise ValueError(
+                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
+                )
+            rows = Rows(X, Y)
+        self.warn_if_indefinite(X.shape[1])
+        A = rows.take(slice(0, len(X)))
+        B = A if Y is None else rows.take(slice(len(X), len(rows)))
+        distance = block_distances(A, B, self.norm)
+        if self.norm == 2 and not self.on_squared:
+            np.sqrt(distance, out=distance)
+        K = self.evaluate(distance, distance)
+        if Y is None:
+            # A matrix product need not be symmetric to the last bit.
+            K = (K + K.T) / 2
+        return K
+
+    def warn_if_indefinite(self, n_features: int) -> None:
+        """Warn if the kernel is not positive definite in so many dimensions."""
+
+    def _check_params(self) -> None:
+        check_scalar(
+            self.bandwidth, "bandwidth", Real, min_val=0, include_boundaries="neither"
+        )
+        if not np.isfinite(self.bandwidth):
+            raise ValueError(f"bandwidth == {self.bandwidth}, must be finite.")
+
+    def _check_distance(self, distance: ArrayLike) -> np.ndarray:
+        self._check_params()
+        distance = np.asarray(distance)
+        if distance.dtype != np.float32:
+            distance = distance.astype(np.float64)
+        return distance**2 if self.on_squared else distance
+
+
+class GaussianKernel(RadialKernel):
+    r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
+
+    Parameters
+    ----------
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import GaussianKernel
+    >>> float(GaussianKernel(bandwidth=2.0)([[0.0]], [[2.0]])[0, 0].round(4))
+    0.3679
+    """
+
+    on_squared = True
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel."""
+        return True
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for squared distances to `out`."""
+        return np.exp(_scale(distance, -1, self.bandwidth, 2, out), out=out)
+
+    def evaluate_derivatives(
+        self, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute value, slope and curvature for squared distances."""
+        rate = 2 / np.float64(self.bandwidth) ** 2
+        value = self.evaluate(distance, np.empty_like(distance))
+        slope = -rate * value
+        return value, slope, slope * (1 - rate * distance)
+
+
+class LaplaceKernel(RadialKernel):
+    r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
+
+    Parameters
+    ----------
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import LaplaceKernel
+    >>> float(LaplaceKernel(bandwidth=2.0)([[0.0]], [[2.0]])[0, 0].round(4))
+    0.3679
+    """
+
+    @property
+    def norm(self) -> float:
+        """Order of the Minkowski distance."""
+        return 1
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for distances to `out`."""
+        return np.exp(_scale(distance, -1, self.bandwidth, 1, out), out=out)
+
+
+class IMQKernel(RadialKernel):
+    r"""Inverse multiquadric (IMQ) kernel.
+
+    :math:`(1 + \|x - y\|_2^2 / \mathrm{bandwidth}^2)^{-1/2}`.
+
+    Parameters
+    ----------
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import IMQKernel
+    >>> float(IMQKernel(bandwidth=2.0)([[0.0]], [[2.0]])[0, 0].round(4))
+    0.7071
+    """
+
+    on_squared = True
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel."""
+        return True
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for squared distances to `out`."""
+        _scale(distance, 1, self.bandwidth, 2, out)
+        out += 1
+        np.sqrt(out, out=out)
+        return np.divide(1, out, out=out)
+
+    def evaluate_derivatives(
+        self, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute value, slope and curvature for squared distances."""
+        rate = 1 / np.float64(self.bandwidth) ** 2
+        value = self.evaluate(distance, np.empty_like(distance))
+        squared = value * value
+        slope = -rate * value * squared
+        return value, slope, slope * (1 - 3 * rate * distance * squared)
+
+
+class MaternKernel(RadialKernel):
+    r"""Matern kernel of half-integer order.
+
+    A polynomial in the distance over the bandwidth times
+    :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})`.
+
+    For `nu` >= 1.5 and `p` other than 2 the function is not positive definite in two or
+    more dimensions, nor for `nu` = 0.5 and `p` > 2 in three or more; it is then used
+    with a warning.
+
+    Parameters
+    ----------
+    nu : {0.5, 1.5, 2.5, 3.5, 4.5}, default=1.5
+        Order.
+    p : float, default=2
+        Order of the Minkowski distance, at least 1; `numpy.inf` is allowed.
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import MaternKernel
+    >>> float(MaternKernel(nu=0.5, bandwidth=2.0)([[0.0]], [[2.0]])[0, 0].round(4))
+    0.3679
+    """
+
+    def __init__(self, *, nu: float = 1.5, p: float = 2, bandwidth: Any = None):
+        super().__init__(bandwidth=bandwidth)
+        self.nu = nu
+        self.p = p
+
+    @property
+    def norm(self) -> float:
+        """Order of the Minkowski distance."""
+        return self.p
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel."""
+        return self.nu > 0.5 and self.p == 2
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for distances to `out`."""
+        t = self._reduced(distance)
+        return np.multiply(_horner(matern_polynomial(self.nu), t), np.exp(-t), out=out)
+
+    def evaluate_derivatives(
+        self, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute value, slope and curvature for distances."""
+        P = matern_polynomial(self.nu)
+        first = polynomial.polysub(polynomial.polyder(P), P)
+        second = polynomial.polysub(polynomial.polyder(first), first)
+        t = self._reduced(distance)
+        decay = np.exp(-t)
+        rate = 2 * self.nu / np.float64(self.bandwidth) ** 2
+        # P' - P has no constant term, so it can be divided by t before evaluation.
+        return (
+            _horner(P, t) * decay,
+            _horner(rate * first[1:], t) * decay,
+            _horner(rate * second, t) * decay,
+        )
+
+    def warn_if_indefinite(self, n_features: int) -> None:
+        """Warn if the kernel is not positive definite in so many dimensions."""
+        smooth = self.nu >= 1.5 and self.p != 2 and n_features >= 2
+        rough = self.nu == 0.5 and self.p > 2 and n_features >= 3
+        if smooth or rough:
+            warnings.warn(
+                f"{self!r} is not positive definite for {n_features} features: the "
+                "statistic can be negative and need not tell distributions apart. "
+                "p=2 is safe.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _reduced(self, distance: np.ndarray) -> np.ndarray:
+        t = np.empty_like(distance)
+        _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
+        # exp(-800) is zero; without the bound an infinite t would give inf * 0.
+        return np.minimum(t, 800, out=t)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_matern(self)
+
+
+class IndicatorKernel(Kernel):
+    """Label kernel: 1 for equal labels, 0 for different ones.
+
+    Labels are of any type that can be compared; with several columns, rows are equal if
+    they agree in all of them.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import IndicatorKernel
+    >>> IndicatorKernel()(["a", "b"], ["b"]).tolist()
+    [[0.0], [1.0]]
+    """
+
+    @property
+    def norm(self) -> None:
+        """None: the distance is that of labels."""
+        return None
+
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values for distances of labels to `out`."""
+        return np.subtract(1, distance, out=out)
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X,) or (n_samples_X, n_columns)
+            First labels.
+        Y : array-like of shape (n_samples_Y,) or (n_samples_Y, n_columns), default=None
+            Second labels; `X` itself if None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            Zeros and ones.
+        """
+        X = as_labels(X, "X")
+        if Y is None:
+            codes = encode_labels(X)
+            return 1 - block_distances(codes, codes, None)
+        Y = as_labels(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
+            )
+        # Two parts may be of different types; as objects each label keeps its own.
+        if X.dtype != Y.dtype:
+            X, Y = X.astype(object), Y.astype(object)
+        codes = encode_labels(np.concatenate((X, Y)))
+        return 1 - block_distances(codes[: len(X)], codes[len(X) :], None)
+
+
+KERNELS: dict[str, Callable[[], Kernel]] = {
+    "gaussian": GaussianKernel,
+    "laplace": LaplaceKernel,
+    "imq": IMQKernel,
+    "matern12": partial(MaternKernel, nu=0.5),
+    "matern32": partial(MaternKernel, nu=1.5),
+    "matern52": partial(MaternKernel, nu=2.5),
+    "matern72": partial(MaternKernel, nu=3.5),
+    "matern92": partial(MaternKernel, nu=4.5),
+    "indicator": IndicatorKernel,
+}
+
+
+def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
+    """Return the kernels that a parameter names, bandwidths still to be chosen.
+
+    Parameters
+    ----------
+    kernel : str, kernel object, or a tuple or list of them
+        A name, a kernel of this module, or one of
+        :mod:`sklearn.gaussian_process.kernels`.
+    name : str, default="kernel"
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    kernels : list of kernel objects
+        Those given, and new ones for names.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import check_kernel
+    >>> check_kernel(("gaussian", "matern52"))
+    [GaussianKernel(), MaternKernel(nu=2.5)]
+    """
+    items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
+    kernels = []
+    for item in items:
+        if isinstance(item, str) and item in KERNELS:
+            kernels.append(KERNELS[item]())
+        elif isinstance(item, (Kernel, GaussianProcessKernel)):
+            if isinstance(item, MaternKernel):
+                check_matern(item)
+            kernels.append(item)
+        else:
+            error = ValueError if isinstance(item, str) else TypeError
+            raise error(
+                f"{name} == {item!r}, must be one of {sorted(KERNELS)}, a kernel "
+                "object of skdiscrepancy.kernels or sklearn.gaussian_process.kernels, "
+                "or a tuple or list of them."
+            )
+    if not kernels:
+        raise ValueError(f"{name} == {kernel!r}, must hold at least one kernel.")
+    return kernels
+
+
+def check_matern(kernel: MaternKernel) -> None:
+    """Refuse orders that a Matern kernel does not have."""
+    orders = (0.5, 1.5, 2.5, 3.5, 4.5)
+    if kernel.nu not in orders:
+        raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
+    check_scalar(kernel.p, "p", Real, min_val=1)
+
+
+def matern_polynomial(nu: float) -> np.ndarray:
+    """Return the polynomial of a Matern kernel in t = sqrt(2 nu) d / bandwidth.
+
+    Lowest coefficient first; the kernel is the polynomial times exp(-t).
+    """
+    q = round(nu - 0.5)
+    return np.array(
+        [
+            2.0**j
+            * factorial(q)
+            * factorial(2 * q - j)
+            / (factorial(2 * q) * factorial(q - j) * factorial(j))
+            for j in range(q + 1)
+        ]
+    )
+
+
+def as_labels(labels: Any, name: str) -> np.ndarray:
+    """Return labels of any type as an array with one column for each kind of label."""
+    labels = np.asarray(labels)
+    if labels.ndim == 1:
+        labels = labels[:, np.newaxis]
+    if labels.ndim != 2 or labels.size == 0:
+        raise ValueError(
+            f"{name} has shape {labels.shape}, must have at least one row, and one "
+            "or two dimensions."
+        )
+    # NaN is the one value that differs from itself; as a label it would match nothing.
+    missing = labels != labels
+    if labels.dtype == object:
+        missing = missing | np.equal(labels, None)
+    if np.any(missing):
+        raise ValueError(f"Input {name} contains NaN or None; labels must be known.")
+    return labels
+
+
+def encode_labels(labels: np.ndarray) -> np.ndarray:
+    """Return an integer for each row of labels, the same for equal rows."""
+    codes = np.zeros(len(labels), dtype=np.int64)
+    for column in labels.T:
+        if column.dtype == object:
+            # Labels of several types have no order, but they have a hash.
+            known: dict[Any, int] = {}
+            inverse = np.array([known.setdefault(v, len(known)) for v in column])
+        else:
+            inverse = np.unique(column, return_inverse=True)[1]
+        codes = codes * (inverse.max() + 1) + inverse
+        codes = np.unique(codes, return_inverse=True)[1]
+    return codes
+
+
+def _scale(
+    distance: np.ndarray, factor: float, bandwidth: float, power: int, out: np.ndarray
+) -> np.ndarray:
+    """Write factor * distance / bandwidth**power to `out`, without 0 * inf."""
+    with np.errstate(over="ignore"):
+        rate = np.divide(factor, np.float64(bandwidth) ** power, dtype=np.float64)
+        if np.abs(rate) < np.finfo(out.dtype).max:
+            return np.multiply(distance, out.dtype.type(rate), out=out)
+    # The bandwidth is below every distance the type can tell from zero.
+    out[...] = np.where(distance == 0, 0, np.sign(factor) * np.inf)
+    return out
+
+
+def _horner(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Evaluate a polynomial, lowest coefficient first, in the dtype of `t`."""
+    value = np.full_like(t, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value *= t
+        value += t.dtype.type(coefficient)
+    return value

@@ -1,0 +1,114 @@
+"""Normalisation of statistics by their scales, and pooling over kernels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+__all__ = ["normalize_statistics", "pool_statistics"]
+
+POOLINGS = ("fuse", "mean", "max", None)
+
+
+def normalize_statistics(
+    statistics: ArrayLike, scales: ArrayLike, *, rounding: ArrayLike = 0.0
+) -> np.ndarray:
+    """Divide each statistic by its scale.
+
+    Parameters
+    ----------
+    statistics : array-like of shape (n_kernels,)
+        Statistics S_k.
+    scales : array-like of shape (n_kernels,)
+        Scales sigma_k, not negative.
+    rounding : float or array-like of shape (n_kernels,), default=0.0
+        Size below which a number is a rounding error of zero.
+
+    Returns
+    -------
+    normalized : ndarray of shape (n_kernels,)
+        S_k / sigma_k; 0 where both are zero up to rounding, as for constant data.
+
+    Raises
+    ------
+    ValueError
+        If a scale is zero, up to rounding, and its statistic is not.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.pooling import normalize_statistics
+    >>> normalize_statistics([1.0, 0.0], [2.0, 0.0]).tolist()
+    [0.5, 0.0]
+    """
+    statistics = np.asarray(statistics, dtype=np.float64)
+    scales = np.asarray(scales, dtype=np.float64)
+    flat = scales <= rounding
+    undefined = flat & (np.abs(statistics) > rounding)
+    if np.any(undefined):
+        raise ValueError(
+            f"The scale sigma_k is zero for {np.count_nonzero(undefined)} of "
+            f"{scales.size} kernel(s), the first being kernel "
+            f"{int(np.argmax(undefined))}, while the statistic is not: it cannot be "
+            "normalised. Use normalize=False, or more and more varied data."
+        )
+    return np.divide(statistics, scales, out=np.zeros_like(statistics), where=~flat)
+
+
+def pool_statistics(
+    statistics: ArrayLike, *, pooling: str | None = "fuse", nu: float | None = None
+) -> float:
+    r"""Pool the statistics of a collection of kernels into one number.
+
+    Parameters
+    ----------
+    statistics : array-like of shape (n_kernels,)
+        Statistics, normalised or not.
+    pooling : {"fuse", "mean", "max"} or None, default="fuse"
+        Relaxed maximum
+        :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`, mean, or maximum;
+        None for a single kernel.
+    nu : float, default=None
+        Parameter of "fuse", positive: the larger, the closer to the maximum.
+
+    Returns
+    -------
+    value : float
+        Pooled statistic.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.pooling import pool_statistics
+    >>> round(pool_statistics([1.0, 2.0], pooling="fuse", nu=1000.0), 3)
+    1.999
+    """
+    statistics = np.asarray(statistics, dtype=np.float64)
+    check_pooling(pooling, statistics.size)
+    if pooling is None:
+        return float(statistics[0])
+    if pooling == "mean":
+        return float(np.mean(statistics))
+    if pooling == "max":
+        return float(np.max(statistics))
+    if nu is None or not nu > 0:
+        raise ValueError(f"nu == {nu!r}, must be > 0 for pooling='fuse'.")
+    # The maximum is taken out first, and added as it is, so that kernels that agree
+    # give their common value to the last bit.
+    top = np.max(statistics)
+    excess = logsumexp(nu * (statistics - top)) - np.log(statistics.size)
+    return float(top + excess / nu)
+
+
+def check_pooling(pooling: Any, n_kernels: int) -> None:
+    """Refuse unknown rules, and None for more than one kernel."""
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
+    if pooling is None and n_kernels != 1:
+        raise ValueError(
+            f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
+            f"{n_kernels} kernels; for one kernel give one name and one bandwidth."
+        )
