@@ -35,8 +35,10 @@ from skdiscrepancy._engine import (
     walk,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, Design, check_design, square
-from skdiscrepancy.kernels import IndicatorKernel, as_labels, check_kernel
+from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs._base import square
+from skdiscrepancy.kernels import IndicatorKernel, check_kernel
+from skdiscrepancy.kernels._labels import as_labels
 
 # Integers of at most so many distinct values are taken for labels.
 MAX_LABELS = 20

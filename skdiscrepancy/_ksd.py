@@ -22,11 +22,12 @@ from skdiscrepancy._base import (
     second_order_statistics,
     takes_parameters_of,
 )
-from skdiscrepancy._engine import GramSource, Index, RowSums, Source
-from skdiscrepancy._samples import Rows, aligned_distances, block_distances
+from skdiscrepancy._engine import GramSource, RowSums, Source
+from skdiscrepancy._samples import Index, Rows, aligned_distances, block_distances
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
-from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
+from skdiscrepancy.kernels import Kernel, check_kernel
+from skdiscrepancy.kernels._names import KERNELS
 
 ScoreFunction = Callable[[np.ndarray], ArrayLike]
 

@@ -23,15 +23,16 @@ from skdiscrepancy._base import (
     warn_unused,
 )
 from skdiscrepancy._engine import (
-    Index,
     PairedSource,
     RowSums,
     Source,
     kernel_source,
     walk,
 )
+from skdiscrepancy._samples import Index
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, Design, Region, check_design, square
+from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs._base import Region, square
 from skdiscrepancy.kernels import IndicatorKernel, check_kernel
 
 

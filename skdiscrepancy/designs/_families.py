@@ -1,203 +1,31 @@
-"""Designs: the index pairs over which a core is averaged."""
+"""The designs of the paper: V, U, L, D, B, X and R."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from itertools import pairwise
 from math import isqrt
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-__all__ = [
-    "Blocks",
-    "CompleteU",
-    "CompleteV",
-    "Cross",
-    "Design",
-    "Linear",
-    "RandomPairs",
-    "Subdiagonals",
-    "check_design",
-]
-
-Pairs = tuple[np.ndarray, np.ndarray]
+from skdiscrepancy.designs._base import (
+    BlockDesign,
+    Design,
+    Pairs,
+    Region,
+    StreamedDesign,
+    at_least,
+    check_count,
+    square,
+)
 
 
-class Region(NamedTuple):
-    """A rectangle of index pairs, rows by columns, half-open as slices are.
-
-    A `symmetric` region is a square on the diagonal and stands for all its ordered
-    pairs; `diagonal` says whether the pairs (i, i) belong to it.
-    """
-
-    row_start: int
-    row_stop: int
-    col_start: int
-    col_stop: int
-    symmetric: bool = False
-    diagonal: bool = True
-
-    @property
-    def row_length(self) -> int:
-        """Number of pairs in each row."""
-        return self.col_stop - self.col_start - (not self.diagonal)
-
-
-def square(start: int, stop: int, *, diagonal: bool) -> Region:
-    """Return the symmetric region of rows `start` to `stop`."""
-    return Region(start, stop, start, stop, symmetric=True, diagonal=diagonal)
-
-
-class Design(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the designs.
-
-    A design of one's own needs only `pairs`. The designs here describe themselves by
-    rectangles (`regions`) or by a stream of chunks (`chunks`), so that no list of all
-    pairs is ever made to compute a statistic.
-    """
-
-    # Complete designs use every pair; the others run on a one-sample second-order core.
-    complete = False
-    # Whether the pairs are those above the diagonal, standing for both orders.
-    upper = True
-
-    @abstractmethod
-    def pairs(self, n: int, random_state: Any = None) -> Pairs:
-        """Return the index pairs of the design, exactly the paper's set D.
-
-        Parameters
-        ----------
-        n : int
-            Number of samples.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
-
-        Returns
-        -------
-        rows, cols : ndarray of shape (size(n),)
-            Zero-based indices, with multiplicity.
-        """
-
-    def size(self, n: int) -> int:
-        """Return the number of pairs of the design on `n` samples.
-
-        Parameters
-        ----------
-        n : int
-            Number of samples.
-
-        Returns
-        -------
-        size : int
-            The paper's |D|, with multiplicity.
-        """
-        return len(self.pairs(n)[0])
-
-    def mask(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Return how often each entry of the n x n core matrix is used, for drawing.
-
-        Designs that are defined above the diagonal are symmetrised, as in the figures
-        of the paper. Takes O(n^2) memory; no statistic is computed from it.
-
-        Parameters
-        ----------
-        n : int
-            Number of samples.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
-
-        Returns
-        -------
-        mask : ndarray of shape (n, n), dtype int64
-            Counts, zero where an entry is not used.
-        """
-        counts = np.zeros((n, n), dtype=np.int64)
-        np.add.at(counts, self.pairs(n, random_state=random_state), 1)
-        return counts + counts.T if self.upper else counts
-
-    def regions(self, n: int) -> list[Region] | None:
-        """Return the rectangles of a block design, None for a design of loose pairs.
-
-        Parameters
-        ----------
-        n : int
-            Number of samples.
-
-        Returns
-        -------
-        regions : list of Region or None
-            Disjoint in their rows.
-        """
-        return None
-
-    def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
-    ) -> Iterator[Pairs]:
-        """Yield the pairs in chunks, ordered by row, each row within one chunk.
-
-        Parameters
-        ----------
-        n : int
-            Number of samples.
-        max_pairs : int
-            Size of a chunk; a chunk is larger only when one row alone is.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
-
-        Yields
-        ------
-        rows, cols : ndarray
-            Zero-based indices.
-        """
-        rows, cols = self.pairs(n, random_state=random_state)
-        order = np.argsort(rows, kind="stable")
-        yield from _whole_rows(rows[order], cols[order], max_pairs)
-
-
-class _StreamedDesign(Design):
-    """Base class of the designs that make their pairs chunk by chunk."""
-
-    def pairs(self, n: int, random_state: Any = None) -> Pairs:
-        pieces = list(self.chunks(n, max_pairs=self.size(n), random_state=random_state))
-        rows, cols = zip(*pieces, strict=True)
-        return np.concatenate(rows), np.concatenate(cols)
-
-
-class _BlockDesign(_StreamedDesign):
-    """Base class of the designs made of rectangles."""
-
-    def size(self, n: int) -> int:
-        return sum(
-            (region.row_stop - region.row_start) * region.row_length
-            for region in self.regions(n)
-        )
-
-    def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
-    ) -> Iterator[Pairs]:
-        for region in self.regions(n):
-            width = region.col_stop - region.col_start
-            step = max(1, max_pairs // width)
-            for start in range(region.row_start, region.row_stop, step):
-                stop = min(start + step, region.row_stop)
-                rows = np.repeat(np.arange(start, stop), width)
-                cols = np.tile(
-                    np.arange(region.col_start, region.col_stop), stop - start
-                )
-                if not region.diagonal:
-                    kept = rows != cols
-                    rows, cols = rows[kept], cols[kept]
-                yield rows, cols
-
-
-class CompleteV(_BlockDesign):
+class CompleteV(BlockDesign):
     """All ordered pairs, the diagonal included: the V-statistic.
 
     Biased, never negative for a positive definite core; O(n^2) time.
@@ -213,11 +41,11 @@ class CompleteV(_BlockDesign):
     upper = False
 
     def regions(self, n: int) -> list[Region]:
-        _at_least(n, 1, self)
+        at_least(n, 1, self)
         return [square(0, n, diagonal=True)]
 
 
-class CompleteU(_BlockDesign):
+class CompleteU(BlockDesign):
     """All ordered pairs of distinct samples: the U-statistic.
 
     Unbiased, of least variance among the unbiased; O(n^2) time.
@@ -233,11 +61,11 @@ class CompleteU(_BlockDesign):
     upper = False
 
     def regions(self, n: int) -> list[Region]:
-        _at_least(n, 2, self)
+        at_least(n, 2, self)
         return [square(0, n, diagonal=False)]
 
 
-class Linear(_StreamedDesign):
+class Linear(StreamedDesign):
     """The pairs (1, 2), (3, 4), ...: the linear-time L-statistic.
 
     O(n) time, floor(n/2) pairs; an odd last sample is in no pair.
@@ -250,7 +78,7 @@ class Linear(_StreamedDesign):
     """
 
     def size(self, n: int) -> int:
-        _at_least(n, 2, self)
+        at_least(n, 2, self)
         return n // 2
 
     def chunks(
@@ -262,7 +90,7 @@ class Linear(_StreamedDesign):
             yield rows, rows + 1
 
 
-class Subdiagonals(_StreamedDesign):
+class Subdiagonals(StreamedDesign):
     """The first subdiagonals of the core matrix: the D-statistic.
 
     The pairs (i, i + j) for j = 1, ..., r; O(r n) time.
@@ -283,8 +111,8 @@ class Subdiagonals(_StreamedDesign):
         self.n_subdiagonals = n_subdiagonals
 
     def _order(self, n: int) -> int:
-        _at_least(n, 2, self)
-        return _check_count(
+        at_least(n, 2, self)
+        return check_count(
             self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), 1, n - 1, n
         )
 
@@ -308,7 +136,7 @@ class Subdiagonals(_StreamedDesign):
             yield rows, cols
 
 
-class Blocks(_BlockDesign):
+class Blocks(BlockDesign):
     """The pairs of distinct samples within consecutive blocks: the B-statistic.
 
     O(sum of the squared block sizes) time. Where `n_blocks` does not divide n, the
@@ -340,10 +168,10 @@ class Blocks(_BlockDesign):
         self.block_sizes = block_sizes
 
     def _sizes(self, n: int) -> list[int]:
-        _at_least(n, 2, self)
+        at_least(n, 2, self)
         if self.block_sizes is None:
             # Two or three samples make one block: floor(sqrt) is 1 there.
-            b = _check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), 1, n // 2, n)
+            b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), 1, n // 2, n)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
         sizes = list(self.block_sizes)
@@ -363,7 +191,7 @@ class Blocks(_BlockDesign):
         return [square(start, stop, diagonal=False) for start, stop in pairwise(stops)]
 
 
-class Cross(_BlockDesign):
+class Cross(BlockDesign):
     """The first samples against the others: the X-statistic.
 
     The pairs (i, j) with i among the first n_1 samples and j among the others;
@@ -385,12 +213,12 @@ class Cross(_BlockDesign):
         self.n_first = n_first
 
     def regions(self, n: int) -> list[Region]:
-        _at_least(n, 2, self)
-        first = _check_count(self.n_first, "n_first", "half", n // 2, 1, n - 1, n)
+        at_least(n, 2, self)
+        first = check_count(self.n_first, "n_first", "half", n // 2, 1, n - 1, n)
         return [Region(0, first, first, n)]
 
 
-class RandomPairs(_StreamedDesign):
+class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random: the R-statistic.
 
     O(n_pairs) time and memory for any n: the n(n - 1)/2 pairs are never listed, unless
@@ -417,9 +245,9 @@ class RandomPairs(_StreamedDesign):
         self.replace = replace
 
     def size(self, n: int) -> int:
-        _at_least(n, 2, self)
+        at_least(n, 2, self)
         population = n * (n - 1) // 2
-        return _check_count(
+        return check_count(
             self.n_pairs,
             "n_pairs",
             "sqrt",
@@ -515,47 +343,3 @@ def _draw_distinct(
         more = generator.randint(population, size=size - drawn.size, dtype=np.int64)
         drawn = np.unique(np.concatenate((drawn, more)))
     return drawn
-
-
-def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[Pairs]:
-    """Cut pairs that are ordered by row into chunks that keep each row whole."""
-    starts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), rows.size)
-    row = 0
-    while row < starts.size - 1:
-        stop = int(np.searchsorted(starts, starts[row] + max_pairs, "right")) - 1
-        stop = max(stop, row + 1)
-        yield rows[starts[row] : starts[stop]], cols[starts[row] : starts[stop]]
-        row = stop
-
-
-def _at_least(n: int, least: int, design: Design) -> None:
-    """Refuse fewer samples than the smallest design of its kind needs."""
-    if n < least:
-        raise ValueError(
-            f"n_samples == {n}, must be >= {least} for the design {design!r}."
-        )
-
-
-def _check_count(
-    value: Any,
-    name: str,
-    keyword: str,
-    default: int,
-    least: int,
-    most: int | None,
-    n: int,
-) -> int:
-    """Return a count given as an integer or by its keyword."""
-    if isinstance(value, str) and value == keyword:
-        return default
-    allowed = f">= {least}" if most is None else f"from {least} to {most}"
-    message = (
-        f"{name} == {value!r}, must be {keyword!r} or an integer {allowed} for "
-        f"{n} samples."
-    )
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        error = ValueError if isinstance(value, str) else TypeError
-        raise error(message)
-    if value < least or (most is not None and value > most):
-        raise ValueError(message)
-    return int(value)

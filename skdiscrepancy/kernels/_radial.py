@@ -1,4 +1,4 @@
-"""Kernels: radial profiles of a distance, and the label kernel."""
+"""Radial kernels: profiles of a Minkowski distance."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
-from functools import partial
 from math import factorial, sqrt
 from numbers import Real
 from typing import Any
@@ -16,21 +14,9 @@ import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.utils import check_array, check_scalar
 
 from skdiscrepancy._samples import Rows, block_distances
-
-__all__ = [
-    "GaussianKernel",
-    "IMQKernel",
-    "IndicatorKernel",
-    "Kernel",
-    "LaplaceKernel",
-    "MaternKernel",
-    "RadialKernel",
-    "check_kernel",
-]
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -374,115 +360,6 @@ class MaternKernel(RadialKernel):
         check_matern(self)
 
 
-class IndicatorKernel(Kernel):
-    """Label kernel: 1 for equal labels, 0 for different ones.
-
-    Labels are of any type that can be compared; with several columns, rows are equal if
-    they agree in all of them.
-
-    Examples
-    --------
-    >>> from skdiscrepancy.kernels import IndicatorKernel
-    >>> IndicatorKernel()(["a", "b"], ["b"]).tolist()
-    [[0.0], [1.0]]
-    """
-
-    @property
-    def norm(self) -> None:
-        """None: the distance is that of labels."""
-        return None
-
-    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for distances of labels to `out`."""
-        return np.subtract(1, distance, out=out)
-
-    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
-        """Compute the Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X,) or (n_samples_X, n_columns)
-            First labels.
-        Y : array-like of shape (n_samples_Y,) or (n_samples_Y, n_columns), default=None
-            Second labels; `X` itself if None.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            Zeros and ones.
-        """
-        X = as_labels(X, "X")
-        if Y is None:
-            codes = encode_labels(X)
-            return 1 - block_distances(codes, codes, None)
-        Y = as_labels(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(
-                f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
-            )
-        # Two parts may be of different types; as objects each label keeps its own.
-        if X.dtype != Y.dtype:
-            X, Y = X.astype(object), Y.astype(object)
-        codes = encode_labels(np.concatenate((X, Y)))
-        return 1 - block_distances(codes[: len(X)], codes[len(X) :], None)
-
-
-KERNELS: dict[str, Callable[[], Kernel]] = {
-    "gaussian": GaussianKernel,
-    "laplace": LaplaceKernel,
-    "imq": IMQKernel,
-    "matern12": partial(MaternKernel, nu=0.5),
-    "matern32": partial(MaternKernel, nu=1.5),
-    "matern52": partial(MaternKernel, nu=2.5),
-    "matern72": partial(MaternKernel, nu=3.5),
-    "matern92": partial(MaternKernel, nu=4.5),
-    "indicator": IndicatorKernel,
-}
-
-
-def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
-    """Return the kernels that a parameter names, bandwidths still to be chosen.
-
-    Parameters
-    ----------
-    kernel : str, kernel object, or a tuple or list of them
-        A name, a kernel of this module, or one of
-        :mod:`sklearn.gaussian_process.kernels`.
-    name : str, default="kernel"
-        Name of the parameter, for error messages.
-
-    Returns
-    -------
-    kernels : list of kernel objects
-        Those given, and new ones for names.
-
-    Examples
-    --------
-    >>> from skdiscrepancy.kernels import check_kernel
-    >>> check_kernel(("gaussian", "matern52"))
-    [GaussianKernel(), MaternKernel(nu=2.5)]
-    """
-    items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
-    kernels = []
-    for item in items:
-        if isinstance(item, str) and item in KERNELS:
-            kernels.append(KERNELS[item]())
-        elif isinstance(item, (Kernel, GaussianProcessKernel)):
-            if isinstance(item, MaternKernel):
-                check_matern(item)
-            kernels.append(item)
-        else:
-            error = ValueError if isinstance(item, str) else TypeError
-            raise error(
-                f"{name} == {item!r}, must be one of {sorted(KERNELS)}, a kernel "
-                "object of skdiscrepancy.kernels or sklearn.gaussian_process.kernels, "
-                "or a tuple or list of them."
-            )
-    if not kernels:
-        raise ValueError(f"{name} == {kernel!r}, must hold at least one kernel.")
-    return kernels
-
-
 def check_matern(kernel: MaternKernel) -> None:
     """Refuse orders that a Matern kernel does not have."""
     orders = (0.5, 1.5, 2.5, 3.5, 4.5)
@@ -506,40 +383,6 @@ def matern_polynomial(nu: float) -> np.ndarray:
             for j in range(q + 1)
         ]
     )
-
-
-def as_labels(labels: Any, name: str) -> np.ndarray:
-    """Return labels of any type as an array with one column for each kind of label."""
-    labels = np.asarray(labels)
-    if labels.ndim == 1:
-        labels = labels[:, np.newaxis]
-    if labels.ndim != 2 or labels.size == 0:
-        raise ValueError(
-            f"{name} has shape {labels.shape}, must have at least one row, and one "
-            "or two dimensions."
-        )
-    # NaN is the one value that differs from itself; as a label it would match nothing.
-    missing = labels != labels
-    if labels.dtype == object:
-        missing = missing | np.equal(labels, None)
-    if np.any(missing):
-        raise ValueError(f"Input {name} contains NaN or None; labels must be known.")
-    return labels
-
-
-def encode_labels(labels: np.ndarray) -> np.ndarray:
-    """Return an integer for each row of labels, the same for equal rows."""
-    codes = np.zeros(len(labels), dtype=np.int64)
-    for column in labels.T:
-        if column.dtype == object:
-            # Labels of several types have no order, but they have a hash.
-            known: dict[Any, int] = {}
-            inverse = np.array([known.setdefault(v, len(known)) for v in column])
-        else:
-            inverse = np.unique(column, return_inverse=True)[1]
-        codes = codes * (inverse.max() + 1) + inverse
-        codes = np.unique(codes, return_inverse=True)[1]
-    return codes
 
 
 def _scale(

@@ -1,0 +1,34 @@
+"""The walk over a design: tiles of kernel values, reduced as soon as they are made.
+
+A *source* gives the values of several kernels, or of a core, on a tile. A *reducer*
+turns each tile into small sums. The walk cuts a design into tiles, runs stripes of them
+in threads, and adds up what comes back in an order that depends on nothing but the
+design. A new core is a new source, a new statistic or null a new reducer.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
+from skdiscrepancy._engine._sources import (
+    CentredSource,
+    GramSource,
+    KernelSource,
+    PairedSource,
+    Source,
+    kernel_source,
+)
+from skdiscrepancy._engine._walk import design_moments, walk
+
+__all__ = [
+    "CentredSource",
+    "GramSource",
+    "KernelSource",
+    "Moments",
+    "PairedSource",
+    "ProductRowSums",
+    "RowSums",
+    "Source",
+    "design_moments",
+    "kernel_source",
+    "walk",
+]

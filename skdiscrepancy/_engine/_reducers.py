@@ -1,0 +1,170 @@
+"""Reducers: small sums of tiles and of pairs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._engine._sources import Source
+from skdiscrepancy.designs._base import Pairs, Region
+
+# Bytes that the temporary arrays of a chunk of loose pairs may take.
+CHUNK_BYTES = 2**24
+
+
+class Moments(NamedTuple):
+    """Weighted moments of the row means of a core, one entry for each kernel.
+
+    The mean is the statistic; four times the variance is the paper's sigma_k^2, with
+    rows weighted by their length. Spread is the sum of weighted squared deviations:
+    pieces are merged without the cancellation of a difference of squares.
+    """
+
+    weight: float
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
+        """Take the moments of rows with the given sums and lengths."""
+        lengths = np.broadcast_to(lengths, sums.shape[1:]).astype(np.float64)
+        weight = float(lengths.sum())
+        mean = sums.sum(axis=1) / weight
+        deviations = sums / lengths - mean[:, np.newaxis]
+        return cls(weight, mean, np.square(deviations) @ lengths)
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows."""
+        weight = self.weight + other.weight
+        step = other.mean - self.mean
+        share = other.weight / weight
+        return Moments(
+            weight,
+            self.mean + share * step,
+            self.spread + other.spread + self.weight * share * step**2,
+        )
+
+    @property
+    def scale(self) -> np.ndarray:
+        """The paper's sigma_k."""
+        return 2 * np.sqrt(self.spread / self.weight)
+
+
+class RowSums:
+    """Reducer to the sums of every row, and every column, of a region.
+
+    A region that lies in one task is finished there; `moments` makes that finish the
+    moments of the row means, so that long designs need no memory for their rows.
+    """
+
+    def __init__(self, source: Source, *, moments: bool = False):
+        self.sources = (source,)
+        self.moments = moments
+        self.n_sums = source.n_kernels
+        self.tile = source.tile
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """A bound of the values that are summed."""
+        return self.sources[0].bounds
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The coarsest type that the values were computed in."""
+        return min((s.dtype for s in self.sources), key=lambda dtype: dtype.itemsize)
+
+    @property
+    def max_pairs(self) -> int:
+        """Number of loose pairs to be reduced at a time."""
+        width = self.n_sums + sum(8 * s.n_features + s.n_kernels for s in self.sources)
+        return max(256, CHUNK_BYTES // (8 * width))
+
+    def tile_sums(
+        self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the row sums and column sums of a tile, one row for each kernel."""
+        source = self.sources[0]
+        shape = (rows.stop - rows.start, cols.stop - cols.start)
+        out = np.empty(shape, dtype=source.dtype)
+        row_sums = np.empty((self.n_sums, shape[0]))
+        col_sums = np.empty((self.n_sums, shape[1])) if want_cols else None
+        ones = np.ones(max(shape), dtype=source.dtype)
+        for k, values in source.block(rows, cols, out):
+            if drop_diagonal:
+                np.fill_diagonal(values, 0)
+            row_sums[k] = values @ ones[: shape[1]]
+            if want_cols:
+                col_sums[k] = ones[: shape[0]] @ values
+        return row_sums, col_sums
+
+    def pair_values(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of loose pairs, one row for each kernel."""
+        return self.sources[0].aligned(rows, cols).astype(np.float64, copy=False)
+
+    def pair_moments(self, pairs: Pairs) -> Moments:
+        """Return the moments of the row means of pairs that are ordered by row."""
+        rows, cols = pairs
+        values = self.pair_values(rows, cols)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        if len(starts) < len(rows):
+            values = np.add.reduceat(values, starts, axis=1)
+        return Moments.of_row_sums(values, np.diff(np.append(starts, len(rows))))
+
+    def finish(self, region: Region, row_sums: np.ndarray, col_sums: Any) -> Any:
+        """Turn the sums of a whole region into what the walk gives back."""
+        if self.moments:
+            return Moments.of_row_sums(row_sums, region.row_length)
+        return row_sums, col_sums
+
+
+class ProductRowSums(RowSums):
+    """Reducer to the row sums of every product of a value of x with a value of y.
+
+    The products over the grid of kernels are matrix products over the tile. The product
+    of kernels a and b has the index a * n_kernels_y + b.
+    """
+
+    def __init__(
+        self, x: Source, y: Source, *, factor: float = 1.0, moments: bool = False
+    ):
+        super().__init__(x, moments=moments)
+        self.sources = (x, y)
+        self.factor = factor
+        self.n_sums = x.n_kernels * y.n_kernels
+        self.tile = min(x.tile, y.tile)
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """A bound of the products."""
+        x, y = self.sources
+        return self.factor * np.outer(x.bounds, y.bounds).ravel()
+
+    def tile_sums(
+        self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the row sums and column sums of a tile, one row for each product."""
+        shape = (rows.stop - rows.start, cols.stop - cols.start)
+        stacks = []
+        for source in self.sources:
+            stack = np.empty((source.n_kernels, *shape), dtype=source.dtype)
+            for _, values in source.block(rows, cols, stack):
+                if drop_diagonal:
+                    np.fill_diagonal(values, 0)
+            stacks.append(stack)
+        col_sums = None
+        if want_cols:
+            col_sums = self._products(*(s.transpose(0, 2, 1).copy() for s in stacks))
+        return self._products(*stacks), col_sums
+
+    def pair_values(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the products for loose pairs, one row for each product."""
+        x, y = (s.aligned(rows, cols).astype(np.float64) for s in self.sources)
+        products = x[:, np.newaxis] * (self.factor * y)
+        return products.reshape(self.n_sums, len(rows))
+
+    def _products(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        sums = np.matmul(x.transpose(1, 0, 2), y.transpose(1, 2, 0))
+        return self.factor * sums.reshape(len(sums), self.n_sums).T.astype(np.float64)

@@ -1,0 +1,257 @@
+"""Sources: the values of kernels, or of a core, on tiles and on pairs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+
+from skdiscrepancy._samples import (
+    Codes,
+    Index,
+    Rows,
+    aligned_distances,
+    block_distances,
+)
+from skdiscrepancy.kernels._labels import encode_labels
+
+# Kernels of scikit-learn have no value for single pairs; they are taken from the
+# diagonal of small matrices.
+PAIRS_AT_ONCE = 32
+GRAM = "gram"
+
+
+class Source:
+    """Values of several kernels on tiles; the base class of all sources.
+
+    Attributes
+    ----------
+    n_kernels : int
+        Number of kernels.
+    n_features : int
+        Number of columns that a row takes, for the size of a chunk.
+    dtype : numpy dtype
+        Of the values.
+    bounds : ndarray of shape (n_kernels,)
+        A bound of the absolute values, to tell zero from rounding.
+    tile : int
+        Side of a tile that keeps the temporary arrays in the cache.
+    """
+
+    n_kernels: int
+    n_features: int
+    dtype: np.dtype
+    bounds: np.ndarray
+    tile = 256
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield (k, values of kernel k on rows x cols), in any order of k.
+
+        `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
+        stack of one such buffer for each kernel. `cols is rows` on the diagonal.
+        """
+        raise AssertionError("a source defines its blocks")
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
+        raise AssertionError("a source defines its pairs")
+
+
+class KernelSource(Source):
+    """Kernels of a collection on the rows of a sample.
+
+    All kernels of a norm share one distance tile.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    samples : dict
+        The rows for each norm in use (see :func:`sample_key`).
+    """
+
+    def __init__(self, kernels: list[Any], samples: dict[Hashable, Rows | Codes]):
+        self.kernels = kernels
+        self.samples = samples
+        self.n_kernels = len(kernels)
+        self.groups: dict[Hashable, list[int]] = {}
+        for k, kernel in enumerate(kernels):
+            self.groups.setdefault(sample_key(kernel), []).append(k)
+        first = next(iter(samples.values()))
+        self.dtype = first.dtype
+        self.n_features = first.n_features
+        self.bounds = np.ones(self.n_kernels)
+        for k in self.groups.get(GRAM, ()):
+            rows = samples[GRAM]
+            self.bounds[k] = max(
+                np.abs(kernels[k].diag(rows.take(slice(start, start + 1024)))).max()
+                for start in range(0, len(rows), 1024)
+            )
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the Gram tiles of the kernels."""
+        for key, members in self.groups.items():
+            A = self.samples[key].take(rows)
+            B = A if cols is rows else self.samples[key].take(cols)
+            if key == GRAM:
+                for k in members:
+                    values = out[k] if out.ndim == 3 else out
+                    # With one argument, a white kernel sees its diagonal.
+                    kernel = self.kernels[k]
+                    values[...] = kernel(A) if cols is rows else kernel(A, B)
+                    yield k, values
+                continue
+            yield from self._radial(members, block_distances(A, B, key), key, out)
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the kernel values of pairs."""
+        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
+        for key, members in self.groups.items():
+            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
+            if key == GRAM:
+                for start in range(0, len(rows), PAIRS_AT_ONCE):
+                    part = slice(start, start + PAIRS_AT_ONCE)
+                    for k in members:
+                        values[k, part] = np.diagonal(self.kernels[k](A[part], B[part]))
+                continue
+            for _ in self._radial(members, aligned_distances(A, B, key), key, values):
+                pass
+        return values
+
+    def _radial(
+        self, members: list[int], distance: np.ndarray, key: Hashable, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        root = None
+        for k in members:
+            kernel = self.kernels[k]
+            if key == 2 and not kernel.on_squared and root is None:
+                root = np.sqrt(distance)
+            values = out[k] if out.ndim > distance.ndim else out
+            on_root = key == 2 and not kernel.on_squared
+            kernel.evaluate(root if on_root else distance, values)
+            yield k, values
+
+
+class PairedSource(Source):
+    """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n}).
+
+    h(i, j) = k(Z_i, Z_j) - k(Z_i, Z_{j+n}) - k(Z_{i+n}, Z_j) + k(Z_{i+n}, Z_{j+n}).
+    """
+
+    tile = 128
+
+    def __init__(self, source: Source, n: int):
+        self.source = source
+        self.n = n
+        self.n_kernels = source.n_kernels
+        self.n_features = 4 * source.n_features
+        self.dtype = source.dtype
+        self.bounds = 4 * source.bounds
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the tiles of the core."""
+        both_rows = self._both(rows)
+        both_cols = both_rows if cols is rows else self._both(cols)
+        r, c = len(both_rows) // 2, len(both_cols) // 2
+        joint = np.empty((2 * r, 2 * c), dtype=self.dtype)
+        for k, K in self.source.block(both_rows, both_cols, joint):
+            values = out[k] if out.ndim == 3 else out
+            np.add(K[:r, :c], K[r:, c:], out=values)
+            values -= K[:r, c:]
+            values -= K[r:, :c]
+            yield k, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the core of pairs."""
+        n, source = self.n, self.source
+        values = source.aligned(rows, cols)
+        values += source.aligned(rows + n, cols + n)
+        values -= source.aligned(rows, cols + n)
+        values -= source.aligned(rows + n, cols)
+        return values
+
+    def _both(self, index: slice) -> np.ndarray:
+        index = np.arange(index.start, index.stop)
+        return np.concatenate((index, index + self.n))
+
+
+class CentredSource(Source):
+    """A source less an offset for each row and each column.
+
+    Values are K_ij - offsets[k, i] - offsets[k, j].
+    """
+
+    tile = 128
+
+    def __init__(self, source: Source, offsets: np.ndarray):
+        self.source = source
+        self.offsets = offsets.astype(source.dtype, copy=False)
+        self.n_kernels = source.n_kernels
+        self.n_features = source.n_features
+        self.dtype = source.dtype
+        self.bounds = 4 * source.bounds
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the centred tiles."""
+        for k, values in self.source.block(rows, cols, out):
+            values -= self.offsets[k, rows, np.newaxis]
+            values -= self.offsets[k, cols]
+            yield k, values
+
+
+class GramSource(Source):
+    """One precomputed symmetric Gram matrix, read by blocks."""
+
+    n_kernels = 1
+    n_features = 1
+
+    def __init__(self, K: np.ndarray):
+        self.K = K
+        self.dtype = K.dtype
+        self.bounds = np.array([float(max(K.max(), -K.min()))])
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the one tile."""
+        values = out[0] if out.ndim == 3 else out
+        if isinstance(rows, slice):
+            values[...] = self.K[rows, cols]
+        else:
+            values[...] = self.K[np.ix_(rows, cols)]
+        yield 0, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs."""
+        return self.K[rows, cols][np.newaxis].copy()
+
+
+def sample_key(kernel: Any) -> Hashable:
+    """Return which form of the sample a kernel reads: its norm, or the raw rows."""
+    return GRAM if isinstance(kernel, GaussianProcessKernel) else kernel.norm
+
+
+def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
+    """Return the source of a collection on the stacked rows of one or two arrays."""
+    samples: dict[Hashable, Rows | Codes] = {}
+    for key in dict.fromkeys(map(sample_key, kernels)):
+        if key is None:
+            dtype = parts[0].dtype if parts[0].dtype.kind == "f" else np.float64
+            samples[key] = Codes(encode_labels(np.concatenate(parts)), dtype)
+        elif key == GRAM:
+            samples[key] = Rows(*parts, centred=False)
+        else:
+            samples[key] = Rows(*parts)
+    return KernelSource(kernels, samples)

@@ -1,0 +1,27 @@
+"""Designs: the index pairs over which a core is averaged."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy.designs._base import Design
+from skdiscrepancy.designs._families import (
+    Blocks,
+    CompleteU,
+    CompleteV,
+    Cross,
+    Linear,
+    RandomPairs,
+    Subdiagonals,
+    check_design,
+)
+
+__all__ = [
+    "Blocks",
+    "CompleteU",
+    "CompleteV",
+    "Cross",
+    "Design",
+    "Linear",
+    "RandomPairs",
+    "Subdiagonals",
+    "check_design",
+]
