@@ -179,8 +179,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    kernel : str, kernel object, or a tuple or list of them, \
-            default=("gaussian", "laplace")
+    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
@@ -224,7 +223,7 @@ class HSICEstimator(BaseDiscrepancy):
         Collection of kernels on y.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`, if all are strings.
     n_targets_in_ : int
         Number of columns of y seen during :term:`fit`.

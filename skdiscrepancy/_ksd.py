@@ -158,7 +158,7 @@ class KSDEstimator(BaseDiscrepancy):
         Gradient of the log-density: takes an array of shape (n_samples, n_features) and
         returns one of the same shape. None: the Gaussian with mean and covariance of
         the sample seen in `fit`.
-    kernel : str, kernel object, or a tuple or list of them, default=("gaussian", "imq")
+    kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : "grid", "median", float or array-like of float, default="grid"
@@ -194,7 +194,7 @@ class KSDEstimator(BaseDiscrepancy):
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`, if all are strings.
 
     See Also

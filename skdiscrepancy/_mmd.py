@@ -163,8 +163,7 @@ class MMDEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    kernel : str, kernel object, or a tuple or list of them, \
-            default=("gaussian", "laplace")
+    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : "grid", "median", float or array-like of float, default="grid"
@@ -203,7 +202,7 @@ class MMDEstimator(BaseDiscrepancy):
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during :term:`fit`, if all are strings.
 
     See Also

@@ -121,8 +121,7 @@ def kernel_collection(
     ----------
     X : array-like of shape (n_samples, n_features)
         Sample that the bandwidths are taken from, each in the norm of its kernel.
-    kernel : str, kernel object, or a tuple or list of them, \
-            default=("gaussian", "laplace")
+    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels. One with a bandwidth of its own keeps it.
     bandwidth : "grid", "median", float or array-like of float, default="grid"
         Bandwidth of the kernels that have none of their own; several numbers make one
