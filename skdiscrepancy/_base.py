@@ -8,14 +8,14 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array
 
+from skdiscrepancy._checks import check_flag, check_number
 from skdiscrepancy._engine import Moments, RowSums, design_moments
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.pooling import (
@@ -101,13 +101,7 @@ class BaseDiscrepancy(BaseEstimator):
                 "normalised has a square root."
             )
         if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
-            if isinstance(self.fuse_nu, str):
-                raise ValueError(
-                    f"fuse_nu == {self.fuse_nu!r}, must be 'auto' or a number > 0."
-                )
-            check_scalar(
-                self.fuse_nu, "fuse_nu", Real, min_val=0, include_boundaries="neither"
-            )
+            check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
         return design
 
     def _check_pooling(self, n_kernels: int) -> None:
@@ -157,11 +151,6 @@ def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
             values, statistics.scales, rounding=statistics.rounding
         )
     return float(values[0])
-
-
-def check_flag(value: Any, name: str) -> None:
-    """Refuse what is not a bool."""
-    check_scalar(value, name, (bool, np.bool_))
 
 
 def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:

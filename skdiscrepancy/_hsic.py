@@ -17,13 +17,13 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Statistics,
-    check_flag,
     check_gram,
     one_statistic,
     second_order_statistics,
     takes_parameters_of,
     warn_unused,
 )
+from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import (
     CentredSource,
     GramSource,
@@ -39,6 +39,7 @@ from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.kernels import IndicatorKernel, check_kernel
 from skdiscrepancy.kernels._labels import as_labels
+from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 # Integers of at most so many distinct values are taken for labels.
 MAX_LABELS = 20
@@ -312,10 +313,8 @@ class HSICEstimator(BaseDiscrepancy):
             target_kernels = check_kernel(self.target_kernel, "target_kernel")
         y = self._as_target(y, target_kernels)
         self.n_targets_in_ = y.shape[1]
-        for kernel in {id(k): k for k in (*kernels, *target_kernels)}.values():
-            if hasattr(kernel, "warn_if_indefinite"):
-                width = X.shape[1] if kernel in kernels else y.shape[1]
-                kernel.warn_if_indefinite(width)
+        warn_if_indefinite(kernels, X.shape[1])
+        warn_if_indefinite(target_kernels, y.shape[1])
         self.kernels_ = build_collection(
             [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
         )

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
-    check_flag,
     check_gram,
     one_statistic,
     second_order_statistics,
     takes_parameters_of,
 )
+from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source
 from skdiscrepancy._samples import Index, Rows, aligned_distances, block_distances
 from skdiscrepancy.bandwidths import build_collection
@@ -110,7 +110,7 @@ class GaussianScore:
         X = X.astype(np.float64)
         self.mean = X.mean(axis=0)
         self.deviations = X.std(axis=0)
-        if not np.all(self.deviations > 1e-10 * np.abs(X).max(axis=0)):
+        if not np.all(self.deviations > 1e-13 * np.abs(X).max(axis=0)):
             raise ValueError(
                 f"model == None, must be a callable here: column "
                 f"{int(np.argmin(self.deviations))} of X is constant, and a Gaussian "

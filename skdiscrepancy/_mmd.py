@@ -15,13 +15,13 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Statistics,
-    check_flag,
     check_gram,
     one_statistic,
     second_order_statistics,
     takes_parameters_of,
     warn_unused,
 )
+from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
@@ -34,6 +34,7 @@ from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import Region, square
 from skdiscrepancy.kernels import IndicatorKernel, check_kernel
+from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 
 def two_sample_mmd(
@@ -281,6 +282,7 @@ class MMDEstimator(BaseDiscrepancy):
         kernels = check_kernel(self.kernel)
         X = self._validate(X, kernels, reset=True)
         others = [self._validate(other, kernels, reset=False) for other in others]
+        warn_if_indefinite(kernels, X.shape[1])
         collection = build_collection(
             [X, *others], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
         )
@@ -350,7 +352,7 @@ class MMDEstimator(BaseDiscrepancy):
     def _validate(self, X: Any, kernels: list[Any], *, reset: bool) -> np.ndarray:
         # Labels of any type are compared as they are.
         labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
-        X = validate_data(
+        return validate_data(
             self,
             X,
             reset=reset,
@@ -359,10 +361,6 @@ class MMDEstimator(BaseDiscrepancy):
             if isinstance(check_design(self.design), CompleteV)
             else 2,
         )
-        for kernel in kernels if reset else ():
-            if hasattr(kernel, "warn_if_indefinite"):
-                kernel.warn_if_indefinite(X.shape[1])
-        return X
 
 
 @takes_parameters_of(MMDEstimator)

@@ -32,8 +32,10 @@ class Rows:
         self.parts = parts
         self.starts = np.cumsum([0, *(len(part) for part in parts)])
         self.dtype = np.result_type(*parts)
-        total = sum(part.sum(axis=0, dtype=np.float64) for part in parts)
-        self.centre = total / self.starts[-1] if centred else None
+        self.centre = None
+        if centred:
+            total = sum(part.sum(axis=0, dtype=np.float64) for part in parts)
+            self.centre = total / len(self)
 
     def __len__(self) -> int:
         return int(self.starts[-1])

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array
 
+from skdiscrepancy._checks import check_number
 from skdiscrepancy._samples import Rows
 from skdiscrepancy.kernels import RadialKernel, check_kernel
 
@@ -53,7 +53,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     >>> sorted(inter_sample_distances([[0.0], [0.0], [3.0]]).tolist())
     [3.0, 3.0]
     """
-    check_scalar(p, "p", Real, min_val=1)
+    check_number(p, "p", least=1, finite=False)
     return _distances([_check_sample(X)], p)
 
 
@@ -104,7 +104,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     >>> bandwidth_grid([[0.0], [1.0]], n_bandwidths=3).tolist()
     [1.0, 1.0, 1.0]
     """
-    check_scalar(n_bandwidths, "n_bandwidths", Integral, min_val=1)
+    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     return np.array(_choose(inter_sample_distances(X, p=p), "grid", n_bandwidths))
 
 
@@ -156,7 +156,7 @@ def build_collection(
 
     `name` is that of the bandwidth parameter, for error messages.
     """
-    check_scalar(n_bandwidths, "n_bandwidths", Integral, min_val=1)
+    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
     distances: dict[float, np.ndarray] = {}
     collection = []

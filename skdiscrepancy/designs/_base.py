@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from skdiscrepancy._checks import check_number
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -202,25 +203,18 @@ def at_least(n: int, least: int, design: Design) -> None:
 
 
 def check_count(
-    value: Any,
-    name: str,
-    keyword: str,
-    default: int,
-    least: int,
-    most: int | None,
-    n: int,
+    value: Any, name: str, keyword: str, default: int, most: int | None, n: int
 ) -> int:
-    """Return a count given as an integer or by its keyword."""
+    """Return a count of at least 1, given as an integer or by its keyword."""
     if isinstance(value, str) and value == keyword:
         return default
-    allowed = f">= {least}" if most is None else f"from {least} to {most}"
-    message = (
-        f"{name} == {value!r}, must be {keyword!r} or an integer {allowed} for "
-        f"{n} samples."
+    check_number(
+        value,
+        name,
+        integer=True,
+        least=1,
+        most=most,
+        keyword=keyword,
+        context=f" for {n} samples",
     )
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        error = ValueError if isinstance(value, str) else TypeError
-        raise error(message)
-    if value < least or (most is not None and value > most):
-        raise ValueError(message)
     return int(value)

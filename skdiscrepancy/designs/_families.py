@@ -113,7 +113,7 @@ class Subdiagonals(StreamedDesign):
     def _order(self, n: int) -> int:
         at_least(n, 2, self)
         return check_count(
-            self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), 1, n - 1, n
+            self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), n - 1, n
         )
 
     def size(self, n: int) -> int:
@@ -171,7 +171,7 @@ class Blocks(BlockDesign):
         at_least(n, 2, self)
         if self.block_sizes is None:
             # Two or three samples make one block: floor(sqrt) is 1 there.
-            b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), 1, n // 2, n)
+            b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
         sizes = list(self.block_sizes)
@@ -214,7 +214,7 @@ class Cross(BlockDesign):
 
     def regions(self, n: int) -> list[Region]:
         at_least(n, 2, self)
-        first = check_count(self.n_first, "n_first", "half", n // 2, 1, n - 1, n)
+        first = check_count(self.n_first, "n_first", "half", n // 2, n - 1, n)
         return [Region(0, first, first, n)]
 
 
@@ -252,7 +252,6 @@ class RandomPairs(StreamedDesign):
             "n_pairs",
             "sqrt",
             min(n * isqrt(n), population),
-            1,
             None if self.replace else population,
             n,
         )

@@ -7,15 +7,15 @@ from __future__ import annotations
 import warnings
 from abc import ABCMeta, abstractmethod
 from math import factorial, sqrt
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.polynomial import polynomial
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array
 
+from skdiscrepancy._checks import check_number
 from skdiscrepancy._samples import Rows, block_distances
 
 
@@ -136,7 +136,7 @@ class RadialKernel(Kernel):
                     f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
                 )
             rows = Rows(X, Y)
-        self.warn_if_indefinite(X.shape[1])
+        warn_if_indefinite([self], X.shape[1])
         A = rows.take(slice(0, len(X)))
         B = A if Y is None else rows.take(slice(len(X), len(rows)))
         distance = block_distances(A, B, self.norm)
@@ -148,15 +148,12 @@ class RadialKernel(Kernel):
             K = (K + K.T) / 2
         return K
 
-    def warn_if_indefinite(self, n_features: int) -> None:
-        """Warn if the kernel is not positive definite in so many dimensions."""
+    def is_definite(self, n_features: int) -> bool:
+        """Tell whether the kernel is positive definite in so many dimensions."""
+        return True
 
     def _check_params(self) -> None:
-        check_scalar(
-            self.bandwidth, "bandwidth", Real, min_val=0, include_boundaries="neither"
-        )
-        if not np.isfinite(self.bandwidth):
-            raise ValueError(f"bandwidth == {self.bandwidth}, must be finite.")
+        check_number(self.bandwidth, "bandwidth", strict=True)
 
     def _check_distance(self, distance: ArrayLike) -> np.ndarray:
         self._check_params()
@@ -336,18 +333,11 @@ class MaternKernel(RadialKernel):
             _horner(rate * second, t) * decay,
         )
 
-    def warn_if_indefinite(self, n_features: int) -> None:
-        """Warn if the kernel is not positive definite in so many dimensions."""
-        smooth = self.nu >= 1.5 and self.p != 2 and n_features >= 2
-        rough = self.nu == 0.5 and self.p > 2 and n_features >= 3
-        if smooth or rough:
-            warnings.warn(
-                f"{self!r} is not positive definite for {n_features} features: the "
-                "statistic can be negative and need not tell distributions apart. "
-                "p=2 is safe.",
-                UserWarning,
-                stacklevel=3,
-            )
+    def is_definite(self, n_features: int) -> bool:
+        """Tell whether the kernel is positive definite in so many dimensions."""
+        if self.nu == 0.5:
+            return self.p <= 2 or n_features <= 2
+        return self.p == 2 or n_features == 1
 
     def _reduced(self, distance: np.ndarray) -> np.ndarray:
         t = np.empty_like(distance)
@@ -360,12 +350,25 @@ class MaternKernel(RadialKernel):
         check_matern(self)
 
 
+def warn_if_indefinite(kernels: list[Any], n_features: int) -> None:
+    """Warn of each kernel that is not positive definite in so many dimensions."""
+    for kernel in kernels:
+        if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):
+            warnings.warn(
+                f"{kernel!r} is not positive definite for {n_features} features: the "
+                "statistic can be negative and need not tell distributions apart. "
+                "p=2 is safe.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
 def check_matern(kernel: MaternKernel) -> None:
     """Refuse orders that a Matern kernel does not have."""
     orders = (0.5, 1.5, 2.5, 3.5, 4.5)
     if kernel.nu not in orders:
         raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
-    check_scalar(kernel.p, "p", Real, min_val=1)
+    check_number(kernel.p, "p", least=1, finite=False)
 
 
 def matern_polynomial(nu: float) -> np.ndarray:

@@ -1,0 +1,71 @@
+"""Checks of single parameters: errors say what was given and what is allowed."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    integer: bool = False,
+    least: float = 0,
+    strict: bool = False,
+    most: float | None = None,
+    finite: bool = True,
+    keyword: str | None = None,
+    context: str = "",
+) -> None:
+    """Refuse what is not a number in the allowed range.
+
+    Parameters
+    ----------
+    value : object
+        Value of the parameter.
+    name : str
+        Name of the parameter.
+    integer : bool, default=False
+        Whether it must be an integer.
+    least : float, default=0
+        Smallest value, excluded if `strict`.
+    strict : bool, default=False
+        Whether `least` itself is not allowed.
+    most : float or None, default=None
+        Largest value, if there is one.
+    finite : bool, default=True
+        Whether infinity is not allowed.
+    keyword : str or None, default=None
+        The string that is allowed besides, for the message.
+    context : str, default=""
+        What the range depends on, for the message.
+    """
+    kind = "an integer" if integer else "a finite number" if finite else "a number"
+    if most is None:
+        allowed = f"{kind} {'>' if strict else '>='} {least}"
+    else:
+        allowed = f"{kind} from {least} to {most}"
+    if keyword is not None:
+        allowed = f"{keyword!r} or {allowed}"
+    message = f"{name} == {value!r}, must be {allowed}{context}."
+    number = isinstance(value, Integral if integer else Real)
+    if not number or isinstance(value, (bool, np.bool_)):
+        # A wrong word is a wrong value where words are allowed.
+        wrong_word = keyword is not None and isinstance(value, str)
+        raise ValueError(message) if wrong_word else TypeError(message)
+    inside = value > least if strict else value >= least
+    if most is not None:
+        inside = inside and value <= most
+    if not inside or (finite and np.isinf(value)):
+        raise ValueError(message)
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Refuse what is not a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} == {value!r}, must be True or False.")
