@@ -317,25 +317,25 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _evaluate(self, X: np.ndarray, gradients: np.ndarray) -> DiscrepancyResult:
         design = self._check_params()
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            statistics = second_order_statistics(
-                design,
-                len(X),
-                RowSums(SteinSource(self.kernels_, X, gradients), moments=True),
-                random_state=self.random_state,
-                **self._walk_options(),
-            )
+        statistics = second_order_statistics(
+            design,
+            len(X),
+            RowSums(SteinSource(self.kernels_, X, gradients), moments=True),
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
         return self._result(statistics, list(self.kernels_))
 
     def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
+        biased = isinstance(check_design(self.design), CompleteV)
+        # One row has no covariance for the Gaussian that stands for no model.
+        one_is_enough = biased and not (reset and self.model is None)
         return validate_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
-            ensure_min_samples=1
-            if isinstance(check_design(self.design), CompleteV)
-            else 2,
+            ensure_min_samples=1 if one_is_enough else 2,
         )
 
 

@@ -189,15 +189,11 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
         if bandwidth not in ("grid", "median"):
             raise ValueError(message)
         return
-    try:
-        values = np.asarray(bandwidth, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(message) from None
-    if bandwidth is None or isinstance(bandwidth, bool):
+    values = np.asarray(bandwidth)
+    if values.size and values.dtype.kind not in "iuf":
         raise TypeError(message)
-    if values.ndim > 1 or not values.size or not np.all(values > 0):
-        raise ValueError(message)
-    if not np.all(np.isfinite(values)):
+    positive = np.all(values > 0) and np.all(np.isfinite(values))
+    if values.ndim > 1 or not values.size or not positive:
         raise ValueError(message)
 
 
@@ -216,13 +212,15 @@ def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
 
 def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
     """Compute the non-zero distances between the pooled rows of the samples."""
-    X = _representative_rows(samples)
-    X = X - X.mean(axis=0)
-    if np.isinf(p):
-        distances = pdist(X, "chebyshev")
-    else:
-        metric = {1: "cityblock", 2: "euclidean"}.get(p, "minkowski")
+    metric = {1: "cityblock", 2: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = _representative_rows(samples)
         distances = pdist(X, metric, **({"p": p} if metric == "minkowski" else {}))
+    if not np.all(np.isfinite(distances)):
+        raise ValueError(
+            "The distances between rows are not finite: values of X are too large for "
+            "floating point. Rescale the data."
+        )
     return distances[distances > 0]
 
 

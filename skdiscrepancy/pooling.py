@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
+
+from skdiscrepancy._checks import check_number
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 
@@ -87,6 +88,11 @@ def pool_statistics(
     1.999
     """
     statistics = np.asarray(statistics, dtype=np.float64)
+    if statistics.ndim != 1 or not statistics.size:
+        raise ValueError(
+            f"statistics has shape {statistics.shape}, must have one dimension and at "
+            "least one entry."
+        )
     check_pooling(pooling, statistics.size)
     if pooling is None:
         return float(statistics[0])
@@ -94,12 +100,12 @@ def pool_statistics(
         return float(np.mean(statistics))
     if pooling == "max":
         return float(np.max(statistics))
-    if nu is None or not nu > 0:
-        raise ValueError(f"nu == {nu!r}, must be > 0 for pooling='fuse'.")
+    check_number(nu, "nu", strict=True)
     # The maximum is taken out first, and added as it is, so that kernels that agree
     # give their common value to the last bit.
     top = np.max(statistics)
-    excess = logsumexp(nu * (statistics - top)) - np.log(statistics.size)
+    # expm1 and log1p keep the digits of the mean, the limit for small nu.
+    excess = np.log1p(np.mean(np.expm1(nu * (statistics - top))))
     return float(top + excess / nu)
 
 

@@ -216,17 +216,20 @@ def _run(
     ):
         while wave := list(islice(tasks, WAVE)):
             if len(wave) == 1:
-                yield work(wave[0])
+                yield _work(work, home, wave[0])
             else:
                 yield from parallel(delayed(_work)(work, home, task) for task in wave)
 
 
 def _work(work: Callable[[Any], Any], home: int, task: Any) -> Any:
     """Run one task; a worker process holds its own BLAS to one thread."""
-    if os.getpid() == home:
-        return work(task)
-    with _threadpools().limit(limits=1, user_api="blas"):
-        return work(task)
+    # Numbers beyond floating point end in a statistic that is not finite, and that is
+    # refused. Threads do not inherit the error state of their caller.
+    with np.errstate(all="ignore"):
+        if os.getpid() == home:
+            return work(task)
+        with _threadpools().limit(limits=1, user_api="blas"):
+            return work(task)
 
 
 @cache

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from math import isqrt
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skdiscrepancy._checks import check_flag
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,
@@ -174,17 +174,18 @@ class Blocks(BlockDesign):
             b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
-        sizes = list(self.block_sizes)
+        sizes = np.asarray(self.block_sizes)
         if (
-            not sizes
-            or not all(isinstance(s, Integral) and s >= 2 for s in sizes)
-            or sum(sizes) > n
+            sizes.ndim != 1
+            or sizes.dtype.kind not in "iu"
+            or not np.all(sizes >= 2)
+            or not 0 < sizes.sum() <= n
         ):
             raise ValueError(
                 f"block_sizes == {self.block_sizes!r}, must be integers of at least 2 "
                 f"with a sum of at most the number of samples, {n}."
             )
-        return [int(size) for size in sizes]
+        return sizes.tolist()
 
     def regions(self, n: int) -> list[Region]:
         stops = np.cumsum([0, *self._sizes(n)]).tolist()
@@ -221,14 +222,13 @@ class Cross(BlockDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random: the R-statistic.
 
-    O(n_pairs) time and memory for any n: the n(n - 1)/2 pairs are never listed, unless
-    more than half of them are asked for.
+    O(n + n_pairs) time and memory: the n(n - 1)/2 pairs are never listed, unless more
+    than half of them are asked for.
 
     Parameters
     ----------
     n_pairs : "sqrt" or int, default="sqrt"
-        Number of pairs; "sqrt" is n floor(sqrt(n)), and without replacement at most all
-        n(n - 1)/2 of them.
+        Number of pairs; "sqrt" is n floor(sqrt(n)), or all n(n - 1)/2 if that is less.
     replace : bool, default=False
         Draw with replacement; a pair drawn twice counts twice.
 
@@ -246,6 +246,7 @@ class RandomPairs(StreamedDesign):
 
     def size(self, n: int) -> int:
         at_least(n, 2, self)
+        check_flag(self.replace, "replace")
         population = n * (n - 1) // 2
         return check_count(
             self.n_pairs,

@@ -68,7 +68,10 @@ class IndicatorKernel(Kernel):
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
     """Return labels of any type as an array with one column for each kind of label."""
-    labels = np.asarray(labels)
+    given, labels = labels, np.asarray(labels)
+    if labels.dtype.kind in "US" and not hasattr(given, "dtype"):
+        # numpy makes strings of the numbers in a list that also has strings.
+        labels = np.asarray(given, dtype=object)
     if labels.ndim == 1:
         labels = labels[:, np.newaxis]
     if labels.ndim != 2 or labels.size == 0:

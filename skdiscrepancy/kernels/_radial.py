@@ -48,6 +48,12 @@ class RadialKernel(Kernel):
     r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
 
     Every profile has :math:`\Psi(0) = 1`.
+
+    Parameters
+    ----------
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
     """
 
     def __init__(self, *, bandwidth: Any = None):
@@ -101,7 +107,14 @@ class RadialKernel(Kernel):
         """
         if not self.differentiable:
             raise ValueError(f"{self!r} is not twice differentiable.")
-        return self.evaluate_derivatives(self._check_distance(distance))[1:]
+        with np.errstate(all="ignore"):
+            value, slope, curvature = self.evaluate_derivatives(
+                self._check_distance(distance)
+            )
+        # Where the kernel has vanished its derivatives have, too; for bandwidths at the
+        # end of the range they come as 0 * inf.
+        zero = np.zeros_like(value)
+        return tuple(np.where(value == 0, zero, x) for x in (slope, curvature))
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -194,7 +207,7 @@ class GaussianKernel(RadialKernel):
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute value, slope and curvature for squared distances."""
-        rate = 2 / np.float64(self.bandwidth) ** 2
+        rate = _rate(2, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
         return value, slope, slope * (1 - rate * distance)
@@ -262,7 +275,7 @@ class IMQKernel(RadialKernel):
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compute value, slope and curvature for squared distances."""
-        rate = 1 / np.float64(self.bandwidth) ** 2
+        rate = _rate(1, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         squared = value * value
         slope = -rate * value * squared
@@ -325,7 +338,7 @@ class MaternKernel(RadialKernel):
         second = polynomial.polysub(polynomial.polyder(first), first)
         t = self._reduced(distance)
         decay = np.exp(-t)
-        rate = 2 * self.nu / np.float64(self.bandwidth) ** 2
+        rate = _rate(2 * self.nu, self.bandwidth, 2)
         # P' - P has no constant term, so it can be divided by t before evaluation.
         return (
             _horner(P, t) * decay,
@@ -392,13 +405,19 @@ def _scale(
     distance: np.ndarray, factor: float, bandwidth: float, power: int, out: np.ndarray
 ) -> np.ndarray:
     """Write factor * distance / bandwidth**power to `out`, without 0 * inf."""
-    with np.errstate(over="ignore"):
-        rate = np.divide(factor, np.float64(bandwidth) ** power, dtype=np.float64)
-        if np.abs(rate) < np.finfo(out.dtype).max:
-            return np.multiply(distance, out.dtype.type(rate), out=out)
+    rate = _rate(factor, bandwidth, power)
+    if abs(rate) < float(np.finfo(out.dtype).max):
+        with np.errstate(over="ignore", under="ignore"):
+            return np.multiply(distance, rate, out=out)
     # The bandwidth is below every distance the type can tell from zero.
     out[...] = np.where(distance == 0, 0, np.sign(factor) * np.inf)
     return out
+
+
+def _rate(factor: float, bandwidth: float, power: int) -> float:
+    """Return factor / bandwidth**power, infinite rather than an error."""
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        return float(factor / np.float64(bandwidth) ** power)
 
 
 def _horner(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:

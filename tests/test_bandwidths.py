@@ -1,0 +1,324 @@
+"""Bandwidths against quantiles of distances that are listed one by one."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist, squareform
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+from skdiscrepancy.bandwidths import (
+    bandwidth_grid,
+    inter_sample_distances,
+    kernel_collection,
+    median_bandwidth,
+)
+from skdiscrepancy.kernels import (
+    GaussianKernel,
+    IMQKernel,
+    IndicatorKernel,
+    LaplaceKernel,
+    MaternKernel,
+)
+
+norms = pytest.mark.parametrize("p", [1, 2, 3, np.inf])
+
+
+def listed_distances(X, p):
+    """Non-zero distances of the pairs i < j, sorted."""
+    distances = []
+    for x, y in combinations(np.asarray(X, dtype=float).tolist(), 2):
+        gaps = [abs(a - b) for a, b in zip(x, y, strict=True)]
+        distances.append(
+            max(gaps) if np.isinf(p) else sum(g**p for g in gaps) ** (1 / p)
+        )
+    return sorted(d for d in distances if d > 0)
+
+
+def listed_quantile(values, level):
+    """Linear interpolation between the two order statistics around the level."""
+    position = level * (len(values) - 1)
+    below = min(int(position), len(values) - 2)
+    return values[below] + (position - below) * (values[below + 1] - values[below])
+
+
+def listed_grid(X, p, n_bandwidths):
+    distances = listed_distances(X, p)
+    low, high = (listed_quantile(distances, level) for level in (0.05, 0.95))
+    # One point alone is the lower end.
+    steps = max(n_bandwidths - 1, 1)
+    return [low + i * (high - low) / steps for i in range(n_bandwidths)]
+
+
+def continuous(n_samples=30, n_features=3):
+    return np.random.RandomState(0).normal(size=(n_samples, n_features))
+
+
+def discrete(n_samples=30, n_features=2):
+    """Integers: most rows stand there more than once."""
+    return np.random.RandomState(1).randint(0, 3, size=(n_samples, n_features))
+
+
+samples = pytest.mark.parametrize(
+    "X",
+    [continuous(), continuous(n_features=1), discrete(), discrete(9, 1)],
+    ids=["continuous", "line", "discrete", "discrete-line"],
+)
+
+
+class TestQuantiles:
+    @samples
+    @norms
+    def test_distances_are_a_multiset_without_zeros(self, X, p):
+        distances = inter_sample_distances(X, p=p)
+        assert_allclose(np.sort(distances), listed_distances(X, p), rtol=1e-12)
+
+    @samples
+    @norms
+    def test_median_is_the_middle_distance(self, X, p):
+        expected = listed_quantile(listed_distances(X, p), 0.5)
+        assert_allclose(median_bandwidth(X, p=p), expected, rtol=1e-12)
+        assert isinstance(median_bandwidth(X, p=p), float)
+
+    @samples
+    @norms
+    @pytest.mark.parametrize("n_bandwidths", [1, 2, 3, 10])
+    def test_grid_runs_linearly_between_the_quantiles(self, X, p, n_bandwidths):
+        grid = bandwidth_grid(X, p=p, n_bandwidths=n_bandwidths)
+        assert_allclose(grid, listed_grid(X, p, n_bandwidths), rtol=1e-12)
+
+    def test_defaults_are_ten_euclidean_points(self):
+        X = continuous()
+        assert_allclose(bandwidth_grid(X), listed_grid(X, 2, 10), rtol=1e-12)
+
+    @pytest.mark.parametrize("X", [np.full((5, 2), 0.1), np.ones((2500, 1)), [[3.0]]])
+    def test_bandwidth_of_equal_rows_is_one(self, X):
+        assert inter_sample_distances(X).size == 0
+        assert median_bandwidth(X) == 1.0
+        assert_array_equal(bandwidth_grid(X, n_bandwidths=4), np.ones(4))
+
+    def test_2000_rows_are_all_used_and_never_more(self):
+        for n_samples in (2000, 2001, 4000):
+            distances = inter_sample_distances(continuous(n_samples, 1))
+            assert distances.size == 2000 * 1999 / 2
+
+    def test_float32_is_measured_in_double_precision(self):
+        X = continuous().astype(np.float32)
+        assert_array_equal(bandwidth_grid(X), bandwidth_grid(X.astype(float)))
+        assert bandwidth_grid(X).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "X",
+    [continuous(2500, 2), discrete(2500), continuous(2500, 1)],
+    ids=["continuous", "discrete", "line"],
+)
+class TestManyRows:
+    """Above 2000 rows the distances are those of 2000 rows."""
+
+    @pytest.mark.parametrize("p", [1, 2])
+    def test_quantiles_are_close_to_those_of_all_rows(self, X, p):
+        n, m = len(X), 2000
+        distances = squareform(pdist(X, "minkowski", p=p))
+        nonzero = distances > 0
+        estimates = [median_bandwidth(X, p=p), *bandwidth_grid(X, p=p)[[0, -1]]]
+        for level, estimate in zip([0.5, 0.05, 0.95], estimates, strict=True):
+            # A quantile of the m rows: a share of at most `level` of their non-zero
+            # distances is below it, and one of at least `level` up to it. Among all n
+            # rows the share less `level` differs by a deviation of
+            # sqrt(4 zeta (1/m - 1/n)), zeta the variance of a row's mean (Hoeffding's
+            # first term). At five of them a correct program fails for one seed in a
+            # million. Ties are kept together by a hair, 1e-9.
+            for inside, sign in (
+                (distances < estimate * (1 - 1e-9), 1),
+                (distances <= estimate * (1 + 1e-9), -1),
+            ):
+                row_means = np.mean(nonzero & inside, axis=1)
+                row_means -= level * np.mean(nonzero, axis=1)
+                deviation = np.sqrt(4 * row_means.var() * (1 / m - 1 / n))
+                assert sign * row_means.mean() <= 5 * deviation
+
+    def test_order_of_the_rows_makes_no_difference(self, X):
+        expected = bandwidth_grid(X)
+        for seed in range(3):
+            shuffled = np.random.RandomState(seed).permutation(X)
+            assert_array_equal(bandwidth_grid(shuffled), expected)
+
+    def test_offset_of_the_data_makes_no_difference(self, X):
+        # Multiples of 2^-20: exact also after the shift, which leaves few digits for
+        # anything else than differences.
+        X = np.round(X * 2**12) / 2**20
+        for p in (1, np.inf):
+            shifted = bandwidth_grid(X + 2.0**31, p=p)
+            assert_allclose(shifted, bandwidth_grid(X, p=p), rtol=1e-11)
+
+    def test_global_random_state_is_neither_read_nor_changed(self, X):
+        grids = []
+        for seed in (0, 1):
+            np.random.seed(seed)
+            before = np.random.get_state()
+            grids.append(bandwidth_grid(X))
+            after = np.random.get_state()
+            assert before[2:] == after[2:]
+            assert_array_equal(before[1], after[1])
+        assert_array_equal(*grids)
+
+
+class TestCollection:
+    def bandwidths(self, kernels):
+        return [kernel.bandwidth for kernel in kernels]
+
+    def test_default_is_ten_gaussian_then_ten_laplace_kernels(self):
+        X = continuous()
+        kernels = kernel_collection(X)
+        assert [type(k) for k in kernels] == [GaussianKernel] * 10 + [
+            LaplaceKernel
+        ] * 10
+        expected = [*listed_grid(X, 2, 10), *listed_grid(X, 1, 10)]
+        assert_allclose(self.bandwidths(kernels), expected, rtol=1e-12)
+        assert all(type(k.bandwidth) is float for k in kernels)
+
+    @norms
+    def test_bandwidths_are_taken_in_the_norm_of_the_kernel(self, p):
+        X = continuous()
+        kernels = kernel_collection(X, kernel=MaternKernel(nu=0.5, p=p), n_bandwidths=3)
+        assert_allclose(self.bandwidths(kernels), listed_grid(X, p, 3), rtol=1e-12)
+        assert {(k.nu, k.p) for k in kernels} == {(0.5, p)}
+
+    def test_names_stand_for_one_kernel_with_the_median(self):
+        X = continuous()
+        names = ["imq", "laplace", "matern52", "gaussian"]
+        kernels = kernel_collection(X, kernel=names, bandwidth="median")
+        assert [type(k) for k in kernels] == [
+            IMQKernel,
+            LaplaceKernel,
+            MaternKernel,
+            GaussianKernel,
+        ]
+        expected = [listed_quantile(listed_distances(X, p), 0.5) for p in (2, 1, 2, 2)]
+        assert_allclose(self.bandwidths(kernels), expected, rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("bandwidth", "expected"),
+        [
+            (2, [2.0]),
+            (np.float32(0.5), [0.5]),
+            ([3.0, 1], [3.0, 1.0]),
+            (np.array([1.0, 2.0, 2.0]), [1.0, 2.0, 2.0]),
+            (np.array(4), [4.0]),
+        ],
+        ids=["int", "float32", "list", "array", "scalar-array"],
+    )
+    def test_numbers_make_one_kernel_each_in_their_order(self, bandwidth, expected):
+        X = continuous()
+        kernels = kernel_collection(X, bandwidth=bandwidth)
+        assert self.bandwidths(kernels) == expected * 2
+        own = kernel_collection(X, kernel=IMQKernel(bandwidth=bandwidth), bandwidth=9)
+        assert self.bandwidths(own) == expected
+
+    def test_kernels_keep_bandwidths_of_their_own(self):
+        X = continuous()
+        given = [
+            GaussianKernel(bandwidth=7.0),
+            LaplaceKernel(),
+            IMQKernel(bandwidth=[1.0, 2.0]),
+            LaplaceKernel(bandwidth="median"),
+            GaussianKernel(bandwidth="grid"),
+        ]
+        copies = [clone(kernel) for kernel in given]
+        kernels = kernel_collection(X, kernel=given, bandwidth=0.5, n_bandwidths=3)
+        median = listed_quantile(listed_distances(X, 1), 0.5)
+        expected = [7.0, 0.5, 1.0, 2.0, median, *listed_grid(X, 2, 3)]
+        assert_allclose(self.bandwidths(kernels), expected, rtol=1e-12)
+        assert [type(k) for k in kernels] == [
+            GaussianKernel,
+            LaplaceKernel,
+            *[IMQKernel] * 2,
+            LaplaceKernel,
+            *[GaussianKernel] * 3,
+        ]
+        # What the user gave is not touched.
+        for kernel, copy in zip(given, copies, strict=True):
+            assert kernel.get_params() == copy.get_params()
+
+    def test_kernels_without_bandwidth_pass_through(self):
+        other = RBF(2.0) + WhiteKernel(0.1)
+        kernels = kernel_collection(
+            discrete(), kernel=(other, "indicator", "imq", RBF(3.0)), bandwidth=2.0
+        )
+        assert kernels[0] == other
+        assert kernels[0] is not other
+        assert type(kernels[1]) is IndicatorKernel
+        assert type(kernels[2]) is IMQKernel
+        assert kernels[3] == RBF(3.0)
+        assert len(kernels) == 4
+
+
+BAD_BANDWIDTHS = [
+    (-1, ValueError, "-1"),
+    (0.0, ValueError, "0.0"),
+    (np.nan, ValueError, "nan"),
+    (np.inf, ValueError, "inf"),
+    ("mean", ValueError, "'mean'"),
+    ([1.0, -2.0], ValueError, r"\[1.0, -2.0\]"),
+    ([], ValueError, r"\[\]"),
+    ([[1.0], [2.0]], ValueError, r"\[\[1.0\], \[2.0\]\]"),
+    (True, TypeError, "True"),
+    (np.True_, TypeError, r"(np\.)?True_?"),
+    (["grid"], TypeError, r"\['grid'\]"),
+    (["1.0"], TypeError, r"\['1.0'\]"),
+    ({}, TypeError, r"\{\}"),
+]
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "error", "shown"), [*BAD_BANDWIDTHS, (None, TypeError, "None")]
+)
+def test_bad_bandwidths_are_named(bandwidth, error, shown):
+    with pytest.raises(error, match=f"^bandwidth == {shown}, must be 'grid', 'median'"):
+        kernel_collection(continuous(), bandwidth=bandwidth)
+
+
+@pytest.mark.parametrize(("bandwidth", "error", "shown"), BAD_BANDWIDTHS)
+def test_bad_bandwidths_of_a_kernel_are_named(bandwidth, error, shown):
+    with pytest.raises(error, match=f"bandwidth of IMQKernel == {shown}, must be"):
+        kernel_collection(continuous(), kernel=IMQKernel(bandwidth=bandwidth))
+
+
+@pytest.mark.parametrize("function", [bandwidth_grid, kernel_collection])
+@pytest.mark.parametrize(
+    ("n_bandwidths", "error"),
+    [(0, ValueError), (-3, ValueError), (2.5, TypeError), ("ten", TypeError)],
+)
+def test_bad_numbers_of_bandwidths_are_named(function, n_bandwidths, error):
+    with pytest.raises(error, match=f"n_bandwidths == {n_bandwidths!r}, must be"):
+        function(continuous(), n_bandwidths=n_bandwidths)
+
+
+@pytest.mark.parametrize(
+    "function", [inter_sample_distances, median_bandwidth, bandwidth_grid]
+)
+@pytest.mark.parametrize(
+    ("p", "error"), [(0.5, ValueError), (np.nan, ValueError), ("2", TypeError)]
+)
+def test_bad_norms_are_named(function, p, error):
+    with pytest.raises(error, match=f"p == {p!r}, must be"):
+        function(continuous(), p=p)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0.0], [np.nan]], "Input X contains NaN"),
+        ([[0.0], [np.inf]], "Input X contains infinity"),
+        ([0.0, 1.0], "Expected 2D array"),
+    ],
+)
+@pytest.mark.parametrize("function", [median_bandwidth, kernel_collection])
+def test_bad_samples_are_named(function, X, message):
+    with pytest.raises(ValueError, match=message):
+        function(X)
