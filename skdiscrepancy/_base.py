@@ -52,6 +52,9 @@ class DiscrepancyResult:
     scales: np.ndarray
     kernels: list[Any]
 
+    def __repr__(self) -> str:
+        return f"DiscrepancyResult(value={self.value:.6g}, {len(self.kernels)} kernels)"
+
 
 @dataclass(frozen=True, eq=False)
 class Statistics:

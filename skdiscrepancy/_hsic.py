@@ -38,7 +38,13 @@ from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.kernels import IndicatorKernel, check_kernel
-from skdiscrepancy.kernels._labels import as_labels
+from skdiscrepancy.kernels._labels import (
+    as_array,
+    as_labels,
+    refuse_missing,
+    sample_dtype,
+)
+from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 # Integers of at most so many distinct values are taken for labels.
@@ -310,7 +316,9 @@ class HSICEstimator(BaseDiscrepancy):
         if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
             target_kernels = [IndicatorKernel()] if _are_labels(y) else kernels
         else:
-            target_kernels = check_kernel(self.target_kernel, "target_kernel")
+            target_kernels = check_kernel(
+                self.target_kernel, "target_kernel", ("auto", *KERNELS)
+            )
         y = self._as_target(y, target_kernels)
         self.n_targets_in_ = y.shape[1]
         warn_if_indefinite(kernels, X.shape[1])
@@ -386,22 +394,26 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> tuple[np.ndarray, np.ndarray]:
         if issparse(y):
             raise TypeError("y is a sparse matrix, must be dense.")
-        labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+        if y is not None:
+            # Before scikit-learn turns nullable integers and booleans into floats.
+            y = as_array(y)
+            refuse_missing(y, "y")
         unbiased = not isinstance(check_design(self.design), CompleteV)
-        return validate_data(
+        X, y = validate_data(
             self,
             X,
             y,
             reset=reset,
             multi_output=True,
-            dtype=None if labels else [np.float64, np.float32],
+            dtype=sample_dtype(kernels),
             ensure_min_samples=4 if unbiased else 2,
         )
+        return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
     def _as_target(self, y: np.ndarray, kernels: list[Any]) -> np.ndarray:
         """Return y with one column for each target, as the kernels read it."""
         y = as_labels(y, "y")
-        if all(isinstance(kernel, IndicatorKernel) for kernel in kernels):
+        if sample_dtype(kernels) is None:
             return y
         if _is_numeric(y):
             return y if y.dtype == np.float32 else y.astype(np.float64)
@@ -514,13 +526,11 @@ def _are_labels(y: np.ndarray) -> bool:
     if not _is_numeric(y):
         return True
     if y.dtype == object:
-        if not all(isinstance(value, Integral) for value in y.ravel()):
-            return False
-        y = y.astype(np.int64)
-    if y.dtype.kind not in "iu":
-        return False
+        integers = all(isinstance(value, Integral) for value in y.ravel())
+    else:
+        integers = y.dtype.kind in "iu"
     columns = y.reshape(len(y), -1).T
-    return all(len(np.unique(column)) <= MAX_LABELS for column in columns)
+    return integers and all(len(set(column)) <= MAX_LABELS for column in columns)
 
 
 def _is_numeric(y: np.ndarray) -> bool:

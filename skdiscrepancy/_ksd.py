@@ -47,7 +47,7 @@ class SteinSource(Source):
 
     def __init__(self, kernels: list[Any], X: np.ndarray, gradients: np.ndarray):
         self.kernels = kernels
-        self.rows = Rows(X)
+        self.rows = Rows(X).check_range()
         self.gradients = Rows(gradients, centred=False)
         # A difference of gradients does not change when all are shifted.
         self.centred_gradients = Rows(gradients)
@@ -110,11 +110,12 @@ class GaussianScore:
         X = X.astype(np.float64)
         self.mean = X.mean(axis=0)
         self.deviations = X.std(axis=0)
-        if not np.all(self.deviations > 1e-13 * np.abs(X).max(axis=0)):
+        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
+        if np.any(constant):
             raise ValueError(
                 f"model == None, must be a callable here: column "
-                f"{int(np.argmin(self.deviations))} of X is constant, and a Gaussian "
-                "has no density."
+                f"{int(np.argmax(constant))} of X is constant, and a Gaussian has no "
+                "density."
             )
         standardized = (X - self.mean) / self.deviations
         correlation = standardized.T @ standardized / len(X)
@@ -303,7 +304,8 @@ class KSDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        return self._evaluate(X, check_gradients(self.model_(X), X, "model"))
+        # A copy: a model that works in place must not change the sample.
+        return self._evaluate(X, check_gradients(self.model_(X.copy()), X))
 
     def _fit_kernels(self, X: ArrayLike) -> np.ndarray:
         self._check_params()
@@ -378,9 +380,14 @@ def ksd_score(
     """
     if model is None or callable(model):
         return KSDEstimator(model, **params).fit(X).score(X)
+    if not (hasattr(model, "__array__") or isinstance(model, (list, tuple))):
+        raise TypeError(
+            f"model == {model!r}, must be None, a callable that returns the gradient "
+            "of the log-density, or an array of gradients."
+        )
     estimator = KSDEstimator(**params)
     X = estimator._fit_kernels(X)
-    return estimator._evaluate(X, check_gradients(model, X, "gradients")).value
+    return estimator._evaluate(X, check_gradients(model, X)).value
 
 
 def ksd_from_gram(
@@ -435,25 +442,26 @@ def as_score_function(model: Any, X: np.ndarray) -> ScoreFunction:
     )
 
 
-def check_gradients(gradients: Any, X: np.ndarray, name: str) -> np.ndarray:
+def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     """Return gradients as an array of the shape and type of the sample."""
     shape = np.shape(gradients)
     if shape != X.shape:
-        what = "returned an array" if name == "model" else "is an array"
         raise ValueError(
-            f"{name} {what} of shape {shape}, must be of shape {X.shape}: the "
+            f"model gives gradients of shape {shape}, must give {X.shape}: the "
             "gradient of the log-density at each row of X."
         )
-    gradients = check_array(gradients, dtype=np.float64, input_name=name)
+    gradients = check_array(
+        gradients, dtype=np.float64, input_name="gradients of model"
+    )
     return gradients.astype(X.dtype, copy=False)
 
 
 def check_differentiable(kernel: Any) -> list[Any]:
     """Return the kernels of a parameter, refusing those that KSD cannot use."""
-    kernels = check_kernel(kernel)
+    works = [name for name, make in KERNELS.items() if make().differentiable]
+    kernels = check_kernel(kernel, names=works)
     for item in kernels:
         if not (isinstance(item, Kernel) and item.differentiable):
-            works = [name for name, make in KERNELS.items() if make().differentiable]
             raise ValueError(
                 f"kernel == {item!r}, must be one of {works} for KSD, or an object of "
                 "these kinds with p=2: it needs two derivatives."

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._base import (
@@ -33,7 +34,8 @@ from skdiscrepancy._samples import Index
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import Region, square
-from skdiscrepancy.kernels import IndicatorKernel, check_kernel
+from skdiscrepancy.kernels import check_kernel
+from skdiscrepancy.kernels._labels import as_labels, sample_dtype
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 
@@ -129,6 +131,10 @@ def two_sample_statistics(
     source: Source, m: int, n: int, *, unbiased: bool, **walk_options: Any
 ) -> Statistics:
     """Compute the complete statistics of m and n stacked rows, in O((m + n)^2)."""
+    if min(m, n) < 1 + unbiased:
+        raise ValueError(
+            f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
+        )
     regions = [
         square(0, m, diagonal=not unbiased),
         square(m, m + n, diagonal=not unbiased),
@@ -275,16 +281,23 @@ class MMDEstimator(BaseDiscrepancy):
         """
         return self._fit(X)
 
-    def _fit(self, X: ArrayLike, *others: np.ndarray) -> MMDEstimator:
-        """Fit to X, with bandwidths from X and other samples."""
+    def _fit(self, X: ArrayLike, Y: ArrayLike | None = None) -> MMDEstimator:
+        """Fit to X, with bandwidths from X, or from X and Y."""
         self._check_params()
         check_flag(self.second_order, "second_order")
         kernels = check_kernel(self.kernel)
         X = self._validate(X, kernels, reset=True)
-        others = [self._validate(other, kernels, reset=False) for other in others]
+        samples = [X]
+        if Y is not None:
+            Y = check_array(Y, input_name="Y", **self._array_options(kernels))
+            if Y.shape[1] != X.shape[1]:
+                raise ValueError(
+                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
+                )
+            samples.append(Y)
         warn_if_indefinite(kernels, X.shape[1])
         collection = build_collection(
-            [X, *others], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
+            samples, kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
         )
         self._check_pooling(len(collection))
         self.reference_ = X
@@ -350,17 +363,15 @@ class MMDEstimator(BaseDiscrepancy):
         )
 
     def _validate(self, X: Any, kernels: list[Any], *, reset: bool) -> np.ndarray:
-        # Labels of any type are compared as they are.
-        labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=None if labels else [np.float64, np.float32],
-            ensure_min_samples=1
-            if isinstance(check_design(self.design), CompleteV)
-            else 2,
-        )
+        X = validate_data(self, X, reset=reset, **self._array_options(kernels))
+        return X if X.dtype.kind == "f" else as_labels(X, "X")
+
+    def _array_options(self, kernels: list[Any]) -> dict[str, Any]:
+        biased = isinstance(check_design(self.design), CompleteV)
+        return {
+            "dtype": sample_dtype(kernels),
+            "ensure_min_samples": 1 if biased else 2,
+        }
 
 
 @takes_parameters_of(MMDEstimator)
@@ -453,12 +464,9 @@ def mmd_from_gram(
         )
     source = PooledGram(K_xx, K_yy, K_xy)
     if design.complete and not second_order:
-        unbiased = not isinstance(design, CompleteV)
-        if min(m, n) < 1 + unbiased:
-            raise ValueError(
-                f"n_samples == {min(m, n)}, must be >= 2 for the design {design!r}."
-            )
-        statistics = two_sample_statistics(source, m, n, unbiased=unbiased)
+        statistics = two_sample_statistics(
+            source, m, n, unbiased=not isinstance(design, CompleteV)
+        )
     else:
         size = paired_size(m, n, design)
         core = PairedSource(

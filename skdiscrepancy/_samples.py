@@ -16,6 +16,8 @@ from scipy.spatial.distance import cdist
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 # Up to this many columns differences are as cheap as the product and exact.
 FEW_FEATURES = 3
+# Differences beyond this, or below its inverse, have no square in floating point.
+RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
 
 Index = slice | np.ndarray
 
@@ -51,6 +53,22 @@ class Rows:
         if self.centre is not None:
             block = block - self.centre
         return block.astype(self.dtype, copy=False)
+
+    def check_range(self) -> Rows:
+        """Refuse data whose squares are beyond the range of floating point."""
+        spread = float(
+            np.max(
+                np.max([part.max(axis=0) for part in self.parts], axis=0)
+                - np.min([part.min(axis=0) for part in self.parts], axis=0)
+            )
+        )
+        limit = RANGE[self.dtype]
+        if spread > limit or 0 < spread < 1 / limit:
+            raise ValueError(
+                f"The data spread over {spread:.3g}, must spread over {1 / limit:.0e} "
+                f"to {limit:.0e}: outside, {self.dtype} has no squares. Rescale them."
+            )
+        return self
 
     def _gather(self, index: Index) -> np.ndarray:
         if len(self.parts) == 1:

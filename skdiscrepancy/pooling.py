@@ -111,7 +111,7 @@ def pool_statistics(
 
 def check_pooling(pooling: Any, n_kernels: int) -> None:
     """Refuse unknown rules, and None for more than one kernel."""
-    if pooling not in POOLINGS:
+    if pooling is not None and not (isinstance(pooling, str) and pooling in POOLINGS):
         raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
     if pooling is None and n_kernels != 1:
         raise ValueError(

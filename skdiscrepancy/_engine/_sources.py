@@ -249,9 +249,9 @@ def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
     for key in dict.fromkeys(map(sample_key, kernels)):
         if key is None:
             dtype = parts[0].dtype if parts[0].dtype.kind == "f" else np.float64
-            samples[key] = Codes(encode_labels(np.concatenate(parts)), dtype)
+            samples[key] = Codes(encode_labels(*parts), dtype)
         elif key == GRAM:
             samples[key] = Rows(*parts, centred=False)
         else:
-            samples[key] = Rows(*parts)
+            samples[key] = Rows(*parts).check_range()
     return KernelSource(kernels, samples)

@@ -341,5 +341,7 @@ def _draw_distinct(
     drawn = np.empty(0, dtype=np.int64)
     while drawn.size < size:
         more = generator.randint(population, size=size - drawn.size, dtype=np.int64)
-        drawn = np.unique(np.concatenate((drawn, more)))
+        # Sorting is much faster here than the hash table of numpy's unique.
+        drawn = np.sort(np.concatenate((drawn, more)))
+        drawn = drawn[np.diff(drawn, prepend=-1) > 0]
     return drawn

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,9 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 }
 
 
-def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
+def check_kernel(
+    kernel: Any, name: str = "kernel", names: Iterable[str] = tuple(KERNELS)
+) -> list[Any]:
     """Return the kernels that a parameter names, bandwidths still to be chosen.
 
     Parameters
@@ -43,6 +45,8 @@ def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
         :mod:`sklearn.gaussian_process.kernels`.
     name : str, default="kernel"
         Name of the parameter, for error messages.
+    names : iterable of str, default=all names
+        Names that are allowed.
 
     Returns
     -------
@@ -58,7 +62,7 @@ def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
     items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
     kernels = []
     for item in items:
-        if isinstance(item, str) and item in KERNELS:
+        if isinstance(item, str) and item in KERNELS and item in names:
             kernels.append(KERNELS[item]())
         elif isinstance(item, (Kernel, GaussianProcessKernel)):
             if isinstance(item, MaternKernel):
@@ -67,7 +71,7 @@ def check_kernel(kernel: Any, name: str = "kernel") -> list[Any]:
         else:
             error = ValueError if isinstance(item, str) else TypeError
             raise error(
-                f"{name} == {item!r}, must be one of {sorted(KERNELS)}, a kernel "
+                f"{name} == {item!r}, must be one of {sorted(names)}, a kernel "
                 "object of skdiscrepancy.kernels or sklearn.gaussian_process.kernels, "
                 "or a tuple or list of them."
             )

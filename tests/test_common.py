@@ -1,0 +1,492 @@
+"""What every estimator promises: scikit-learn's contract and one interface."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import dataclasses
+import importlib
+import inspect
+import pickle
+from numbers import Real
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skdiscrepancy
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_from_gram,
+    hsic_score,
+    ksd_from_gram,
+    ksd_score,
+    mmd_from_gram,
+    mmd_score,
+)
+from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
+from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
+
+CLASSES = [MMDEstimator, HSICEstimator, KSDEstimator]
+FUNCTIONS = {
+    mmd_score: MMDEstimator,
+    hsic_score: HSICEstimator,
+    ksd_score: KSDEstimator,
+}
+DESIGNS = ["v", "u", "l", "d", "b", "x", "r"]
+ROOT = {"design": "v", "normalize": False, "squared": False, "pooling": "mean"}
+
+every_class = pytest.mark.parametrize("cls", CLASSES)
+every_design = pytest.mark.parametrize("design", DESIGNS)
+
+
+def standard_normal_score(X):
+    return -X
+
+
+def configurations():
+    for cls in CLASSES:
+        yield cls()
+        yield cls(**ROOT)
+        yield cls(kernel=GaussianKernel(bandwidth=1.0), pooling=None)
+        yield cls(kernel=[IMQKernel(bandwidth=[0.5, 2.0]), "matern52"])
+        yield cls(bandwidth=np.array([0.5, 1.0, 2.0]))
+        for design in "ldbxr":
+            yield cls(design=design)
+        yield cls(design=RandomPairs(n_pairs=30, replace=True), random_state=0)
+    for cls in (MMDEstimator, HSICEstimator):
+        yield cls(second_order=True)
+        yield cls(second_order=True, design="v")
+        yield cls(kernel=RBF(), pooling="mean")
+    yield HSICEstimator(target_kernel="indicator")
+    yield HSICEstimator(target_kernel=GaussianKernel(bandwidth=1.0))
+    yield HSICEstimator(target_kernel=("imq", "laplace"), target_bandwidth="median")
+    yield KSDEstimator(standard_normal_score)
+    yield KSDEstimator(standard_normal_score, **ROOT)
+    yield KSDEstimator(standard_normal_score, design="r", kernel=MaternKernel(nu=3.5))
+
+
+@parametrize_with_checks(list(configurations()))
+def test_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] ** 2 + 0.1 * rng.normal(size=40)
+    return X[:20], y[:20], X[20:] + 0.5, y[20:]
+
+
+@every_class
+@every_design
+def test_score_is_a_python_float_and_the_value_of_evaluate(cls, design, data):
+    X, y, X_new, y_new = data
+    estimator = cls(design=design, random_state=0).fit(X, y)
+    score = estimator.score(X_new, y_new)
+    assert type(score) is float
+    assert estimator.evaluate(X_new, y_new).value == score
+
+
+@every_class
+def test_result_has_one_entry_for_each_kernel_and_is_frozen(cls, data):
+    X, y, X_new, y_new = data
+    estimator = cls(n_bandwidths=3).fit(X, y)
+    result = estimator.evaluate(X_new, y_new)
+    assert len(result.statistics) == len(result.scales) == len(result.kernels)
+    for field in dataclasses.fields(result):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(result, field.name, None)
+
+
+def test_kernels_of_a_result_are_kernels_and_for_hsic_all_pairs_of_them(data):
+    X, y, X_new, y_new = data
+    mmd = MMDEstimator(n_bandwidths=3).fit(X)
+    assert mmd.evaluate(X_new).kernels == mmd.kernels_
+    hsic = HSICEstimator(n_bandwidths=3).fit(X, y)
+    pairs = [(k, target) for k in hsic.kernels_ for target in hsic.target_kernels_]
+    assert hsic.evaluate(X_new, y_new).kernels == pairs
+
+
+@every_class
+def test_scales_are_ones_without_normalisation_and_divide_with_it(cls, data):
+    X, y, X_new, y_new = data
+    normalised = cls(pooling="mean").fit(X, y).evaluate(X_new, y_new)
+    plain = cls(pooling="mean", normalize=False).fit(X, y).evaluate(X_new, y_new)
+    assert_array_equal(plain.scales, 1.0)
+    assert_array_equal(plain.statistics, normalised.statistics)
+    assert_allclose(plain.value, np.mean(plain.statistics), rtol=1e-12)
+    ratios = normalised.statistics / normalised.scales
+    assert_allclose(normalised.value, np.mean(ratios), rtol=1e-12)
+
+
+@every_class
+def test_fitted_kernels_have_one_number_as_bandwidth(cls, data):
+    X, y, *_ = data
+    kernel = [GaussianKernel(bandwidth=[1, 2.0]), "imq", MaternKernel(nu=2.5)]
+    estimator = cls(kernel=kernel, n_bandwidths=3).fit(X, y)
+    # Two bandwidths of its own, and a grid of three for each of the others.
+    assert len(estimator.kernels_) == 2 + 3 + 3
+    for kernel in estimator.kernels_ + getattr(estimator, "target_kernels_", []):
+        assert isinstance(kernel.bandwidth, Real)
+        assert kernel.bandwidth > 0
+
+
+@every_class
+def test_fit_does_not_write_to_the_kernel_and_design_that_were_given(cls, data):
+    X, y, X_new, y_new = data
+    kernel, design = GaussianKernel(), Subdiagonals(n_subdiagonals=2)
+    cls(kernel=kernel, design=design).fit(X, y).score(X_new, y_new)
+    assert kernel.bandwidth is None
+    assert design.get_params() == {"n_subdiagonals": 2}
+
+
+@every_class
+def test_fit_returns_self(cls, data):
+    X, y, *_ = data
+    estimator = cls()
+    assert estimator.fit(X, y) is estimator
+
+
+@every_class
+def test_second_fit_forgets_the_first(cls, data):
+    X, y, X_new, y_new = data
+    once = cls().fit(X, y)
+    twice = cls().fit(10 * X_new[:, :1], y_new).fit(X, y)
+    assert joblib.hash(vars(once)) == joblib.hash(vars(twice))
+    assert once.score(X_new, y_new) == twice.score(X_new, y_new)
+
+
+@every_class
+@every_design
+def test_score_changes_neither_the_estimator_nor_the_data(cls, design, data):
+    X, y, X_new, y_new = data
+    estimator = cls(design=design, random_state=0).fit(X, y)
+    before = joblib.hash((vars(estimator), data))
+    estimator.score(X_new, y_new)
+    assert joblib.hash((vars(estimator), data)) == before
+
+
+@every_class
+@pytest.mark.parametrize("method", ["score", "evaluate"])
+def test_estimators_must_be_fitted_before_they_score(cls, method, data):
+    X, y, *_ = data
+    with pytest.raises(NotFittedError, match=cls.__name__):
+        getattr(cls(), method)(X, y)
+
+
+@every_class
+def test_clone_has_the_parameters_and_not_the_fit(cls, data):
+    X, y, X_new, y_new = data
+    estimator = cls(
+        kernel=(GaussianKernel(bandwidth=[0.5, 1.0]), "imq"),
+        design=Subdiagonals(n_subdiagonals=3),
+    )
+    copy = clone(estimator.fit(X, y))
+    with pytest.raises(NotFittedError):
+        copy.score(X_new, y_new)
+    assert repr(copy) == repr(estimator)
+    assert copy.design is not estimator.design
+    assert copy.fit(X, y).score(X_new, y_new) == estimator.score(X_new, y_new)
+
+
+@every_class
+@every_design
+def test_pickled_estimator_gives_the_same_score(cls, design, data):
+    X, y, X_new, y_new = data
+    estimator = cls(design=design, random_state=0).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(estimator))
+    assert loaded.score(X_new, y_new) == estimator.score(X_new, y_new)
+
+
+def test_pickled_model_of_a_ksd_gives_the_same_score(data):
+    X, _, X_new, _ = data
+    estimator = KSDEstimator(standard_normal_score).fit(X)
+    loaded = pickle.loads(pickle.dumps(estimator))
+    assert loaded.score(X_new) == estimator.score(X_new)
+
+
+@every_class
+@pytest.mark.parametrize(
+    ("given", "changed", "meant"),
+    [
+        ({}, {"pooling": "max"}, {"pooling": "max"}),
+        ({}, {"design": "v", "normalize": False}, {"design": "v", "normalize": False}),
+        (
+            {"design": Subdiagonals()},
+            {"design__n_subdiagonals": 2},
+            {"design": Subdiagonals(n_subdiagonals=2)},
+        ),
+        (
+            {"design": Cross()},
+            {"design__n_first": 4},
+            {"design": Cross(n_first=4)},
+        ),
+        (
+            {"kernel": GaussianKernel()},
+            {"kernel__bandwidth": 0.7},
+            {"kernel": GaussianKernel(bandwidth=0.7)},
+        ),
+        (
+            {"kernel": MaternKernel()},
+            {"kernel__nu": 2.5, "n_bandwidths": 2},
+            {"kernel": MaternKernel(nu=2.5), "n_bandwidths": 2},
+        ),
+    ],
+    ids=["pooling", "design", "n_subdiagonals", "n_first", "kernel bandwidth", "nu"],
+)
+def test_set_params_is_the_same_as_construction(cls, given, changed, meant, data):
+    X, y, X_new, y_new = data
+    # A clone: nested parameters belong to the object that was given.
+    estimator = clone(cls(**given)).set_params(**changed)
+    for name, value in changed.items():
+        assert estimator.get_params()[name] == value
+    score = estimator.fit(X, y).score(X_new, y_new)
+    assert score == cls(**meant).fit(X, y).score(X_new, y_new)
+    assert score != cls(**given).fit(X, y).score(X_new, y_new)
+
+
+@every_class
+def test_repr_shows_the_parameters_that_differ_from_the_defaults(cls):
+    name = cls.__name__
+    assert repr(cls()) == f"{name}()"
+    estimator = cls(design=Subdiagonals(n_subdiagonals=3), kernel=GaussianKernel())
+    assert (
+        repr(estimator)
+        == f"{name}(design=Subdiagonals(n_subdiagonals=3), kernel=GaussianKernel())"
+    )
+
+
+@every_class
+def test_repr_in_a_notebook_names_the_class_and_its_parts(cls, data):
+    X, y, *_ = data
+    estimator = cls(design=Subdiagonals(n_subdiagonals=3))
+    for shown in (estimator, estimator.fit(X, y)):
+        html = shown._repr_html_()
+        assert cls.__name__ in html
+        assert "Subdiagonals" in html
+
+
+@every_class
+def test_names_and_number_of_features_are_those_of_fit(cls, data):
+    X, y, X_new, y_new = data
+    frame = pd.DataFrame(X, columns=["height", "width"])
+    estimator = cls().fit(frame, y)
+    assert estimator.n_features_in_ == 2
+    assert estimator.feature_names_in_.tolist() == ["height", "width"]
+    assert not hasattr(cls().fit(X, y), "feature_names_in_")
+    for columns in (["height", "depth"], ["width", "height"]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            estimator.score(pd.DataFrame(X_new, columns=columns), y_new)
+
+
+@every_class
+def test_random_pairs_are_ruled_by_random_state_alone(cls, data):
+    X, y, X_new, y_new = data
+    estimator = cls(design=RandomPairs(n_pairs=10)).fit(X, y)
+
+    def score(random_state):
+        return estimator.set_params(random_state=random_state).score(X_new, y_new)
+
+    assert score(0) == score(0) == score(np.random.RandomState(0))
+    assert score(0) != score(1)
+    # Fresh pairs for None, and for a generator that goes on: 10 of the 45 or more
+    # pairs are the same twice with probability 1 in 3e9 at most.
+    assert score(None) != score(None)
+    generator = np.random.RandomState(0)
+    assert score(generator) != score(generator)
+
+
+@every_class
+@pytest.mark.parametrize("design", [d for d in DESIGNS if d != "r"])
+def test_designs_without_chance_do_not_depend_on_random_state(cls, design, data):
+    X, y, X_new, y_new = data
+    estimator = cls(design=design).fit(X, y)
+    scores = {
+        estimator.set_params(random_state=seed).score(X_new, y_new)
+        for seed in (None, 0, 1)
+    }
+    assert len(scores) == 1
+
+
+@pytest.fixture
+def global_state_untouched():
+    before = np.random.get_state()
+    yield
+    after = np.random.get_state()
+    assert before[0] == after[0]
+    assert before[2:] == after[2:]
+    assert_array_equal(before[1], after[1])
+
+
+@every_class
+@every_design
+@pytest.mark.usefixtures("global_state_untouched")
+def test_score_leaves_the_global_generator_alone(cls, design, data):
+    X, y, X_new, y_new = data
+    cls(design=design).fit(X, y).score(X_new, y_new)
+
+
+@every_class
+@pytest.mark.usefixtures("global_state_untouched")
+def test_bandwidths_of_many_rows_leave_the_global_generator_alone(cls):
+    # Above 2000 rows the distances are those of a draw of rows.
+    X = np.random.RandomState(0).normal(size=(2001, 1))
+    first, second = (cls(bandwidth="median").fit(X, X[:, 0]) for _ in range(2))
+    assert repr(first.kernels_) == repr(second.kernels_)
+
+
+@every_design
+@pytest.mark.usefixtures("global_state_untouched")
+def test_functions_leave_the_global_generator_alone(design, data):
+    X, y, X_new, _ = data
+    kernel = GaussianKernel(bandwidth=1.0)
+    mmd_score(X, X_new, design=design)
+    hsic_score(X, y, design=design)
+    ksd_score(X, -X, design=design)
+    mmd_from_gram(kernel(X), kernel(X_new), kernel(X, X_new), design=design)
+    hsic_from_gram(kernel(X), kernel(y[:, np.newaxis]), design=design)
+    ksd_from_gram(kernel(X) * (X @ X.T), design=design)
+
+
+def grid(X, metric):
+    """Bandwidths of DESIGN: from the 5 % to the 95 % quantile of the distances."""
+    return np.linspace(*np.quantile(pdist(X, metric), [0.05, 0.95]), 10)
+
+
+@every_design
+def test_mmd_score_takes_its_bandwidths_from_the_pooled_sample(design, data):
+    X, _, Y, _ = data
+    pooled = np.concatenate((X, Y))
+    bandwidths = {
+        "gaussian": grid(pooled, "euclidean"),
+        "laplace": grid(pooled, "cityblock"),
+    }
+    values = []
+    for kernel, bandwidth in bandwidths.items():
+        estimator = MMDEstimator(
+            kernel=kernel,
+            bandwidth=bandwidth,
+            design=design,
+            pooling="mean",
+            random_state=0,
+        )
+        values.append(estimator.fit(X).score(Y))
+    options = {"design": design, "pooling": "mean", "random_state": 0}
+    # Two kernels of ten bandwidths each: the mean over all is the mean of the means.
+    assert_allclose(mmd_score(X, Y, **options), np.mean(values), rtol=1e-9)
+
+
+def test_mmd_estimator_takes_its_bandwidths_from_the_reference_alone(data):
+    X, _, Y, _ = data
+    fitted = MMDEstimator(kernel="gaussian").fit(X)
+    explicit = MMDEstimator(kernel="gaussian", bandwidth=grid(X, "euclidean")).fit(X)
+    assert_allclose(fitted.score(Y), explicit.score(Y), rtol=1e-9)
+    kernels = repr(fitted.kernels_)
+    fitted.score(100 * Y)
+    assert repr(fitted.kernels_) == kernels
+
+
+@every_design
+@pytest.mark.parametrize("options", [{}, {"pooling": "max", "bandwidth": [0.5, 2.0]}])
+def test_one_call_is_fit_and_score_on_one_sample(design, options, data):
+    X, y, *_ = data
+    options = {"design": design, "random_state": 0, **options}
+    hsic = HSICEstimator(**options).fit(X, y).score(X, y)
+    assert hsic_score(X, y, **options) == hsic
+    for model in (None, standard_normal_score):
+        ksd = KSDEstimator(model, **options).fit(X).score(X)
+        assert ksd_score(X, model, **options) == ksd
+    assert ksd_score(X, -X, **options) == ksd
+
+
+@every_design
+def test_mmd_score_with_given_bandwidths_is_fit_and_score(design, data):
+    X, _, Y, _ = data
+    options = {"design": design, "random_state": 0, "bandwidth": [0.5, 2.0]}
+    assert mmd_score(X, Y, **options) == MMDEstimator(**options).fit(X).score(Y)
+
+
+def keyword_only(function):
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_one_call_function_shows_the_keywords_of_its_estimator(function):
+    keywords = keyword_only(function)
+    assert keywords == keyword_only(FUNCTIONS[function])
+    parameters = inspect.signature(function).parameters.values()
+    assert all(p.kind is not p.VAR_KEYWORD for p in parameters)
+
+
+@every_class
+def test_all_parameters_but_the_model_are_keyword_only(cls):
+    positional = set(inspect.signature(cls).parameters) - set(keyword_only(cls))
+    assert positional == ({"model"} if cls is KSDEstimator else set())
+
+
+@pytest.mark.parametrize("keyword", ["bandwith", "kernels", "design__n_subdiagonals"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_keyword_with_a_typo_is_named(function, keyword, data):
+    X, y, *_ = data
+    arguments = {"mmd_score": (X, X), "hsic_score": (X, y), "ksd_score": (X, -X)}
+    with pytest.raises(TypeError, match=f"'{keyword}'"):
+        function(*arguments[function.__name__], **{keyword: 1})
+    with pytest.raises(TypeError, match=f"'{keyword}'"):
+        FUNCTIONS[function](**{keyword: 1})
+    if "__" not in keyword:
+        with pytest.raises(ValueError, match=f"'{keyword}'.*'bandwidth'"):
+            FUNCTIONS[function]().set_params(**{keyword: 1})
+
+
+def public_objects():
+    for name in ("", ".kernels", ".designs", ".bandwidths", ".pooling"):
+        module = importlib.import_module(f"skdiscrepancy{name}")
+        for member in module.__all__:
+            yield pytest.param(module, member, id=f"{module.__name__}.{member}")
+
+
+@pytest.mark.parametrize(("module", "name"), list(public_objects()))
+def test_public_names_are_importable_and_documented(module, name):
+    public = getattr(module, name)
+    assert inspect.getdoc(public)
+    if inspect.ismodule(public):
+        return
+    documented = inspect.getdoc(public)
+    for parameter in inspect.signature(public).parameters.values():
+        if not (inspect.isclass(public) and dataclasses.is_dataclass(public)):
+            assert f"{parameter.name} : " in documented or (
+                # The one-call functions refer to the parameters of their estimator.
+                public in FUNCTIONS and parameter.kind is parameter.KEYWORD_ONLY
+            )
+    if inspect.isclass(public):
+        for method, function in inspect.getmembers(public, inspect.isfunction):
+            if not method.startswith("_"):
+                assert inspect.getdoc(function), method
+
+
+@every_class
+def test_fitted_attributes_are_documented(cls, data):
+    X, y, *_ = data
+    estimator = cls().fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    fitted = set(vars(estimator)) - set(estimator.get_params())
+    assert fitted
+    for name in fitted:
+        assert f"{name} : " in inspect.getdoc(cls)
+
+
+def test_version_is_that_of_the_package():
+    metadata = importlib.import_module("importlib.metadata")
+    assert skdiscrepancy.__version__ == metadata.version("skdiscrepancy")

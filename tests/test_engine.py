@@ -1,0 +1,446 @@
+"""Tests of the walk: what a score must not depend on, and what it may cost."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import tracemalloc
+import warnings
+
+import brute_force as reference
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_from_gram,
+    hsic_score,
+    ksd_from_gram,
+    ksd_score,
+    mmd_from_gram,
+    mmd_score,
+)
+from skdiscrepancy._engine import (
+    CentredSource,
+    Moments,
+    PairedSource,
+    RowSums,
+    Source,
+    _reducers,
+    _walk,
+)
+from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs, Subdiagonals
+
+DISCREPANCIES = ["mmd", "hsic", "ksd"]
+DESIGNS = [
+    "v",
+    "u",
+    "l",
+    "d",
+    Blocks(n_blocks=3),
+    Blocks(block_sizes=(3, 25, 8)),
+    "x",
+    Cross(n_first=30),
+    RandomPairs(),
+    RandomPairs(n_pairs=300, replace=True),
+]
+
+
+class OwnPairs(Design):
+    """A design of a user, who gives nothing but pairs, in no order."""
+
+    def pairs(self, n, random_state=None):
+        return np.random.RandomState(0).permutation(n * (n - 1)).reshape(2, -1) % n
+
+
+def draw(n, d=4, seed=0):
+    """Draw two samples that differ and depend on each other, with a clear signal."""
+    rng = np.random.RandomState(seed)
+    X = rng.normal(size=(n, d))
+    return X, 1.5 * X[::-1] ** 2 + 0.3 * rng.normal(size=(n, d))
+
+
+def dependent(X, Y):
+    # Row i of Y depends on the last row but i of X.
+    return X, Y[::-1]
+
+
+def evaluate(discrepancy, X, Y, *, shift=0.0, unit=1.0, **params):
+    """Evaluate a discrepancy on two samples; KSD on the first one only.
+
+    The model of KSD is normal, with mean and unit moved as the data are.
+    """
+    if discrepancy == "mmd":
+        return MMDEstimator(**params).fit(X).evaluate(Y)
+    if discrepancy == "hsic":
+        X, Y = dependent(X, Y)
+        return HSICEstimator(**params).fit(X, Y).evaluate(X, Y)
+
+    def model(rows):
+        return -((rows - shift) / unit - 0.5) / unit
+
+    return KSDEstimator(model, **params).fit(X).evaluate(X)
+
+
+def assert_same(result, expected, rtol):
+    assert_allclose(result.statistics, expected.statistics, rtol=rtol)
+    assert_allclose(result.scales, expected.scales, rtol=rtol)
+    assert_allclose(result.value, expected.value, rtol=rtol)
+
+
+def assert_identical(result, expected):
+    assert_array_equal(result.statistics, expected.statistics)
+    assert_array_equal(result.scales, expected.scales)
+    assert result.value == expected.value
+
+
+@pytest.fixture
+def tiny_tiles(monkeypatch):
+    """Cut everything into pieces that divide nothing evenly."""
+
+    def cut():
+        monkeypatch.setattr(Source, "tile", 7)
+        monkeypatch.setattr(PairedSource, "tile", 5)
+        monkeypatch.setattr(CentredSource, "tile", 3)
+        monkeypatch.setattr(_walk, "MIN_PIECE", 8)
+        monkeypatch.setattr(_walk, "STRIPES", 3)
+        monkeypatch.setattr(_walk, "WAVE", 2)
+        monkeypatch.setattr(RowSums, "max_pairs", 11)
+
+    return cut
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("second_order", [False, True])
+@pytest.mark.parametrize("design", [*DESIGNS, OwnPairs()], ids=repr)
+def test_result_is_independent_of_the_tiles(
+    discrepancy, second_order, design, tiny_tiles
+):
+    X, Y = draw(76)
+    params = {"design": design, "n_bandwidths": 2, "random_state": 3}
+    if discrepancy != "ksd":
+        params["second_order"] = second_order
+        # White noise on the diagonal tells whether tiles know where that is.
+        params["kernel"] = ["gaussian", "laplace", RBF(1.0) + WhiteKernel(0.3)]
+    expected = evaluate(discrepancy, X, Y, **params)
+    tiny_tiles()
+    assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
+
+
+@pytest.mark.parametrize("design", [*DESIGNS, OwnPairs()], ids=repr)
+def test_result_from_gram_matrices_is_independent_of_the_tiles(design, tiny_tiles):
+    A, B = np.random.RandomState(0).normal(size=(2, 80, 80))
+    K, L = A @ A.T, B @ B.T
+
+    def values():
+        params = {"design": design, "random_state": 3}
+        blocks = K[:40, :40], K[40:, 40:], K[:40, 40:]
+        return [
+            mmd_from_gram(*blocks, **params),
+            hsic_from_gram(K, L, **params),
+            ksd_from_gram(K, **params),
+        ]
+
+    expected = values()
+    tiny_tiles()
+    assert_allclose(values(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("design", ["v", "u"])
+def test_two_samples_of_different_sizes_are_independent_of_the_tiles(
+    design, tiny_tiles
+):
+    X, Y = draw(60)
+    params = {"design": design, "n_bandwidths": 2}
+    expected = evaluate("mmd", X[:37], Y, **params)
+    tiny_tiles()
+    assert_same(evaluate("mmd", X[:37], Y, **params), expected, 1e-12)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+def test_small_chunks_of_loose_pairs_give_the_same_sums(discrepancy, monkeypatch):
+    X, Y = draw(200)
+    params = {"design": RandomPairs(n_pairs=2000), "random_state": 0}
+    expected = evaluate(discrepancy, X, Y, **params)
+    # No bytes at all: chunks of 256 pairs.
+    monkeypatch.setattr(_reducers, "CHUNK_BYTES", 0)
+    assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
+
+
+def several_tasks(discrepancy, design, monkeypatch, **params):
+    """Evaluate what takes several tasks: pieces of rows, or chunks of pairs."""
+    n = 1100
+    if design != "u":
+        n = 1000 if discrepancy == "hsic" else 500
+        monkeypatch.setattr(_walk, "MIN_PIECE", 64)
+        monkeypatch.setattr(_reducers, "CHUNK_BYTES", 2**16)
+    X, Y = draw(n)
+    return evaluate(
+        discrepancy,
+        X,
+        Y,
+        kernel="gaussian",
+        bandwidth=(1.0, 3.0),
+        design=design,
+        random_state=0,
+        **params,
+    )
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize(
+    "design",
+    ["u", Blocks(n_blocks=2), Cross(), Subdiagonals(), RandomPairs()],
+    ids=repr,
+)
+def test_result_is_the_same_to_the_last_bit_for_every_n_jobs(
+    discrepancy, design, monkeypatch
+):
+    expected = several_tasks(discrepancy, design, monkeypatch)
+    for n_jobs in (1, 2):
+        result = several_tasks(discrepancy, design, monkeypatch, n_jobs=n_jobs)
+        assert_identical(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("discrepancy", "design"),
+    [("mmd", "u"), ("hsic", Cross()), ("ksd", RandomPairs())],
+    ids=repr,
+)
+def test_result_is_the_same_to_the_last_bit_in_other_processes(
+    discrepancy, design, monkeypatch
+):
+    expected = several_tasks(discrepancy, design, monkeypatch)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        result = several_tasks(discrepancy, design, monkeypatch)
+    assert_identical(result, expected)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("design", ["v", "u"])
+def test_complete_statistics_do_not_depend_on_the_order_of_rows(discrepancy, design):
+    rng = np.random.RandomState(0)
+    X, Y = draw(80)
+    order = rng.permutation(80)
+    # The samples of MMD have each an order of its own. In `draw`, the rows of HSIC that
+    # belong together stand at opposite ends.
+    other = 79 - order[::-1] if discrepancy == "hsic" else rng.permutation(80)
+    result = evaluate(discrepancy, X[order], Y[other], design=design)
+    assert_same(result, evaluate(discrepancy, X, Y, design=design), 1e-9)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+def test_order_of_rows_does_not_change_bandwidths_from_many_rows(discrepancy):
+    # Above 2000 rows, bandwidths are those of a part of them.
+    X, Y = draw(2100, 2)
+    order = np.random.RandomState(0).permutation(2100)
+    other = 2099 - order[::-1] if discrepancy == "hsic" else order
+    params = {"kernel": "gaussian", "bandwidth": "median"}
+    if discrepancy == "hsic":
+        params["target_bandwidth"] = "median"
+    result = evaluate(discrepancy, X[order], Y[other], **params)
+    assert_same(result, evaluate(discrepancy, X, Y, **params), 1e-9)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+@pytest.mark.parametrize("sizes", [(40, 40), (33, 40)])
+def test_mmd_of_two_samples_is_symmetric(design, sizes):
+    X, Y = draw(40)
+    X, Y = X[: sizes[0]], Y[: sizes[1]]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "7 of 40 rows are not used", UserWarning)
+        there, back = (
+            mmd_score(*samples, design=design, random_state=0)
+            for samples in ((X, Y), (Y, X))
+        )
+    assert_allclose(there, back, rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+def test_hsic_is_symmetric_in_its_two_variables(design):
+    X, y = dependent(*draw(60))
+    params = {"design": design, "random_state": 0}
+    assert_allclose(hsic_score(X, y, **params), hsic_score(y, X, **params), rtol=1e-10)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("design", ["v", "u", "d", "b"])
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("shift", [1e6, -1e6])
+def test_an_offset_of_the_data_changes_nothing(discrepancy, design, d, shift):
+    # Multiples of 2^-20 have room for the offset: the shift itself does not round.
+    X, Y = (np.round(Z * 2**20) / 2**20 for Z in draw(60, d))
+    expected = evaluate(discrepancy, X, Y, design=design)
+    result = evaluate(discrepancy, X + shift, Y + shift, shift=shift, design=design)
+    assert_same(result, expected, 1e-8)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("design", ["v", "u", "d", "b"])
+@pytest.mark.parametrize("unit", [1e-5, 1e5])
+def test_the_unit_of_the_data_does_not_change_a_normalised_score(
+    discrepancy, design, unit
+):
+    X, Y = draw(60)
+    expected = evaluate(discrepancy, X, Y, design=design)
+    result = evaluate(discrepancy, unit * X, unit * Y, unit=unit, design=design)
+    assert_allclose(result.value, expected.value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+@pytest.mark.parametrize(("d", "shift"), [(2, 0), (6, 100)])
+def test_float32_is_close_to_float64(discrepancy, design, d, shift):
+    # Rounded first, so that both see the same numbers.
+    X, Y = ((Z + shift).astype(np.float32) for Z in draw(200, d))
+    params = {"design": design, "shift": shift, "n_bandwidths": 4, "random_state": 0}
+    single = evaluate(discrepancy, X, Y, **params)
+    double = evaluate(discrepancy, X.astype(float), Y.astype(float), **params)
+    assert_allclose(single.value, double.value, rtol=1e-4)
+    assert single.value != double.value
+
+
+def peak_megabytes(function):
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_default_mmd_of_3000_and_3000_rows_makes_no_square_array():
+    # One square array is 6000^2 * 8 bytes = 288 MB.
+    X, Y = draw(3000, 2)
+    assert peak_megabytes(lambda: mmd_score(X, Y)) < 60
+
+
+@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize(
+    ("design", "dtype"),
+    [("u", np.float32), ("x", np.float64), ("d", np.float32), ("r", np.float64)],
+)
+def test_no_design_makes_a_square_array(discrepancy, design, dtype):
+    # A square array is 4000^2 * 4 bytes = 64 MB in the smaller type, and the bandwidths
+    # are given: what is left is the tiles, and chunks of at most 16 MB.
+    X, Y = (Z.astype(dtype) for Z in draw(4000, 2))
+    params = {"kernel": "gaussian", "bandwidth": 1.0, "random_state": 0}
+    if discrepancy == "hsic":
+        params["target_bandwidth"] = 1.0
+    peak = peak_megabytes(lambda: evaluate(discrepancy, X, Y, design=design, **params))
+    assert peak < 32
+
+
+def far_clusters(d):
+    """Draw samples in two clusters 1e6 apart, and gradients of a density like them."""
+    rng = np.random.RandomState(0)
+    centres = 1e6 * rng.permutation([0, 1] * 8)[:, np.newaxis]
+    X, Y = centres + rng.normal(size=(16, d)), centres + rng.normal(1, size=(16, d))
+    return X, Y, centres + 0.5 - X
+
+
+def assert_accurate(result, expected):
+    # Differences within a cluster are exact to 1e-10, the spacing of floats at 1e6.
+    assert_allclose([result.statistics[0], result.scales[0]], expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("design", ["v", "u", "d"])
+def test_mmd_is_accurate_for_far_clusters(d, design):
+    X, Y, _ = far_clusters(d)
+    K = reference.gram(reference.gaussian, np.vstack((X, Y)), 2.0)
+    if design == "d":
+        core, pairs = reference.mmd_core(K, 16, 16), reference.design_pairs("d", 16)
+        expected = reference.design_statistic(core, pairs)
+    else:
+        expected = reference.mmd(K, 16, unbiased=design == "u")
+    params = {"kernel": "gaussian", "bandwidth": 2.0, "design": design}
+    assert_accurate(evaluate("mmd", X, Y, **params), expected)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("design", ["v", "u", "d"])
+def test_hsic_is_accurate_for_far_clusters(d, design):
+    X, Y, _ = far_clusters(d)
+    # Dependence within the clusters and between them; few rows, for the quadruples.
+    X, y = X[:12], X[:12, 0] + Y[:12, 0]
+    K = reference.gram(reference.gaussian, X, 2.0)
+    L = reference.gram(reference.gaussian, y[:, np.newaxis], 3.0)
+    if design == "d":
+        core, pairs = reference.hsic_shifted_core(K, L), reference.design_pairs("d", 6)
+        expected = reference.design_statistic(core, pairs)
+    else:
+        expected = {"v": reference.hsic_v, "u": reference.hsic_u}[design](K, L)
+    estimator = HSICEstimator(
+        kernel="gaussian", bandwidth=2.0, target_bandwidth=3.0, design=design
+    )
+    assert_accurate(estimator.fit(X, y).evaluate(X, y), expected)
+
+
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.parametrize("design", ["v", "u", "d"])
+def test_ksd_is_accurate_for_far_clusters(d, design):
+    X, _, scores = far_clusters(d)
+    H = reference.stein_gram("gaussian", X, scores, 2.0)
+    expected = reference.design_statistic(H, reference.design_pairs(design, 16))
+    estimator = KSDEstimator(
+        lambda rows: scores, kernel="gaussian", bandwidth=2.0, design=design
+    )
+    assert_accurate(estimator.fit(X).evaluate(X), expected)
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score, ksd_score])
+@pytest.mark.parametrize("design", ["v", "u", "d"])
+@pytest.mark.parametrize("d", [1, 2, 6])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_distances_beyond_floating_point_are_refused(score, design, d):
+    # The squared distances of these data are infinite.
+    X, Y = (1e200 * Z for Z in draw(12, d))
+    with pytest.raises(ValueError, match=r"not finite|too large"):
+        score(X, Y, kernel="gaussian", design=design)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "d"])
+def test_gradients_beyond_floating_point_are_refused(design):
+    X, _ = draw(12)
+    with pytest.raises(ValueError, match="not finite"):
+        ksd_score(X, -1e200 * X, design=design)
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "imq", "matern52"])
+@pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
+def test_a_limit_beyond_floating_point_is_still_the_limit(score, kernel, bandwidth):
+    # k is the identity, or 1 everywhere: U is zero, and so is its scale.
+    X, Y = draw(12, 2)
+    assert score(X, Y, kernel=kernel, bandwidth=bandwidth, pooling="max") == 0.0
+
+
+@pytest.mark.parametrize("cuts", [[1], [4, 5], [2, 3, 9, 11]])
+def test_merged_moments_are_the_moments_of_the_whole(cuts):
+    rng = np.random.RandomState(0)
+    lengths = rng.randint(1, 6, size=12)
+    # A large mean: where moments lose digits if they are merged as sums of squares.
+    sums = lengths * (1e6 + rng.normal(size=(3, 12)))
+    parts = [
+        Moments.of_row_sums(part, length)
+        for part, length in zip(
+            np.split(sums, cuts, axis=1), np.split(lengths, cuts), strict=True
+        )
+    ]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = merged.merge(part)
+    whole = Moments.of_row_sums(sums, lengths)
+    assert merged.weight == whole.weight == lengths.sum()
+    assert_allclose(merged.mean, whole.mean, rtol=1e-14)
+    assert_allclose(merged.scale, whole.scale, rtol=1e-9)
+    # And the whole is a weighted mean and standard deviation of the row means.
+    for k in range(3):
+        mean = np.average(sums[k] / lengths, weights=lengths)
+        variance = np.average((sums[k] / lengths - mean) ** 2, weights=lengths)
+        assert_allclose(whole.mean[k], mean, rtol=1e-14)
+        assert_allclose(whole.scale[k], 2 * np.sqrt(variance), rtol=1e-9)

@@ -1,0 +1,221 @@
+"""Tests of KSD against the sums of the paper."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from itertools import product
+
+import brute_force as reference
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skdiscrepancy import KSDEstimator, ksd_from_gram, ksd_score
+from skdiscrepancy.designs import (
+    Blocks,
+    CompleteU,
+    CompleteV,
+    Cross,
+    Linear,
+    RandomPairs,
+    Subdiagonals,
+)
+
+# Relative, with a floor for statistics that are zero up to rounding.
+CLOSE = {"rtol": 1e-10, "atol": 1e-14}
+BANDWIDTHS = (0.7, 2.1)
+DESIGNS = [
+    CompleteV(),
+    CompleteU(),
+    Linear(),
+    Subdiagonals(),
+    Subdiagonals(n_subdiagonals=1),
+    Subdiagonals(n_subdiagonals=5),
+    Blocks(),
+    Blocks(n_blocks=2),
+    Blocks(block_sizes=(2, 5, 3)),
+    Cross(),
+    Cross(n_first=2),
+    RandomPairs(),
+    RandomPairs(n_pairs=13),
+    RandomPairs(n_pairs=30, replace=True),
+]
+
+
+def sample_with_scores(n, d, seed=0):
+    """Draw a sample with two equal rows, and gradients of no density at all."""
+    rng = np.random.RandomState(seed)
+    X, scores = rng.normal(size=(2, n, d))
+    # Where rows are equal and gradients are not, only the paper's sum is right.
+    X[-1] = X[0]
+    return X, scores + 0.5 * X[:, ::-1]
+
+
+def evaluate(X, scores, **params):
+    estimator = KSDEstimator(lambda rows: scores, **params)
+    return estimator.fit(X).evaluate(X)
+
+
+@pytest.mark.parametrize("name", list(reference.DERIVATIVES))
+@pytest.mark.parametrize("d", [1, 3])
+def test_reference_stein_kernel_has_the_derivatives_of_its_kernel(name, d):
+    rng = np.random.RandomState(0)
+    x, y, s, t = rng.normal(size=(4, d))
+    bandwidth, step = 1.3, 1e-3
+
+    def kernel(a, b):
+        return reference.KERNELS[name](a, b, bandwidth)
+
+    def difference(function):
+        # Fourth-order central differences: an error of about step^4 = 1e-12, and
+        # of 1e-16 / step^2 = 1e-10 by rounding where two are nested.
+        return (
+            8 * (function(step) - function(-step))
+            - (function(2 * step) - function(-2 * step))
+        ) / (12 * step)
+
+    expected = s @ t * kernel(x, y)
+    for e, s_i, t_i in zip(np.eye(d), s, t, strict=True):
+        expected += s_i * difference(lambda u, e=e: kernel(x, y + u * e))
+        expected += t_i * difference(lambda u, e=e: kernel(x + u * e, y))
+        expected += difference(
+            lambda u, e=e: difference(lambda v: kernel(x + u * e, y + v * e))
+        )
+    assert_allclose(
+        reference.stein_kernel(name, x, y, s, t, bandwidth), expected, atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("name", list(reference.DERIVATIVES))
+@pytest.mark.parametrize(("n", "d"), [(10, 1), (11, 2), (12, 6)])
+def test_statistics_are_the_sums_of_the_stein_kernel_for_every_kernel(name, n, d):
+    X, scores = sample_with_scores(n, d)
+    matrices = [reference.stein_gram(name, X, scores, b) for b in BANDWIDTHS]
+    for design in "vuldbx":
+        result = evaluate(X, scores, kernel=name, bandwidth=BANDWIDTHS, design=design)
+        pairs = reference.design_pairs(design, n)
+        expected = [reference.design_statistic(H, pairs) for H in matrices]
+        statistics, scales = np.transpose(expected)
+        assert_allclose(result.statistics, statistics, **CLOSE)
+        assert_allclose(result.scales, scales, **CLOSE)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+@pytest.mark.parametrize(("n", "d"), [(10, 2), (13, 1), (11, 6)])
+def test_statistics_and_scales_are_the_sums_over_every_design(design, n, d):
+    X, scores = sample_with_scores(n, d)
+    params = {"design": design, "random_state": 3}
+    result = evaluate(X, scores, bandwidth=1.3, **params)
+    pairs = reference.design_pairs(design, n, 3)
+    for k, name in enumerate(("gaussian", "imq")):
+        H = reference.stein_gram(name, X, scores, 1.3)
+        statistic, scale = reference.design_statistic(H, pairs)
+        assert_allclose(result.statistics[k], statistic, **CLOSE)
+        assert_allclose(result.scales[k], scale, **CLOSE)
+        from_gram = [
+            ksd_from_gram(H, normalize=normalize, **params)
+            for normalize in (False, True)
+        ]
+        assert_allclose(from_gram, [statistic, statistic / scale], **CLOSE)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+@pytest.mark.parametrize("n", [10, 11])
+def test_any_symmetric_matrix_gives_the_sums_over_the_design(design, n):
+    A = np.random.RandomState(0).normal(size=(n, n))
+    H = A + A.T
+    pairs = reference.design_pairs(design, n, 3)
+    statistic, scale = reference.design_statistic(H, pairs)
+    params = {"design": design, "random_state": 3}
+    value = ksd_from_gram(H, normalize=False, **params)
+    assert_allclose(value, statistic, **CLOSE)
+    assert_allclose(ksd_from_gram(H, **params), statistic / scale, **CLOSE)
+
+
+@pytest.mark.parametrize("design", "vuldbx")
+def test_values_of_gradients_are_as_good_as_a_function(design):
+    X, scores = sample_with_scores(11, 2)
+    H = reference.stein_gram("imq", X, scores, 1.3)
+    statistic, scale = reference.design_statistic(H, reference.design_pairs(design, 11))
+    params = {"kernel": "imq", "bandwidth": 1.3, "pooling": None, "design": design}
+    expected = statistic / scale
+    assert_allclose(ksd_score(X, scores, **params), expected, **CLOSE)
+    assert_allclose(ksd_score(X, lambda rows: scores, **params), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_no_model_is_the_gaussian_with_the_moments_of_the_sample(d):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(12, d)) @ rng.normal(size=(d, d)) + 3
+    new = rng.normal(2.5, size=(9, d))
+    covariance = np.atleast_2d(np.cov(X.T, bias=True))
+    scores = -(new - X.mean(axis=0)) @ np.linalg.inv(covariance)
+    estimator = KSDEstimator(kernel="gaussian", bandwidth=1.3, pooling=None).fit(X)
+    H = reference.stein_gram("gaussian", new, scores, 1.3)
+    statistic, scale = reference.design_statistic(H, reference.design_pairs("u", 9))
+    assert_allclose(estimator.score(new), statistic / scale, **CLOSE)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_value_is_the_pool_of_statistics_over_scales(design):
+    n = 13
+    X, scores = sample_with_scores(n, 2)
+    estimator = KSDEstimator(
+        lambda rows: scores, n_bandwidths=3, design=design, random_state=3
+    ).fit(X)
+    pairs = reference.design_pairs(design, n, 3)
+    expected = []
+    for kernel in estimator.kernels_:
+        name = type(kernel).__name__.removesuffix("Kernel").lower()
+        H = reference.stein_gram(name, X, scores, kernel.bandwidth)
+        expected.append(reference.design_statistic(H, pairs))
+    statistics, scales = np.transpose(expected)
+    nu = n if isinstance(design, (CompleteV, CompleteU)) else len(pairs) / n
+    for normalize, pooling in product((True, False), ("fuse", "mean", "max")):
+        result = estimator.set_params(normalize=normalize, pooling=pooling).evaluate(X)
+        divisors = scales if normalize else np.ones(6)
+        assert_allclose(result.statistics, statistics, **CLOSE)
+        assert_allclose(result.scales, divisors, **CLOSE)
+        value = reference.pool(statistics / divisors, pooling, nu)
+        assert_allclose(result.value, value, **CLOSE)
+
+
+@pytest.mark.parametrize("fuse_nu", [0.3, 40])
+def test_given_nu_replaces_the_automatic_one(fuse_nu):
+    X, scores = sample_with_scores(13, 2)
+    result = evaluate(X, scores, fuse_nu=fuse_nu)
+    assert len(result.kernels) == len(result.statistics) == 20
+    expected = reference.pool(result.statistics / result.scales, "fuse", fuse_nu)
+    assert_allclose(result.value, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("pooling", ["fuse", "mean", "max"])
+def test_roots_are_taken_kernel_by_kernel_before_pooling(pooling):
+    X, scores = sample_with_scores(13, 2)
+    params = {"design": "v", "normalize": False, "pooling": pooling}
+    squares = evaluate(X, scores, **params).statistics
+    result = evaluate(X, scores, squared=False, **params)
+    assert_allclose(result.statistics, np.sqrt(squares), **CLOSE)
+    value = reference.pool(np.sqrt(squares), pooling, nu=13)
+    assert_allclose(result.value, value, **CLOSE)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+def test_a_stein_kernel_without_spread_cannot_be_normalised(design):
+    # Equal rows with equal gradients: h is |s|^2 + 2 d / bandwidth^2 everywhere.
+    X, scores = np.full((9, 2), 1.7), np.full((9, 2), 0.5)
+    params = {
+        "kernel": "gaussian",
+        "bandwidth": 2.0,
+        "design": design,
+        "random_state": 0,
+        "pooling": None,
+    }
+    with pytest.raises(ValueError, match="normalize=False"):
+        ksd_score(X, scores, **params)
+    value = ksd_score(X, scores, normalize=False, **params)
+    assert_allclose(value, 0.5 + 2 * 2 / 4, **CLOSE)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+def test_a_matrix_of_zeros_has_a_normalised_score_of_zero(design):
+    assert ksd_from_gram(np.zeros((9, 9)), design=design, random_state=0) == 0.0
