@@ -28,16 +28,18 @@ print(f"    another cultivar   {drift.score(wine[cultivar == 0]):6.2f}")
 
 # %%
 # Dependence: which measurement of an iris tells most about its species?
-iris = load_iris(as_frame=True)
+iris = load_iris()
 print("Does the species depend on it? (HSIC)")
-for column in iris.data:
-    hsic = HSICEstimator().fit(iris.data[[column]], iris.target)
-    print(f"    {column:18s} {hsic.score(iris.data[[column]], iris.target):6.2f}")
+for name, column in zip(iris.feature_names, iris.data.T, strict=True):
+    X = column.reshape(-1, 1)
+    score = HSICEstimator().fit(X, iris.target).score(X, iris.target)
+    print(f"    {name:18s} {score:6.2f}")
 
 # %%
 # Fit: is a Gaussian a model for the texture of tumours, or of its logarithm? Half of
 # the rows give the model, the other half the score.
-texture = load_breast_cancer(as_frame=True).data[["mean texture"]]
+tumours = load_breast_cancer()
+texture = tumours.data[:, tumours.feature_names == "mean texture"]
 print("Does a Gaussian fit the texture of tumours? (KSD)")
 for name, rows in (("as measured", texture), ("its logarithm", np.log(texture))):
     train, test = train_test_split(rows, test_size=0.5, random_state=0)
