@@ -60,25 +60,26 @@ class DiscrepancyResult:
 class Statistics:
     """The statistics of a collection with all that pooling needs to know of them.
 
-    `nu` is the parameter of fuse for these data; `bounds` and `dtype` say how large a
-    rounding error can be.
+    `nu` is the parameter of fuse for these data; `sizes`, those of the numbers that
+    were added up, and `dtype` say how large a rounding error can be.
     """
 
     values: np.ndarray
     scales: np.ndarray
     nu: float
-    bounds: np.ndarray
+    sizes: np.ndarray
     dtype: np.dtype
 
     @classmethod
     def of_moments(cls, moments: Moments, reducer: RowSums, nu: float) -> Statistics:
         """Take statistic and scale of a second-order core from its moments."""
-        return cls(moments.mean, moments.scale, nu, reducer.bounds, reducer.dtype)
+        sizes = moments.size if reducer.bounds is None else reducer.bounds
+        return cls(moments.mean, moments.scale, nu, sizes, reducer.dtype)
 
     @property
     def rounding(self) -> np.ndarray:
         """Size of a rounding error for each kernel."""
-        return ROUNDING * np.finfo(self.dtype).eps * self.bounds
+        return ROUNDING * np.finfo(self.dtype).eps * self.sizes
 
     def check_finite(self) -> None:
         """Refuse numbers beyond the range of floating point."""

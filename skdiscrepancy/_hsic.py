@@ -125,16 +125,16 @@ def complete_statistics(
     that are lost when HSIC is taken as a difference of three large sums.
     """
     region = square(0, n, diagonal=not unbiased)
-    centred = []
+    centred, sizes = [], []
     for source in (x, y):
         [(row_sums, _)] = walk([region], RowSums(source), **walk_options)
         offsets = centring_offsets(row_sums, unbiased=unbiased)
         centred.append(CentredSource(source, offsets))
+        sizes.append(np.abs(row_sums).max(axis=1) / region.row_length)
     reducer = ProductRowSums(*centred)
     [(row_sums, _)] = walk([region], reducer, **walk_options)
     values, scales = complete_hsic(row_sums, unbiased=unbiased)
-    bounds = np.outer(x.bounds, y.bounds).ravel()
-    return Statistics(values, scales, float(n), bounds, reducer.dtype)
+    return Statistics(values, scales, float(n), np.outer(*sizes).ravel(), reducer.dtype)
 
 
 def hsic_statistics(

@@ -23,7 +23,13 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source
-from skdiscrepancy._samples import Index, Rows, aligned_distances, block_distances
+from skdiscrepancy._samples import (
+    Index,
+    Rows,
+    aligned_distances,
+    block_distances,
+    difference_products,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
 from skdiscrepancy.kernels import Kernel, check_kernel
@@ -49,26 +55,17 @@ class SteinSource(Source):
         self.kernels = kernels
         self.rows = Rows(X).check_range()
         self.gradients = Rows(gradients, centred=False)
-        # A difference of gradients does not change when all are shifted.
-        self.centred_gradients = Rows(gradients)
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
         self.dtype = X.dtype
-        # On the diagonal h is ||s||^2 - n_features psi''(0), and |h| is nowhere larger.
-        largest = float(np.einsum("ij,ij->i", gradients, gradients).max())
-        at_zero = [kernel.evaluate_derivatives(np.zeros(1))[2] for kernel in kernels]
-        self.bounds = largest - X.shape[1] * np.concatenate(at_zero)
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the tiles of the Stein kernel."""
         A, B = self.rows.take(rows), self.rows.take(cols)
-        S, T = self.centred_gradients.take(rows), self.centred_gradients.take(cols)
-        cross = np.einsum("ij,ij->i", S, A)[:, np.newaxis] + np.einsum("ij,ij->i", T, B)
-        cross -= S @ B.T
-        cross -= A @ T.T
-        inner = self.gradients.take(rows) @ self.gradients.take(cols).T
+        S, T = self.gradients.take(rows), self.gradients.take(cols)
+        inner, cross = S @ T.T, difference_products(A, B, S, T)
         for k, values in self._values(block_distances(A, B, 2), inner, cross):
             target = out[k] if out.ndim == 3 else out
             target[...] = values

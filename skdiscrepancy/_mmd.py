@@ -28,6 +28,7 @@ from skdiscrepancy._engine import (
     RowSums,
     Source,
     kernel_source,
+    largest_off_diagonal,
     walk,
 )
 from skdiscrepancy._samples import Index
@@ -91,9 +92,16 @@ class PooledGram(Source):
     def __init__(self, K_xx: np.ndarray, K_yy: np.ndarray, K_xy: np.ndarray):
         self.blocks = ((K_xx, K_xy), (K_xy.T, K_yy))
         self.dtype = np.result_type(K_xx, K_yy, K_xy)
-        self.bounds = np.array(
-            [max(max(K.max(), -K.min()) for K in (K_xx, K_yy, K_xy))]
-        ).astype(np.float64)
+        self.largest = np.array(
+            [
+                max(
+                    largest_off_diagonal(K_xx),
+                    largest_off_diagonal(K_yy),
+                    float(K_xy.max()),
+                    -float(K_xy.min()),
+                )
+            ]
+        )
         self.m = len(K_xx)
 
     def block(
@@ -147,8 +155,15 @@ def two_sample_statistics(
     values, scales = two_sample_mmd(
         within_x, within_y, cross_x, cross_y, unbiased=unbiased
     )
-    harmonic = 2 * m * n / (m + n)
-    return Statistics(values, scales, harmonic, source.bounds, source.dtype)
+    # The statistic is a difference of these means.
+    means = (
+        within_x / max(m - unbiased, 1),
+        within_y / max(n - unbiased, 1),
+        cross_x / n,
+        cross_y / m,
+    )
+    sizes = np.max([np.abs(mean).max(axis=1) for mean in means], axis=0)
+    return Statistics(values, scales, 2 * m * n / (m + n), sizes, source.dtype)
 
 
 class MMDEstimator(BaseDiscrepancy):

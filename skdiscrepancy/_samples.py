@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-# Squared Euclidean distances are taken from a matrix product, which loses digits where
-# two rows are much closer to each other than to the centre. Entries below this fraction
-# of the squared norms are computed again from differences.
+# Products of differences, such as squared distances, are taken from matrix products,
+# which lose digits where two rows are much closer to each other than to the centre.
+# Entries below this fraction of the norms are computed again from differences.
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
+# Rows of each part that the centre is taken from.
+CENTRE_ROWS = 512
 # Up to this many columns differences are as cheap as the product and exact.
 FEW_FEATURES = 3
 # Differences beyond this, or below its inverse, have no square in floating point.
@@ -25,9 +27,10 @@ Index = slice | np.ndarray
 class Rows:
     """Rows of one array, or of several stacked without a copy.
 
-    Blocks come out centred at the common mean: distances do not change, and the
-    cancellation in dot products does not grow with an offset of the data. The mean is
-    taken in float64 before float32 blocks are rounded.
+    Blocks come out centred: distances do not change, and the cancellation in dot
+    products does not grow with an offset of the data. The centre is a median, which no
+    far row can move away from the others, of some rows: it need not be exact. It is
+    taken away in float64 before float32 blocks are rounded.
     """
 
     def __init__(self, *parts: np.ndarray, centred: bool = True):
@@ -36,8 +39,8 @@ class Rows:
         self.dtype = np.result_type(*parts)
         self.centre = None
         if centred:
-            total = sum(part.sum(axis=0, dtype=np.float64) for part in parts)
-            self.centre = total / len(self)
+            some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
+            self.centre = np.median(np.concatenate(some), axis=0).astype(np.float64)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -116,7 +119,7 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
             return np.multiply(difference, difference, out=difference)
         return np.abs(difference, out=difference)
     if p == 2:
-        return _squared_euclidean(A, B)
+        return difference_products(A, B, A, B)
     return _scipy_distances(A, B, p)
 
 
@@ -138,23 +141,47 @@ def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
     return (difference**p).sum(axis=1) ** (1 / p)
 
 
-def _squared_euclidean(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Compute squared Euclidean distances, to working precision for close rows too."""
+def difference_products(
+    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
+) -> np.ndarray:
+    """Compute (S_i - T_j) . (A_i - B_j) for all i and j.
+
+    From matrix products, and to working precision also where these cancel: entries that
+    are small against the rows they come from are computed again from differences.
+    """
     if A.shape[1] <= FEW_FEATURES:
-        return sum((A[:, [k]] - B[:, k]) ** 2 for k in range(A.shape[1]))
-    norms = np.einsum("ij,ij->i", A, A)[:, np.newaxis] + np.einsum("ij,ij->i", B, B)
-    distances = A @ B.T
-    distances *= -2
-    distances += norms
-    norms *= CANCELLATION[distances.dtype]
-    close = distances <= norms
-    n_close = np.count_nonzero(close)
-    if n_close > close.size // 8:
+        return _by_features(A, B, S, T)
+    sums = np.einsum("ij,ij->i", S, A)[:, np.newaxis] + np.einsum("ij,ij->i", T, B)
+    products = A @ T.T
+    if S is A and T is B:
+        products *= -2
+        products += sums
+        sizes = sums
+        sizes *= CANCELLATION[products.dtype]
+        cancelled = products <= sizes
+    else:
+        products += S @ B.T
+        np.subtract(sums, products, out=products)
+        a, b, s, t = (np.sqrt(np.einsum("ij,ij->i", M, M)) for M in (A, B, S, T))
+        sizes = (s[:, np.newaxis] + t) * (a[:, np.newaxis] + b)
+        sizes *= CANCELLATION[products.dtype]
+        cancelled = np.abs(products) <= sizes
+    n_cancelled = np.count_nonzero(cancelled)
+    if n_cancelled > cancelled.size // 8:
+        return _by_features(A, B, S, T)
+    if n_cancelled:
+        i, j = np.nonzero(cancelled)
+        products[i, j] = np.einsum("ij,ij->i", S[i] - T[j], A[i] - B[j])
+    return products
+
+
+def _by_features(
+    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
+) -> np.ndarray:
+    """Compute (S_i - T_j) . (A_i - B_j) from differences, one feature at a time."""
+    if S is A and T is B and A.shape[1] > FEW_FEATURES:
         return _scipy_distances(A, B, 2)
-    if n_close:
-        rows, cols = np.nonzero(close)
-        distances[rows, cols] = aligned_distances(A[rows], B[cols], 2)
-    return distances
+    return sum((S[:, [k]] - T[:, k]) * (A[:, [k]] - B[:, k]) for k in range(A.shape[1]))
 
 
 def _scipy_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:

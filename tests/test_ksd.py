@@ -199,6 +199,47 @@ def test_roots_are_taken_kernel_by_kernel_before_pooling(pooling):
     assert_allclose(result.value, value, **CLOSE)
 
 
+def sample_with_outlier(outlier, d):
+    """Draw a sample with one row far from all others, where -x^3 is a large gradient.
+
+    With a narrow Gaussian kernel that row is in no value that is summed.
+    """
+    X = np.random.RandomState(0).normal(size=(21, d))
+    X[-1] = outlier
+    return X, -(X**3)
+
+
+@pytest.mark.parametrize("design", ["u", "l", "d", "b", "x"])
+@pytest.mark.parametrize("outlier", [10.0, 1e3])
+def test_a_far_row_does_not_make_the_scale_of_the_others_vanish(design, outlier):
+    # Its gradient says nothing of the rounding errors of the others.
+    X, scores = sample_with_outlier(outlier, 1)
+    H = reference.stein_gram("gaussian", X, scores, 0.8)
+    statistic, scale = reference.design_statistic(H, reference.design_pairs(design, 21))
+    params = {"kernel": "gaussian", "bandwidth": 0.8, "pooling": None, "design": design}
+    value = ksd_score(X, scores, **params)
+    assert_allclose(value, statistic / scale, rtol=1e-6)
+    assert_allclose(ksd_from_gram(H, design=design), statistic / scale, **CLOSE)
+
+
+@pytest.mark.parametrize("design", ["u", "l", "d", "b", "x"])
+@pytest.mark.parametrize("d", [1, 6])
+def test_a_far_row_does_not_cost_the_others_their_digits(design, d):
+    X, scores = sample_with_outlier(1e4, d)
+    H = reference.stein_gram("gaussian", X, scores, 2.0)
+    statistic, _ = reference.design_statistic(H, reference.design_pairs(design, 21))
+    value = ksd_score(
+        X,
+        scores,
+        kernel="gaussian",
+        bandwidth=2.0,
+        design=design,
+        normalize=False,
+        pooling=None,
+    )
+    assert_allclose(value, statistic, rtol=1e-8)
+
+
 @pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
 def test_a_stein_kernel_without_spread_cannot_be_normalised(design):
     # Equal rows with equal gradients: h is |s|^2 + 2 d / bandwidth^2 everywhere.

@@ -16,6 +16,7 @@ from skdiscrepancy._engine._sources import (
     PairedSource,
     Source,
     kernel_source,
+    largest_off_diagonal,
 )
 from skdiscrepancy._engine._walk import design_moments, walk
 
@@ -30,5 +31,6 @@ __all__ = [
     "Source",
     "design_moments",
     "kernel_source",
+    "largest_off_diagonal",
     "walk",
 ]

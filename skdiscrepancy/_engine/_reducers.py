@@ -52,6 +52,11 @@ class Moments(NamedTuple):
         """The paper's sigma_k."""
         return 2 * np.sqrt(self.spread / self.weight)
 
+    @property
+    def size(self) -> np.ndarray:
+        """Root mean square of the row means."""
+        return np.hypot(self.mean, self.scale / 2)
+
 
 class RowSums:
     """Reducer to the sums of every row, and every column, of a region.
@@ -67,8 +72,8 @@ class RowSums:
         self.tile = source.tile
 
     @property
-    def bounds(self) -> np.ndarray:
-        """A bound of the values that are summed."""
+    def bounds(self) -> np.ndarray | None:
+        """Size of the numbers whose difference the values are, None if they are not."""
         return self.sources[0].bounds
 
     @property
@@ -138,7 +143,7 @@ class ProductRowSums(RowSums):
 
     @property
     def bounds(self) -> np.ndarray:
-        """A bound of the products."""
+        """Size of the numbers whose difference the products are."""
         x, y = self.sources
         return self.factor * np.outer(x.bounds, y.bounds).ravel()
 

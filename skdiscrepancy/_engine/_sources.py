@@ -36,8 +36,10 @@ class Source:
         Number of columns that a row takes, for the size of a chunk.
     dtype : numpy dtype
         Of the values.
-    bounds : ndarray of shape (n_kernels,)
-        A bound of the absolute values, to tell zero from rounding.
+    largest : ndarray of shape (n_kernels,)
+        Largest absolute value off the diagonal, or a bound of it.
+    bounds : ndarray of shape (n_kernels,) or None
+        Size of the numbers whose difference the values are; None if they are none.
     tile : int
         Side of a tile that keeps the temporary arrays in the cache.
     """
@@ -45,7 +47,8 @@ class Source:
     n_kernels: int
     n_features: int
     dtype: np.dtype
-    bounds: np.ndarray
+    largest: np.ndarray
+    bounds: np.ndarray | None = None
     tile = 256
 
     def block(
@@ -86,10 +89,10 @@ class KernelSource(Source):
         first = next(iter(samples.values()))
         self.dtype = first.dtype
         self.n_features = first.n_features
-        self.bounds = np.ones(self.n_kernels)
+        self.largest = np.ones(self.n_kernels)
         for k in self.groups.get(GRAM, ()):
             rows = samples[GRAM]
-            self.bounds[k] = max(
+            self.largest[k] = max(
                 np.abs(kernels[k].diag(rows.take(slice(start, start + 1024)))).max()
                 for start in range(0, len(rows), 1024)
             )
@@ -117,10 +120,14 @@ class KernelSource(Source):
         for key, members in self.groups.items():
             A, B = self.samples[key].take(rows), self.samples[key].take(cols)
             if key == GRAM:
-                for start in range(0, len(rows), PAIRS_AT_ONCE):
-                    part = slice(start, start + PAIRS_AT_ONCE)
-                    for k in members:
-                        values[k, part] = np.diagonal(self.kernels[k](A[part], B[part]))
+                same = rows == cols
+                for k in members:
+                    kernel = self.kernels[k]
+                    for start in range(0, len(rows), PAIRS_AT_ONCE):
+                        part = slice(start, start + PAIRS_AT_ONCE)
+                        values[k, part] = np.diagonal(kernel(A[part], B[part]))
+                    # A white kernel is seen by the diagonal alone.
+                    values[k, same] = kernel.diag(A[same])
                 continue
             for _ in self._radial(members, aligned_distances(A, B, key), key, values):
                 pass
@@ -154,7 +161,7 @@ class PairedSource(Source):
         self.n_kernels = source.n_kernels
         self.n_features = 4 * source.n_features
         self.dtype = source.dtype
-        self.bounds = 4 * source.bounds
+        self.bounds = 4 * source.largest
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -199,7 +206,6 @@ class CentredSource(Source):
         self.n_kernels = source.n_kernels
         self.n_features = source.n_features
         self.dtype = source.dtype
-        self.bounds = 4 * source.bounds
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -220,7 +226,7 @@ class GramSource(Source):
     def __init__(self, K: np.ndarray):
         self.K = K
         self.dtype = K.dtype
-        self.bounds = np.array([float(max(K.max(), -K.min()))])
+        self.largest = np.array([largest_off_diagonal(K)])
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -236,6 +242,17 @@ class GramSource(Source):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values of pairs."""
         return self.K[rows, cols][np.newaxis].copy()
+
+
+def largest_off_diagonal(K: np.ndarray) -> float:
+    """Return the largest absolute value off the diagonal, without a copy of K."""
+    largest = 0.0
+    for start in range(0, len(K), 256):
+        block = np.abs(K[start : start + 256])
+        diagonal = np.arange(len(block))
+        block[diagonal, start + diagonal] = 0
+        largest = max(largest, float(block.max()))
+    return largest
 
 
 def sample_key(kernel: Any) -> Hashable:
