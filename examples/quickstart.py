@@ -22,7 +22,7 @@ from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
 wine, cultivar = load_wine(return_X_y=True)
 reference, new = train_test_split(wine[cultivar == 1], test_size=0.5, random_state=0)
 drift = make_pipeline(StandardScaler(), MMDEstimator()).fit(reference)
-print("Do two samples differ? (MMD, in units of its standard deviation)")
+print("Do two samples differ? (MMD)")
 print(f"    same cultivar      {drift.score(new):6.2f}")
 print(f"    another cultivar   {drift.score(wine[cultivar == 0]):6.2f}")
 

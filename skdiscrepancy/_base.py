@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,17 +14,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from skdiscrepancy._checks import check_flag, check_number
-from skdiscrepancy._engine import Moments, RowSums, design_moments
+from skdiscrepancy._checks import check_flag, check_number, warn_user
+from skdiscrepancy._engine import RowSums, design_moments
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.pooling import (
-    check_pooling,
     normalize_statistics,
     pool_statistics,
 )
 
-# In units of the working precision, relative to the largest value of the core: below
-# it, a number is a rounding error of zero.
+# Below so many units of the working precision, relative to what was added up, a number
+# is a rounding error of zero.
 ROUNDING = 100
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -40,9 +38,10 @@ class DiscrepancyResult:
     value : float
         The discrepancy, as `score` gives it.
     statistics : ndarray of shape (n_kernels,)
-        The statistic S_k of each kernel, before normalisation.
+        The statistic S_k of each kernel, before normalisation; its root if not
+        `squared`.
     scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel; ones if not normalised.
+        The scale sigma_k of each kernel, 0 for constant data; ones if not normalised.
     kernels : list of length n_kernels
         The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
     """
@@ -69,12 +68,6 @@ class Statistics:
     nu: float
     sizes: np.ndarray
     dtype: np.dtype
-
-    @classmethod
-    def of_moments(cls, moments: Moments, reducer: RowSums, nu: float) -> Statistics:
-        """Take statistic and scale of a second-order core from its moments."""
-        sizes = moments.size if reducer.bounds is None else reducer.bounds
-        return cls(moments.mean, moments.scale, nu, sizes, reducer.dtype)
 
     @property
     def rounding(self) -> np.ndarray:
@@ -108,9 +101,6 @@ class BaseDiscrepancy(BaseEstimator):
             check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
         return design
 
-    def _check_pooling(self, n_kernels: int) -> None:
-        check_pooling(self.pooling, n_kernels)
-
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
         """Normalise, take roots if asked to, and pool."""
         statistics.check_finite()
@@ -141,9 +131,10 @@ def second_order_statistics(
     moments = design_moments(
         design, n, reducer, random_state=random_state, **walk_options
     )
-    # ERRATA of the paper's nu: n for complete designs, |D| / n for the others.
     nu = float(n) if design.complete else moments.weight / n
-    return Statistics.of_moments(moments, reducer, nu)
+    with np.errstate(all="ignore"):
+        sizes = reducer.sizes(n)
+    return Statistics(moments.mean, moments.scale, nu, sizes, reducer.dtype)
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
@@ -176,11 +167,7 @@ def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray
 
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     """Say how many rows a design leaves out."""
-    warnings.warn(
-        f"{n_unused} of {n_rows} rows are not used: {why}",
-        UserWarning,
-        stacklevel=4,
-    )
+    warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
 
 
 def takes_parameters_of(estimator: type) -> Callable[[Function], Function]:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -69,3 +71,15 @@ def check_flag(value: Any, name: str) -> None:
     """Refuse what is not a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} == {value!r}, must be True or False.")
+
+
+def warn_user(message: str) -> None:
+    """Issue a UserWarning that points to the first line outside of this package."""
+    package = __name__.partition(".")[0]
+    frame, level = inspect.currentframe(), 1
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").partition(".")[0] == package
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -41,11 +41,13 @@ from skdiscrepancy.kernels import IndicatorKernel, check_kernel
 from skdiscrepancy.kernels._labels import (
     as_array,
     as_labels,
+    encode_labels,
     refuse_missing,
     sample_dtype,
 )
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.kernels._radial import warn_if_indefinite
+from skdiscrepancy.pooling import check_pooling
 
 # Integers of at most so many distinct values are taken for labels.
 MAX_LABELS = 20
@@ -178,7 +180,7 @@ class HSICEstimator(BaseDiscrepancy):
     same or another sample: the larger, the more dependent.
 
     With the defaults the score is pooled over all 400 products of 20 kernels on X with
-    20 kernels on y, each statistic in units of its standard deviation [3]_. Labels have
+    20 kernels on y, each statistic divided by its scale sigma_k [3]_. Labels have
     one kernel, the indicator of equality, which leaves 20 products.
 
     Complete designs take O(N^2) time and O(N) memory for N rows. The others run on the
@@ -191,7 +193,9 @@ class HSICEstimator(BaseDiscrepancy):
         :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
         Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
-        of at most 20 distinct values), else `kernel`.
+        of at most 20 distinct values, or rows if y has several columns), else `kernel`,
+        with the bandwidth of a kernel object that has one of its own; a label kernel
+        on X is not used for a numeric y, which then has the default kernels.
     bandwidth : "grid", "median", float or array-like of float, default="grid"
         Bandwidths of the kernels on X that have none of their own: at equal steps from
         the 5 % to the 95 % quantile of the distances in the kernel's norm, or their
@@ -218,7 +222,8 @@ class HSICEstimator(BaseDiscrepancy):
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -247,7 +252,7 @@ class HSICEstimator(BaseDiscrepancy):
     .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
     .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", 2025.
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -314,7 +319,7 @@ class HSICEstimator(BaseDiscrepancy):
         kernels = check_kernel(self.kernel)
         X, y = self._validate(X, y, kernels, reset=True)
         if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
-            target_kernels = [IndicatorKernel()] if _are_labels(y) else kernels
+            target_kernels = _automatic_kernels(y, kernels)
         else:
             target_kernels = check_kernel(
                 self.target_kernel, "target_kernel", ("auto", *KERNELS)
@@ -333,7 +338,7 @@ class HSICEstimator(BaseDiscrepancy):
             self.n_bandwidths,
             "target_bandwidth",
         )
-        self._check_pooling(len(self.kernels_) * len(self.target_kernels_))
+        check_pooling(self.pooling, len(self.kernels_) * len(self.target_kernels_))
         return self
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
@@ -490,7 +495,8 @@ def hsic_from_gram(
     normalize : bool, default=True
         Divide by the scale sigma_k.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
 
     Returns
     -------
@@ -521,6 +527,15 @@ def hsic_from_gram(
     return one_statistic(statistics, normalize=normalize)
 
 
+def _automatic_kernels(y: np.ndarray, kernels: list[Any]) -> list[Any]:
+    """Return the kernels of target_kernel="auto"."""
+    if _are_labels(y):
+        return [IndicatorKernel()]
+    # Numbers that are hardly ever equal have no use for a label kernel on X.
+    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
+    return numeric or check_kernel(("gaussian", "laplace"))
+
+
 def _are_labels(y: np.ndarray) -> bool:
     """Tell labels from numbers: see the parameter `target_kernel`."""
     if not _is_numeric(y):
@@ -529,8 +544,8 @@ def _are_labels(y: np.ndarray) -> bool:
         integers = all(isinstance(value, Integral) for value in y.ravel())
     else:
         integers = y.dtype.kind in "iu"
-    columns = y.reshape(len(y), -1).T
-    return integers and all(len(set(column)) <= MAX_LABELS for column in columns)
+    # With several columns it is whole rows that are compared.
+    return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
 
 
 def _is_numeric(y: np.ndarray) -> bool:

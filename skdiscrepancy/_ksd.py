@@ -34,6 +34,7 @@ from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
 from skdiscrepancy.kernels import Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy.pooling import check_pooling
 
 ScoreFunction = Callable[[np.ndarray], ArrayLike]
 
@@ -142,8 +143,8 @@ class KSDEstimator(BaseDiscrepancy):
     [1]_ [2]_. `fit` takes the kernels from a sample; `score` is the misfit of the model
     to a sample: the larger, the worse.
 
-    With the defaults the score is pooled over 20 kernels, each statistic in units of
-    its standard deviation [3]_. Complete designs take O(n^2) time and O(n) memory, the
+    With the defaults the score is pooled over 20 kernels, each statistic divided
+    by its scale sigma_k [3]_. Complete designs take O(n^2) time and O(n) memory, the
     others time in proportion to their number of pairs.
 
     A KSD does not see the weights of well-separated modes, and it is not valid for
@@ -180,7 +181,8 @@ class KSDEstimator(BaseDiscrepancy):
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -207,7 +209,7 @@ class KSDEstimator(BaseDiscrepancy):
     .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
        goodness-of-fit tests", ICML 2016.
     .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", 2025.
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -311,7 +313,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.kernels_ = build_collection(
             [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
         )
-        self._check_pooling(len(self.kernels_))
+        check_pooling(self.pooling, len(self.kernels_))
         return X
 
     def _evaluate(self, X: np.ndarray, gradients: np.ndarray) -> DiscrepancyResult:
@@ -405,7 +407,8 @@ def ksd_from_gram(
     normalize : bool, default=True
         Divide by the scale sigma_k.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
 
     Returns
     -------

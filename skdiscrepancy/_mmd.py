@@ -28,7 +28,6 @@ from skdiscrepancy._engine import (
     RowSums,
     Source,
     kernel_source,
-    largest_off_diagonal,
     walk,
 )
 from skdiscrepancy._samples import Index
@@ -38,6 +37,7 @@ from skdiscrepancy.designs._base import Region, square
 from skdiscrepancy.kernels import check_kernel
 from skdiscrepancy.kernels._labels import as_labels, sample_dtype
 from skdiscrepancy.kernels._radial import warn_if_indefinite
+from skdiscrepancy.pooling import check_pooling
 
 
 def two_sample_mmd(
@@ -92,16 +92,6 @@ class PooledGram(Source):
     def __init__(self, K_xx: np.ndarray, K_yy: np.ndarray, K_xy: np.ndarray):
         self.blocks = ((K_xx, K_xy), (K_xy.T, K_yy))
         self.dtype = np.result_type(K_xx, K_yy, K_xy)
-        self.largest = np.array(
-            [
-                max(
-                    largest_off_diagonal(K_xx),
-                    largest_off_diagonal(K_yy),
-                    float(K_xy.max()),
-                    -float(K_xy.min()),
-                )
-            ]
-        )
         self.m = len(K_xx)
 
     def block(
@@ -174,8 +164,8 @@ class MMDEstimator(BaseDiscrepancy):
     the kernels from it; `score` is the discrepancy of another sample to it: the larger,
     the more different.
 
-    With the defaults the score is pooled over 20 kernels, each statistic in units of
-    its standard deviation [2]_. The textbook number, for one Gaussian kernel with the
+    With the defaults the score is pooled over 20 kernels, each statistic divided
+    by its scale sigma_k [2]_. The textbook number, for one Gaussian kernel with the
     median bandwidth, is that of ``kernel="gaussian", bandwidth="median",
     normalize=False, pooling=None``.
 
@@ -212,14 +202,15 @@ class MMDEstimator(BaseDiscrepancy):
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
     Attributes
     ----------
     reference_ : ndarray of shape (n_samples, n_features)
-        Sample seen during :term:`fit`.
+        Sample seen during :term:`fit`; as usual no copy, if it came as a float array.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
@@ -236,7 +227,7 @@ class MMDEstimator(BaseDiscrepancy):
     ----------
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", 2025.
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -314,7 +305,7 @@ class MMDEstimator(BaseDiscrepancy):
         collection = build_collection(
             samples, kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
         )
-        self._check_pooling(len(collection))
+        check_pooling(self.pooling, len(collection))
         self.reference_ = X
         self.kernels_ = collection
         return self
@@ -452,7 +443,8 @@ def mmd_from_gram(
     normalize : bool, default=True
         Divide by the scale sigma_k.
     random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
 
     Returns
     -------
@@ -463,7 +455,7 @@ def mmd_from_gram(
     --------
     >>> import numpy as np
     >>> from skdiscrepancy import mmd_from_gram
-    >>> K, ones = np.eye(2), np.ones((2, 2))
+    >>> ones = np.ones((2, 2))
     >>> mmd_from_gram(ones, ones, 0 * ones, design="v", normalize=False)
     2.0
     """

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -136,9 +136,10 @@ def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
     np.abs(difference, out=difference)
     if p == 1 or A.shape[1] == 1:
         return difference.sum(axis=1)
+    largest = difference.max(axis=1)
     if np.isinf(p):
-        return difference.max(axis=1)
-    return (difference**p).sum(axis=1) ** (1 / p)
+        return largest
+    return _minkowski(largest, difference.T, p)
 
 
 def difference_products(
@@ -184,14 +185,30 @@ def _by_features(
     return sum((S[:, [k]] - T[:, k]) * (A[:, [k]] - B[:, k]) for k in range(A.shape[1]))
 
 
+def _minkowski(
+    largest: np.ndarray, differences: Iterable[np.ndarray], p: float
+) -> np.ndarray:
+    """Compute distances of order p from the differences in each feature.
+
+    Relative to the largest one: powers of the differences themselves overflow, or
+    underflow, for large p.
+    """
+    unit = np.where(largest > 0, largest, 1)
+    total = sum((difference / unit) ** p for difference in differences)
+    return largest * total ** (1 / p)
+
+
 def _scipy_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
-    """Compute distances entry by entry, in float64, and round to the input's dtype."""
+    """Compute distances entry by entry, not from products."""
     if p == 2:
         distances = cdist(A, B, "sqeuclidean")
     elif p == 1:
         distances = cdist(A, B, "cityblock")
-    elif np.isinf(p):
-        distances = cdist(A, B, "chebyshev")
     else:
-        distances = cdist(A, B, "minkowski", p=p)
+        distances = cdist(A, B, "chebyshev")
+        if not np.isinf(p):
+            features = (
+                np.abs(a[:, np.newaxis] - b) for a, b in zip(A.T, B.T, strict=True)
+            )
+            distances = _minkowski(distances, features, p)
     return distances.astype(A.dtype, copy=False)

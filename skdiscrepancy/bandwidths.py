@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from skdiscrepancy._checks import check_number
-from skdiscrepancy._samples import Rows
+from skdiscrepancy._samples import Rows, block_distances
 from skdiscrepancy.kernels import RadialKernel, check_kernel
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
 
 # Distances are taken among at most this many rows: two million pairs.
 MAX_ROWS = 2000
+# Rows of a block of distances of general order.
+BLOCK_ROWS = 256
 # The draw of those rows is part of the definition of a bandwidth, not of chance.
 SEED = 0
 
@@ -189,7 +191,10 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
         if bandwidth not in ("grid", "median"):
             raise ValueError(message)
         return
-    values = np.asarray(bandwidth)
+    try:
+        values = np.asarray(bandwidth)
+    except ValueError:
+        raise ValueError(message) from None
     if values.size and values.dtype.kind not in "iuf":
         raise TypeError(message)
     positive = np.all(values > 0) and np.all(np.isfinite(values))
@@ -212,10 +217,18 @@ def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
 
 def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
     """Compute the non-zero distances between the pooled rows of the samples."""
-    metric = {1: "cityblock", 2: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
     with np.errstate(over="ignore", invalid="ignore"):
         X = _representative_rows(samples)
-        distances = pdist(X, metric, **({"p": p} if metric == "minkowski" else {}))
+        if p in (1, 2, np.inf):
+            metric = {1: "cityblock", 2: "euclidean", np.inf: "chebyshev"}[p]
+            distances = pdist(X, metric)
+        else:
+            # scipy's powers of differences overflow, or underflow, for large p.
+            parts = [np.empty(0)]
+            for start in range(0, len(X), BLOCK_ROWS):
+                block = block_distances(X[start : start + BLOCK_ROWS], X[start:], p)
+                parts.append(block[np.triu_indices(len(block), 1, block.shape[1])])
+            distances = np.concatenate(parts)
     if not np.all(np.isfinite(distances)):
         raise ValueError(
             "The distances between rows are not finite: values of X are too large for "

@@ -48,6 +48,10 @@ def normalize_statistics(
     """
     statistics = np.asarray(statistics, dtype=np.float64)
     scales = np.asarray(scales, dtype=np.float64)
+    if not (np.all(np.isfinite(statistics)) and np.all(np.isfinite(scales))):
+        raise ValueError("statistics and scales must be finite numbers.")
+    if np.any(scales < 0):
+        raise ValueError(f"scales == {scales!r}, must be >= 0.")
     flat = scales <= rounding
     undefined = flat & (np.abs(statistics) > rounding)
     if np.any(undefined):
@@ -74,7 +78,8 @@ def pool_statistics(
         :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`, mean, or maximum;
         None for a single kernel.
     nu : float, default=None
-        Parameter of "fuse", positive: the larger, the closer to the maximum.
+        Parameter of "fuse", which needs it, positive: the larger, the closer to the
+        maximum.
 
     Returns
     -------
@@ -93,6 +98,8 @@ def pool_statistics(
             f"statistics has shape {statistics.shape}, must have one dimension and at "
             "least one entry."
         )
+    if not np.all(np.isfinite(statistics)):
+        raise ValueError("statistics must be finite numbers.")
     check_pooling(pooling, statistics.size)
     if pooling is None:
         return float(statistics[0])

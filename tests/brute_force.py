@@ -1,8 +1,9 @@
 """Reference implementations: the sums of the paper, written out term by term.
 
 Slow on purpose, and independent: nothing of skdiscrepancy is imported. Equations are
-those of `paper.tex`, corrected by `ERRATA.md`. Gram matrices come in as lists or arrays
-and are read entry by entry; every statistic goes out with its scale.
+those of the paper, corrected as the last section of the user guide says. Gram matrices
+come in as lists or arrays and are read entry by entry; every statistic goes out with
+its scale.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -227,7 +228,7 @@ def design_pairs(design, n, random_state=None):
 
 
 def design_statistic(h, pairs):
-    """Mean of h over a design, and sigma_k with rows weighted by length (ERRATA 10)."""
+    """Mean of h over a design, and sigma_k with rows weighted by length."""
     rows = {}
     for i, j in pairs:
         rows.setdefault(i, []).append(float(h[i][j]))
@@ -294,7 +295,7 @@ def hsic_core(K, L, i, j, r, s):
 
 
 def hsic_v(K, L):
-    """Mean of the fourth-order core over all quadruples; scale of DESIGN, section 5."""
+    """Mean of the fourth-order core over all quadruples; scale as in the user guide."""
     n = len(K)
     K, L = np.asarray(K).tolist(), np.asarray(L).tolist()
     statistic = _mean(hsic_core(K, L, *q) for q in product(range(n), repeat=4))
@@ -328,7 +329,7 @@ def hsic_u(K, L):
 
 
 def hsic_shifted_core(K, L):
-    """The second-order core on the N/2 pairs of rows (i, i + N/2), ERRATA 9."""
+    """The second-order core on the N/2 pairs of rows (i, i + N/2)."""
     n = len(K) // 2
     return [[hsic_core(K, L, i, j, i + n, j + n) for j in range(n)] for i in range(n)]
 

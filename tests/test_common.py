@@ -358,7 +358,7 @@ def test_functions_leave_the_global_generator_alone(design, data):
 
 
 def grid(X, metric):
-    """Bandwidths of DESIGN: from the 5 % to the 95 % quantile of the distances."""
+    """Bandwidths from the 5 % to the 95 % quantile of the distances."""
     return np.linspace(*np.quantile(pdist(X, metric), [0.05, 0.95]), 10)
 
 

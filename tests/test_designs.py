@@ -515,3 +515,18 @@ class TestParameters:
     def test_block_sizes_come_in_any_sequence(self, kind):
         pairs = Blocks(block_sizes=kind([4, 4, 2])).pairs(11)
         assert sorted(listed(pairs)) == zero_based(paper_b([4, 4, 2]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols"),
+    [([], []), ([0], [5]), ([-1], [2]), ([0, 1], [1]), ([[0]], [[1]])],
+)
+def test_pairs_of_ones_own_design_are_checked(rows, cols):
+    class Own(Design):
+        def pairs(self, n, random_state=None):
+            return np.array(rows, dtype=int), np.array(cols, dtype=int)
+
+    with pytest.raises(
+        ValueError, match=r"Own\(\) must give one or more pairs .* 0 to 4"
+    ):
+        list(Own().chunks(5, 10))

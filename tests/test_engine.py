@@ -4,6 +4,7 @@
 
 import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import brute_force as reference
 import joblib
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from threadpoolctl import threadpool_info
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -33,6 +35,7 @@ from skdiscrepancy._engine import (
     _walk,
 )
 from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs, Subdiagonals
+from skdiscrepancy.kernels import GaussianKernel, IMQKernel, IndicatorKernel
 
 DISCREPANCIES = ["mmd", "hsic", "ksd"]
 DESIGNS = [
@@ -325,18 +328,37 @@ def test_float32_is_close_to_float64(discrepancy, design, d, shift):
 
 
 @pytest.mark.parametrize("discrepancy", DISCREPANCIES)
+@pytest.mark.parametrize("design", ["u", "d", "b", "x"])
 @pytest.mark.parametrize("bandwidth", [0.02, 0.2])
-def test_float32_tells_small_scales_from_rounding(discrepancy, bandwidth):
+def test_float32_tells_small_scales_from_rounding(discrepancy, bandwidth, design):
     # Independent samples and narrow kernels: scales down to 1e-7, made of terms that
     # are themselves small, and so known to single precision.
     X, Y = np.random.RandomState(0).normal(size=(2, 1000, 2)).astype(np.float32)
-    params = {"kernel": "gaussian", "bandwidth": bandwidth}
+    params = {"kernel": "gaussian", "bandwidth": bandwidth, "design": design}
     if discrepancy == "hsic":
         params["target_bandwidth"] = bandwidth
     single = evaluate(discrepancy, X, Y, **params)
     double = evaluate(discrepancy, X.astype(float), Y.astype(float), **params)
     assert_allclose(single.scales, double.scales, rtol=1e-4)
-    assert_allclose(single.value, double.value, rtol=1e-3)
+    assert_allclose(single.value, double.value, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("design", ["u", "d", "b"])
+def test_kernels_that_are_small_everywhere_are_no_rounding_errors(design):
+    # In 200 dimensions all values of this kernel are below 1e-9.
+    X, Y = np.random.RandomState(0).normal(size=(2, 100, 200))
+    for bandwidth in (3.0, 4.0):
+        result = evaluate(
+            "mmd", X, Y, kernel="gaussian", bandwidth=bandwidth, design=design
+        )
+        assert_allclose(result.value, result.statistics / result.scales)
+
+
+def test_row_sums_that_are_zero_are_told_from_rounding():
+    K = np.random.RandomState(0).normal(size=(30, 5))
+    K = K - K.mean(axis=0)
+    # Every row of K K' sums to zero, so statistic and scale are zero too.
+    assert ksd_from_gram(K @ K.T, design="v") == 0
 
 
 def peak_megabytes(function):
@@ -346,6 +368,36 @@ def peak_megabytes(function):
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
+
+
+def test_sums_of_many_products_are_not_kept_for_all_tasks(monkeypatch):
+    # The sums of 400 products for one piece of 512 by 512 rows take 3.3 MB, and 2100
+    # rows are cut into 15 pieces, 6 of them of that size: a wave of 4 saves some 8 MB.
+    X, Y = draw(2100, 1)
+    kernel = tuple(IMQKernel(bandwidth=b) for b in np.linspace(1, 3, 20))
+    peaks = []
+    for limit in (2**30, 1):
+        monkeypatch.setattr(_walk, "WAVE_BYTES", limit)
+        peaks.append(peak_megabytes(lambda: hsic_score(X, Y, kernel=kernel)))
+    assert peaks[1] < peaks[0] - 8
+
+
+def test_overlapping_scores_leave_the_threads_of_blas_as_they_were():
+    X, Y = draw(700, 2)
+    before = threadpool_info()
+    with ThreadPoolExecutor(4) as pool:
+        values = list(pool.map(lambda _: mmd_score(X, Y, n_bandwidths=1), range(12)))
+    assert threadpool_info() == before
+    assert len(set(values)) == 1
+
+
+def test_type_of_the_values_does_not_depend_on_the_order_of_kernels():
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 1))
+    X = X.astype(np.float32)
+    kernels = (IndicatorKernel(), GaussianKernel(bandwidth=1.0))
+    first = MMDEstimator(kernel=kernels).fit(X).evaluate(Y)
+    second = MMDEstimator(kernel=kernels[::-1]).fit(X).evaluate(Y)
+    assert_array_equal(first.statistics, second.statistics[::-1])
 
 
 def test_default_mmd_of_3000_and_3000_rows_makes_no_square_array():

@@ -1021,3 +1021,38 @@ def test_fit_warns_of_such_kernels_on_targets():
     # "auto" takes the kernel of X, which is fine on its one column.
     with pytest.warns(UserWarning, match="not positive definite for 2 features"):
         HSICEstimator(kernel=kernel).fit(X[:, :1], X[:, 1:])
+
+
+def test_a_label_kernel_on_x_is_not_handed_on_to_numbers():
+    rng = np.random.RandomState(0)
+    groups = np.repeat(["a", "b", "c"], 20)
+    y = rng.normal(np.repeat([0.0, 5.0, 10.0], 20))
+    estimator = HSICEstimator(kernel="indicator").fit(groups[:, np.newaxis], y)
+    names = {type(kernel).__name__ for kernel in estimator.target_kernels_}
+    assert names == {"GaussianKernel", "LaplaceKernel"}
+    explicit = hsic_score(
+        groups[:, np.newaxis],
+        y,
+        kernel="indicator",
+        target_kernel=("gaussian", "laplace"),
+    )
+    assert estimator.score(groups[:, np.newaxis], y) == explicit
+
+
+@pytest.mark.parametrize(("n_values", "labels"), [(4, True), (5, False)])
+def test_integer_columns_are_labels_if_their_rows_have_few_values(n_values, labels):
+    # n_values^2 different rows: 16 or 25, with fewer values than 20 in each column.
+    y = np.array(list(product(range(n_values), repeat=2)) * 2)
+    X = np.random.RandomState(0).normal(size=(len(y), 1))
+    kernels = HSICEstimator().fit(X, y).target_kernels_
+    assert (repr(kernels) == "[IndicatorKernel()]") == labels
+
+
+def test_warnings_point_to_the_line_of_the_user():
+    X = np.random.RandomState(0).normal(size=(9, 2))
+    with pytest.warns(UserWarning, match="not used") as record:
+        mmd_score(X, X[:7], design="l")
+    assert record[0].filename == __file__
+    with pytest.warns(UserWarning, match="not positive definite") as record:
+        MMDEstimator(kernel=MaternKernel(p=1)).fit(X)
+    assert record[0].filename == __file__

@@ -13,6 +13,8 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 import skdiscrepancy.kernels
+from skdiscrepancy import mmd_score
+from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,
@@ -491,3 +493,36 @@ def test_bad_parameters_are_named(kernel, error, message):
 def test_bad_samples_are_named(X, Y, message):
     with pytest.raises(ValueError, match=message):
         GaussianKernel(bandwidth=1.0)(X, Y)
+
+
+@pytest.mark.parametrize("p", [40.0, 200.0, 1000.0])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_large_orders_of_the_distance_neither_overflow_nor_underflow(p, unit):
+    # d_p of a difference (u, u) is u 2^(1/p).
+    kernel = MaternKernel(nu=0.5, p=p, bandwidth=unit)
+    expected = np.exp(-(2 ** (1 / p)))
+    assert_allclose(kernel([[0.0, 0.0]], [[unit, unit]]), expected, rtol=1e-12)
+    X = [[0.0, 0.0], [unit, unit]]
+    assert_allclose(median_bandwidth(X, p=p), unit * 2 ** (1 / p), rtol=1e-12)
+    loose = mmd_score(
+        np.zeros((2, 2)),
+        np.full((2, 2), unit),
+        kernel=kernel,
+        design="l",
+        normalize=False,
+        pooling=None,
+    )
+    assert_allclose(loose, 2 - 2 * expected, rtol=1e-12)
+
+
+def test_a_gram_matrix_beyond_floating_point_is_refused():
+    X = 1e200 * np.random.RandomState(0).normal(size=(5, 6))
+    with pytest.raises(ValueError, match=r"spread over .* must spread over"):
+        GaussianKernel(bandwidth=1e200)(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_indicator_keeps_the_float_type_of_numeric_labels(dtype):
+    labels = np.array([0, 1, 1], dtype=dtype)
+    assert IndicatorKernel()(labels).dtype == dtype
+    assert IndicatorKernel()(labels, labels).dtype == dtype

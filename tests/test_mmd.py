@@ -232,7 +232,7 @@ def test_second_order_statistics_refuse_samples_of_different_sizes(design):
 
 @pytest.mark.parametrize("n", [7, 10])
 def test_unbiased_second_order_statistic_leaves_out_the_pairs_of_one_index(n):
-    # ERRATA 2: v' K v / (n (n - 1)) with both diagonals and cross diagonals zero.
+    # v' K v / (n (n - 1)) with both diagonals and cross diagonals zero.
     X, Y = two_samples(n, n, 2)
     K = reference.gram(reference.gaussian, np.vstack((X, Y)), 1.3)
     K[np.arange(2 * n), np.arange(2 * n)] = 0

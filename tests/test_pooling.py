@@ -142,3 +142,12 @@ class TestNormalize:
         assert_array_equal(normalized, [0.0, 1.0])
         with pytest.raises(ValueError, match=r"1 of 2 kernel.*kernel 0"):
             normalize_statistics([1.0, 1.0], [1e-4, 1e-4], rounding=rounding)
+
+
+def test_numbers_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="statistics must be finite"):
+        pool_statistics([np.nan], pooling="max")
+    with pytest.raises(ValueError, match="must be finite"):
+        normalize_statistics([1.0], [np.inf])
+    with pytest.raises(ValueError, match=r"scales == .* must be >= 0"):
+        normalize_statistics([1.0], [-1.0])

@@ -470,7 +470,7 @@ def test_hsic_has_the_limits_of_the_paper_in_the_bandwidths(
     ],
 )
 def test_ksd_has_its_limits_in_the_bandwidth(kernel, curvature):
-    # ERRATA 6. With k = 1 everywhere only the product of gradients is left; with k = 0
+    # With k = 1 everywhere only the product of gradients is left; with k = 0
     # between different rows, nothing but the diagonal, where -psi''(0) is `curvature`.
     X, scores = np.random.RandomState(0).normal(size=(2, 7, 3))
     inner = scores @ scores.T

@@ -16,7 +16,6 @@ from skdiscrepancy._engine._sources import (
     PairedSource,
     Source,
     kernel_source,
-    largest_off_diagonal,
 )
 from skdiscrepancy._engine._walk import design_moments, walk
 
@@ -31,6 +30,5 @@ __all__ = [
     "Source",
     "design_moments",
     "kernel_source",
-    "largest_off_diagonal",
     "walk",
 ]

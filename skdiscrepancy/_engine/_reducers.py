@@ -52,11 +52,6 @@ class Moments(NamedTuple):
         """The paper's sigma_k."""
         return 2 * np.sqrt(self.spread / self.weight)
 
-    @property
-    def size(self) -> np.ndarray:
-        """Root mean square of the row means."""
-        return np.hypot(self.mean, self.scale / 2)
-
 
 class RowSums:
     """Reducer to the sums of every row, and every column, of a region.
@@ -71,10 +66,9 @@ class RowSums:
         self.n_sums = source.n_kernels
         self.tile = source.tile
 
-    @property
-    def bounds(self) -> np.ndarray | None:
-        """Size of the numbers whose difference the values are, None if they are not."""
-        return self.sources[0].bounds
+    def sizes(self, n: int) -> np.ndarray:
+        """Return the size of the numbers that are added up, for each kernel."""
+        return self.sources[0].sizes(n).mean(axis=1)
 
     @property
     def dtype(self) -> np.dtype:
@@ -141,11 +135,10 @@ class ProductRowSums(RowSums):
         self.n_sums = x.n_kernels * y.n_kernels
         self.tile = min(x.tile, y.tile)
 
-    @property
-    def bounds(self) -> np.ndarray:
-        """Size of the numbers whose difference the products are."""
-        x, y = self.sources
-        return self.factor * np.outer(x.bounds, y.bounds).ravel()
+    def sizes(self, n: int) -> np.ndarray:
+        """Return the size of the products that are added up."""
+        x, y = (source.sizes(n).astype(np.float64) for source in self.sources)
+        return self.factor * (x @ y.T / x.shape[1]).ravel()
 
     def tile_sums(
         self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool

@@ -23,6 +23,8 @@ from skdiscrepancy.kernels._labels import encode_labels
 # diagonal of small matrices.
 PAIRS_AT_ONCE = 32
 GRAM = "gram"
+# Pairs that the size of the values is taken from.
+SIZE_PAIRS = 256
 
 
 class Source:
@@ -36,10 +38,6 @@ class Source:
         Number of columns that a row takes, for the size of a chunk.
     dtype : numpy dtype
         Of the values.
-    largest : ndarray of shape (n_kernels,)
-        Largest absolute value off the diagonal, or a bound of it.
-    bounds : ndarray of shape (n_kernels,) or None
-        Size of the numbers whose difference the values are; None if they are none.
     tile : int
         Side of a tile that keeps the temporary arrays in the cache.
     """
@@ -47,8 +45,6 @@ class Source:
     n_kernels: int
     n_features: int
     dtype: np.dtype
-    largest: np.ndarray
-    bounds: np.ndarray | None = None
     tile = 256
 
     def block(
@@ -64,6 +60,14 @@ class Source:
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
         raise AssertionError("a source defines its pairs")
+
+    def sizes(self, n: int) -> np.ndarray:
+        """Return the size of what is added up for some pairs, one row a kernel.
+
+        It tells zero from rounding. Some pairs of the `n` samples are enough: data that
+        leave nothing but rounding are alike everywhere.
+        """
+        return np.abs(self.aligned(*_some_pairs(n)))
 
 
 class KernelSource(Source):
@@ -89,13 +93,6 @@ class KernelSource(Source):
         first = next(iter(samples.values()))
         self.dtype = first.dtype
         self.n_features = first.n_features
-        self.largest = np.ones(self.n_kernels)
-        for k in self.groups.get(GRAM, ()):
-            rows = samples[GRAM]
-            self.largest[k] = max(
-                np.abs(kernels[k].diag(rows.take(slice(start, start + 1024)))).max()
-                for start in range(0, len(rows), 1024)
-            )
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -161,7 +158,6 @@ class PairedSource(Source):
         self.n_kernels = source.n_kernels
         self.n_features = 4 * source.n_features
         self.dtype = source.dtype
-        self.bounds = 4 * source.largest
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -186,6 +182,15 @@ class PairedSource(Source):
         values -= source.aligned(rows, cols + n)
         values -= source.aligned(rows + n, cols)
         return values
+
+    def sizes(self, n: int) -> np.ndarray:
+        """Return the size of the four numbers whose difference the core is."""
+        rows, cols = _some_pairs(n)
+        return sum(
+            np.abs(self.source.aligned(rows + i, cols + j))
+            for i in (0, n)
+            for j in (0, n)
+        )
 
     def _both(self, index: slice) -> np.ndarray:
         index = np.arange(index.start, index.stop)
@@ -226,7 +231,6 @@ class GramSource(Source):
     def __init__(self, K: np.ndarray):
         self.K = K
         self.dtype = K.dtype
-        self.largest = np.array([largest_off_diagonal(K)])
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -244,17 +248,6 @@ class GramSource(Source):
         return self.K[rows, cols][np.newaxis].copy()
 
 
-def largest_off_diagonal(K: np.ndarray) -> float:
-    """Return the largest absolute value off the diagonal, without a copy of K."""
-    largest = 0.0
-    for start in range(0, len(K), 256):
-        block = np.abs(K[start : start + 256])
-        diagonal = np.arange(len(block))
-        block[diagonal, start + diagonal] = 0
-        largest = max(largest, float(block.max()))
-    return largest
-
-
 def sample_key(kernel: Any) -> Hashable:
     """Return which form of the sample a kernel reads: its norm, or the raw rows."""
     return GRAM if isinstance(kernel, GaussianProcessKernel) else kernel.norm
@@ -265,10 +258,19 @@ def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
     samples: dict[Hashable, Rows | Codes] = {}
     for key in dict.fromkeys(map(sample_key, kernels)):
         if key is None:
-            dtype = parts[0].dtype if parts[0].dtype.kind == "f" else np.float64
+            numeric = all(part.dtype.kind == "f" for part in parts)
+            dtype = np.result_type(*parts) if numeric else np.float64
             samples[key] = Codes(encode_labels(*parts), dtype)
         elif key == GRAM:
             samples[key] = Rows(*parts, centred=False)
         else:
-            samples[key] = Rows(*parts).check_range()
+            samples[key] = Rows(*parts)
+            if key == 2:
+                samples[key].check_range()
     return KernelSource(kernels, samples)
+
+
+def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return some pairs of different samples; of a single one, the pair with itself."""
+    rows = np.unique(np.linspace(0, n - 1, SIZE_PAIRS).astype(np.int64))
+    return rows, np.roll(rows, 1)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import islice
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,13 @@ from skdiscrepancy._engine._reducers import Moments, RowSums
 from skdiscrepancy.designs._base import Design, Pairs, Region
 
 # A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows; a
-# task is a piece, or several small regions. WAVE tasks are in memory at a time.
+# task is a piece, or several small regions. The sums of a wave of tasks are in memory
+# at a time: at most WAVE tasks, fewer if their sums take more than WAVE_BYTES.
 STRIPES = 24
 MIN_PIECE = 512
 WAVE = 64
+WAVE_BYTES = 2**26
+MIN_WAVE = 4
 
 
 def walk(
@@ -35,7 +39,10 @@ def walk(
     results: list[Any] = [None] * len(regions)
     totals: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
     tasks = _tasks(regions, reducer.tile)
-    for answers in _run(tasks, _RegionTask(reducer), n_jobs, verbose):
+    work = _RegionTask(reducer)
+    longest = max((_step(region, reducer.tile) for region in regions), default=0)
+    wave = WAVE_BYTES // (16 * reducer.n_sums * longest)
+    for answers in _run(tasks, work, n_jobs, verbose, wave):
         for piece, row_sums, col_sums, finished in answers:
             if piece.whole:
                 results[piece.index] = finished
@@ -108,14 +115,19 @@ def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
 
 
 def _pieces(index: int, region: Region, tile: int) -> Iterator[_Piece]:
-    longest = max(
-        region.row_stop - region.row_start, region.col_stop - region.col_start
-    )
-    step = max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
+    step = _step(region, tile)
     for rows in _cuts(region.row_start, region.row_stop, step):
         first = rows.start if region.symmetric else region.col_start
         for cols in _cuts(first, region.col_stop, step):
             yield _Piece(index, region, rows, cols)
+
+
+def _step(region: Region, tile: int) -> int:
+    """Return the side of the pieces of a region."""
+    longest = max(
+        region.row_stop - region.row_start, region.col_stop - region.col_start
+    )
+    return max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
 
 
 def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
@@ -206,15 +218,17 @@ def _run(
     work: _RegionTask | _PairTask,
     n_jobs: int | None,
     verbose: int,
+    wave_size: int = WAVE,
 ) -> Iterator[Any]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
     tasks = iter(tasks)
     home = os.getpid()
+    wave_size = min(max(wave_size, MIN_WAVE), WAVE)
     with (
-        _threadpools().limit(limits=1, user_api="blas"),
+        _one_blas_thread(),
         Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose) as parallel,
     ):
-        while wave := list(islice(tasks, WAVE)):
+        while wave := list(islice(tasks, wave_size)):
             if len(wave) == 1:
                 yield _work(work, home, wave[0])
             else:
@@ -228,8 +242,34 @@ def _work(work: Callable[[Any], Any], home: int, task: Any) -> Any:
     with np.errstate(all="ignore"):
         if os.getpid() == home:
             return work(task)
-        with _threadpools().limit(limits=1, user_api="blas"):
+        with _one_blas_thread():
             return work(task)
+
+
+class _one_blas_thread:
+    """Hold BLAS to one thread while any walk of this process is under way.
+
+    The number of threads belongs to the process. Walks that overlap in several threads
+    count themselves: the first sets it, the last puts it back.
+    """
+
+    lock = Lock()
+    n_walks = 0
+    limit: Any = None
+
+    def __enter__(self) -> None:
+        shared = type(self)
+        with self.lock:
+            if shared.n_walks == 0:
+                shared.limit = _threadpools().limit(limits=1, user_api="blas")
+            shared.n_walks += 1
+
+    def __exit__(self, *exception: object) -> None:
+        shared = type(self)
+        with self.lock:
+            shared.n_walks -= 1
+            if shared.n_walks == 0:
+                shared.limit.restore_original_limits()
 
 
 @cache

@@ -47,11 +47,18 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     A design of one's own needs only `pairs`. The designs here describe themselves by
     rectangles (`regions`) or by a stream of chunks (`chunks`), so that no list of all
     pairs is ever made to compute a statistic.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute. Complete designs use every pair; the others, and all of one's
+        own, run on a one-sample second-order core.
+    upper : bool
+        Class attribute. Whether a pair (i, j) stands for (j, i) too, so that `mask`
+        shows both.
     """
 
-    # Complete designs use every pair; the others run on a one-sample second-order core.
     complete = False
-    # Whether the pairs are those above the diagonal, standing for both orders.
     upper = True
 
     @abstractmethod
@@ -142,7 +149,18 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         rows, cols : ndarray
             Zero-based indices.
         """
-        rows, cols = self.pairs(n, random_state=random_state)
+        rows, cols = map(np.asarray, self.pairs(n, random_state=random_state))
+        if (
+            rows.shape != cols.shape
+            or rows.ndim != 1
+            or not rows.size
+            or min(rows.min(), cols.min()) < 0
+            or max(rows.max(), cols.max()) >= n
+        ):
+            raise ValueError(
+                f"{self!r} must give one or more pairs of indices from 0 to {n - 1}, "
+                "as two arrays of one length."
+            )
         order = np.argsort(rows, kind="stable")
         yield from _whole_rows(rows[order], cols[order], max_pairs)
 

@@ -222,8 +222,8 @@ class Cross(BlockDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random: the R-statistic.
 
-    O(n + n_pairs) time and memory: the n(n - 1)/2 pairs are never listed, unless more
-    than half of them are asked for.
+    O(n + n_pairs) time, and memory for n_pairs integers: the n(n - 1)/2 pairs are never
+    listed, unless more than half of them are asked for.
 
     Parameters
     ----------
@@ -338,10 +338,15 @@ def _draw_distinct(
     Only what is still missing is drawn in each round, so the set never grows past
     `size`, and no integer is preferred: every set of that size is equally likely.
     """
-    drawn = np.empty(0, dtype=np.int64)
-    while drawn.size < size:
-        more = generator.randint(population, size=size - drawn.size, dtype=np.int64)
-        # Sorting is much faster here than the hash table of numpy's unique.
-        drawn = np.sort(np.concatenate((drawn, more)))
-        drawn = drawn[np.diff(drawn, prepend=-1) > 0]
-    return drawn
+    drawn = generator.randint(population, size=size, dtype=np.int64)
+    while True:
+        # In place, and much faster here than the hash table of numpy's unique.
+        drawn.sort()
+        new = np.ones(len(drawn), dtype=bool)
+        np.not_equal(drawn[1:], drawn[:-1], out=new[1:])
+        missing = size - np.count_nonzero(new)
+        if not missing:
+            return drawn
+        drawn = drawn[new]
+        more = generator.randint(population, size=missing, dtype=np.int64)
+        drawn = np.concatenate((drawn, more))

@@ -48,19 +48,26 @@ class IndicatorKernel(Kernel):
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Zeros and ones.
+            Zeros and ones; float32 if the labels are, else float64.
         """
         X = as_labels(X, "X")
         if Y is None:
             codes = encode_labels(X)
-            return 1 - block_distances(codes, codes, None)
+            return self._gram(codes, codes, X.dtype)
         Y = as_labels(Y, "Y")
         if X.shape[1] != Y.shape[1]:
             raise ValueError(
                 f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
             )
         codes = encode_labels(X, Y)
-        return 1 - block_distances(codes[: len(X)], codes[len(X) :], None)
+        both = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
+        return self._gram(codes[: len(X)], codes[len(X) :], both)
+
+    def _gram(self, A: np.ndarray, B: np.ndarray, dtype: Any) -> np.ndarray:
+        distance = block_distances(A, B, None)
+        if dtype == np.float32:
+            distance = distance.astype(np.float32)
+        return self.evaluate(distance, distance)
 
 
 def sample_dtype(kernels: list[Any]) -> Any:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from math import factorial, sqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from skdiscrepancy._checks import check_number
+from skdiscrepancy._checks import check_number, warn_user
 from skdiscrepancy._samples import Rows, block_distances
 
 
@@ -150,6 +150,8 @@ class RadialKernel(Kernel):
                 )
             rows = Rows(X, Y)
         warn_if_indefinite([self], X.shape[1])
+        if self.norm == 2:
+            rows.check_range()
         A = rows.take(slice(0, len(X)))
         B = A if Y is None else rows.take(slice(len(X), len(rows)))
         distance = block_distances(A, B, self.norm)
@@ -367,19 +369,17 @@ def warn_if_indefinite(kernels: list[Any], n_features: int) -> None:
     """Warn of each kernel that is not positive definite in so many dimensions."""
     for kernel in kernels:
         if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):
-            warnings.warn(
+            warn_user(
                 f"{kernel!r} is not positive definite for {n_features} features: the "
                 "statistic can be negative and need not tell distributions apart. "
-                "p=2 is safe.",
-                UserWarning,
-                stacklevel=3,
+                "p=2 is safe."
             )
 
 
 def check_matern(kernel: MaternKernel) -> None:
     """Refuse orders that a Matern kernel does not have."""
     orders = (0.5, 1.5, 2.5, 3.5, 4.5)
-    if kernel.nu not in orders:
+    if not isinstance(kernel.nu, Real) or kernel.nu not in orders:
         raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
     check_number(kernel.p, "p", least=1, finite=False)
 
