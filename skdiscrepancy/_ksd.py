@@ -67,10 +67,7 @@ class SteinSource(Source):
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         inner, cross = S @ T.T, difference_products(A, B, S, T)
-        for k, values in self._values(block_distances(A, B, 2), inner, cross):
-            target = out[k] if out.ndim == 3 else out
-            target[...] = values
-            yield k, target
+        yield from self._values(block_distances(A, B, 2), inner, cross, out)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -79,26 +76,27 @@ class SteinSource(Source):
         inner = np.einsum("ij,ij->i", S, T)
         cross = np.einsum("ij,ij->i", S - T, A - B)
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for k, value in self._values(aligned_distances(A, B, 2), inner, cross):
-            values[k] = value
+        for _ in self._values(aligned_distances(A, B, 2), inner, cross, values):
+            pass
         return values
 
     def _values(
-        self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray
+        self,
+        distance: np.ndarray,
+        inner: np.ndarray,
+        cross: np.ndarray,
+        out: np.ndarray,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        cross += self.rows.n_features - 1
+        cross += self.rows.n_features
         root = None
         for k, kernel in enumerate(self.kernels):
             if not kernel.on_squared and root is None:
                 root = np.sqrt(distance)
-            value, slope, curvature = kernel.evaluate_derivatives(
-                distance if kernel.on_squared else root
+            values = out[k] if out.ndim > distance.ndim else out
+            kernel.evaluate_stein(
+                distance if kernel.on_squared else root, inner, cross, values
             )
-            value *= inner
-            slope *= cross
-            value -= slope
-            value -= curvature
-            yield k, value
+            yield k, values
 
 
 class GaussianScore:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from skdiscrepancy._loops import city_block
+
 # Products of differences, such as squared distances, are taken from matrix products,
 # which lose digits where two rows are much closer to each other than to the centre.
 # Entries below this fraction of the norms are computed again from differences.
@@ -120,7 +122,9 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
         return np.abs(difference, out=difference)
     if p == 2:
         return difference_products(A, B, A, B)
-    return _scipy_distances(A, B, p)
+    if p == 1:
+        return city_block(A, B)
+    return _large_orders(A, B, p)
 
 
 def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
@@ -181,7 +185,7 @@ def _by_features(
 ) -> np.ndarray:
     """Compute (S_i - T_j) . (A_i - B_j) from differences, one feature at a time."""
     if S is A and T is B and A.shape[1] > FEW_FEATURES:
-        return _scipy_distances(A, B, 2)
+        return cdist(A, B, "sqeuclidean").astype(A.dtype, copy=False)
     return sum((S[:, [k]] - T[:, k]) * (A[:, [k]] - B[:, k]) for k in range(A.shape[1]))
 
 
@@ -198,17 +202,10 @@ def _minkowski(
     return largest * total ** (1 / p)
 
 
-def _scipy_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
-    """Compute distances entry by entry, not from products."""
-    if p == 2:
-        distances = cdist(A, B, "sqeuclidean")
-    elif p == 1:
-        distances = cdist(A, B, "cityblock")
-    else:
-        distances = cdist(A, B, "chebyshev")
-        if not np.isinf(p):
-            features = (
-                np.abs(a[:, np.newaxis] - b) for a, b in zip(A.T, B.T, strict=True)
-            )
-            distances = _minkowski(distances, features, p)
-    return distances.astype(A.dtype, copy=False)
+def _large_orders(A: np.ndarray, B: np.ndarray, p: float) -> np.ndarray:
+    """Compute Minkowski distances of an order other than 1 and 2."""
+    largest = cdist(A, B, "chebyshev").astype(A.dtype, copy=False)
+    if np.isinf(p):
+        return largest
+    features = (np.abs(a[:, np.newaxis] - b) for a, b in zip(A.T, B.T, strict=True))
+    return _minkowski(largest, features, p)

@@ -212,7 +212,8 @@ def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
         distances = np.ones(1)
     if rule == "median":
         return [float(np.median(distances))]
-    return np.linspace(*np.quantile(distances, [0.05, 0.95]), n_bandwidths).tolist()
+    low, high = np.quantile(distances, [0.05, 0.95])
+    return np.linspace(low, high, n_bandwidths).tolist()
 
 
 def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
@@ -229,12 +230,13 @@ def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
                 block = block_distances(X[start : start + BLOCK_ROWS], X[start:], p)
                 parts.append(block[np.triu_indices(len(block), 1, block.shape[1])])
             distances = np.concatenate(parts)
-    if not np.all(np.isfinite(distances)):
+    if distances.size and not np.isfinite(distances.max()):
         raise ValueError(
             "The distances between rows are not finite: values of X are too large for "
             "floating point. Rescale the data."
         )
-    return distances[distances > 0]
+    # A copy of two million numbers is made only if there is something to leave out.
+    return distances if np.all(distances) else distances[distances > 0]
 
 
 def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:

@@ -238,7 +238,7 @@ def test_result_is_the_same_to_the_last_bit_in_other_processes(
     discrepancy, design, monkeypatch
 ):
     expected = several_tasks(discrepancy, design, monkeypatch)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
+    with joblib.parallel_backend("loky", n_jobs=2):
         result = several_tasks(discrepancy, design, monkeypatch)
     assert_identical(result, expected)
 

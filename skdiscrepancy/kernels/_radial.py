@@ -16,7 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from skdiscrepancy._checks import check_number, warn_user
+from skdiscrepancy._loops import decay
 from skdiscrepancy._samples import Rows, block_distances
+
+# Largest finite numbers of the types that kernels are computed in.
+LARGEST = {
+    np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
+}
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -78,7 +84,8 @@ class RadialKernel(Kernel):
             Of the shape and float type of `distance`.
         """
         distance = self._check_distance(distance)
-        return self.evaluate(distance, np.empty_like(distance))
+        with np.errstate(over="ignore", under="ignore"):
+            return self.evaluate(distance, np.empty_like(distance))
 
     def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         r"""Compute the first two derivatives of the profile in the distance.
@@ -122,6 +129,26 @@ class RadialKernel(Kernel):
         """Compute value, slope and curvature at distances (squared if `on_squared`)."""
         raise ValueError(f"{self!r} is not twice differentiable.")
 
+    def evaluate_stein(
+        self,
+        distance: np.ndarray,
+        inner: np.ndarray,
+        cross: np.ndarray,
+        out: np.ndarray,
+    ) -> np.ndarray:
+        """Write value * inner - slope * (cross - 1) - curvature to `out`.
+
+        With the inner products of gradients, and the products of their differences with
+        those of the samples plus the number of features, this is the Stein kernel.
+        """
+        value, slope, curvature = self.evaluate_derivatives(distance)
+        np.multiply(value, inner, out=out)
+        out -= curvature
+        out += slope
+        slope *= cross
+        out -= slope
+        return out
+
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """Compute the Gram matrix.
 
@@ -157,7 +184,8 @@ class RadialKernel(Kernel):
         distance = block_distances(A, B, self.norm)
         if self.norm == 2 and not self.on_squared:
             np.sqrt(distance, out=distance)
-        K = self.evaluate(distance, distance)
+        with np.errstate(over="ignore", under="ignore"):
+            K = self.evaluate(distance, distance)
         if Y is None:
             # A matrix product need not be symmetric to the last bit.
             K = (K + K.T) / 2
@@ -203,7 +231,7 @@ class GaussianKernel(RadialKernel):
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for squared distances to `out`."""
-        return np.exp(_scale(distance, -1, self.bandwidth, 2, out), out=out)
+        return _decay(distance, self.bandwidth, 2, out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -213,6 +241,23 @@ class GaussianKernel(RadialKernel):
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
         return value, slope, slope * (1 - rate * distance)
+
+    def evaluate_stein(
+        self,
+        distance: np.ndarray,
+        inner: np.ndarray,
+        cross: np.ndarray,
+        out: np.ndarray,
+    ) -> np.ndarray:
+        """Write the Stein kernel, value * (inner + r (cross - r d^2)), r = 2 / l^2."""
+        rate = _rate(2, self.bandwidth, 2)
+        factor = np.multiply(distance, -rate)
+        factor += cross
+        factor *= rate
+        factor += inner
+        self.evaluate(distance, out)
+        out *= factor
+        return out
 
 
 class LaplaceKernel(RadialKernel):
@@ -238,7 +283,7 @@ class LaplaceKernel(RadialKernel):
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for distances to `out`."""
-        return np.exp(_scale(distance, -1, self.bandwidth, 1, out), out=out)
+        return _decay(distance, self.bandwidth, 1, out)
 
 
 class IMQKernel(RadialKernel):
@@ -282,6 +327,29 @@ class IMQKernel(RadialKernel):
         squared = value * value
         slope = -rate * value * squared
         return value, slope, slope * (1 - 3 * rate * distance * squared)
+
+    def evaluate_stein(
+        self,
+        distance: np.ndarray,
+        inner: np.ndarray,
+        cross: np.ndarray,
+        out: np.ndarray,
+    ) -> np.ndarray:
+        """Write the Stein kernel, l sqrt(w) (inner + w (cross - 3 d^2 w)).
+
+        Here w = 1 / (l^2 + d^2), so the value is l sqrt(w).
+        """
+        weight = np.add(distance, self.bandwidth**2)
+        np.divide(1, weight, out=weight)
+        np.multiply(distance, weight, out=out)
+        out *= -3
+        out += cross
+        out *= weight
+        out += inner
+        np.sqrt(weight, out=weight)
+        weight *= self.bandwidth
+        out *= weight
+        return out
 
 
 class MaternKernel(RadialKernel):
@@ -329,7 +397,8 @@ class MaternKernel(RadialKernel):
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for distances to `out`."""
         t = self._reduced(distance)
-        return np.multiply(_horner(matern_polynomial(self.nu), t), np.exp(-t), out=out)
+        polynomial = _horner(matern_polynomial(self.nu), t)
+        return np.multiply(polynomial, decay(t, -1, t), out=out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -339,13 +408,13 @@ class MaternKernel(RadialKernel):
         first = polynomial.polysub(polynomial.polyder(P), P)
         second = polynomial.polysub(polynomial.polyder(first), first)
         t = self._reduced(distance)
-        decay = np.exp(-t)
+        exponential = decay(t, -1, np.empty_like(t))
         rate = _rate(2 * self.nu, self.bandwidth, 2)
         # P' - P has no constant term, so it can be divided by t before evaluation.
         return (
-            _horner(P, t) * decay,
-            _horner(rate * first[1:], t) * decay,
-            _horner(rate * second, t) * decay,
+            _horner(P, t) * exponential,
+            _horner(rate * first[1:], t) * exponential,
+            _horner(rate * second, t) * exponential,
         )
 
     def is_definite(self, n_features: int) -> bool:
@@ -406,18 +475,30 @@ def _scale(
 ) -> np.ndarray:
     """Write factor * distance / bandwidth**power to `out`, without 0 * inf."""
     rate = _rate(factor, bandwidth, power)
-    if abs(rate) < float(np.finfo(out.dtype).max):
-        with np.errstate(over="ignore", under="ignore"):
-            return np.multiply(distance, rate, out=out)
+    if rate < LARGEST[out.dtype]:
+        return np.multiply(distance, rate, out=out)
+    out[...] = np.where(distance == 0, 0, np.inf)
+    return out
+
+
+def _decay(
+    distance: np.ndarray, bandwidth: float, power: int, out: np.ndarray
+) -> np.ndarray:
+    """Write exp(-distance / bandwidth**power) to `out`."""
+    rate = _rate(-1, bandwidth, power)
+    if -rate < LARGEST[out.dtype]:
+        return decay(distance, rate, out)
     # The bandwidth is below every distance the type can tell from zero.
-    out[...] = np.where(distance == 0, 0, np.sign(factor) * np.inf)
+    out[...] = distance == 0
     return out
 
 
 def _rate(factor: float, bandwidth: float, power: int) -> float:
     """Return factor / bandwidth**power, infinite rather than an error."""
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        return float(factor / np.float64(bandwidth) ** power)
+    rate = float(factor)
+    for _ in range(power):
+        rate /= float(bandwidth)
+    return rate
 
 
 def _horner(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -1,0 +1,84 @@
+"""The compiled inner loops give what numpy and scipy give."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import skdiscrepancy
+from skdiscrepancy import _loops, hsic_score, ksd_score, mmd_score
+
+both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+
+
+@pytest.fixture
+def without_numba(monkeypatch):
+    monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+
+
+@pytest.fixture
+def compiled():
+    pytest.importorskip("numba")
+    assert _loops.compiled_loops() is not None
+
+
+@both_types
+@pytest.mark.parametrize("rate", [-1e-3, -0.7, -30.0])
+def test_compiled_exponential_agrees_to_the_last_places(dtype, rate, compiled):
+    x = np.geomspace(1e-12, 500, 10_001).astype(dtype)
+    x[:2] = 0
+    values = _loops.decay(x, rate, np.empty_like(x))
+    info = np.finfo(dtype)
+    expected = np.exp(np.multiply(x, rate, dtype=dtype).astype(np.longdouble))
+    # Numbers without full precision may be zero.
+    assert_allclose(values, expected, rtol=3 * info.eps, atol=2 * info.tiny)
+    assert_array_equal(values[:2], 1)
+
+
+@both_types
+def test_compiled_exponential_keeps_its_limits(dtype, compiled):
+    x = np.array([0, 1e4, np.inf, np.nan], dtype=dtype)
+    assert_array_equal(_loops.decay(x, -1.0, np.empty_like(x)), [1, 0, 0, np.nan])
+
+
+def test_exponential_of_a_strided_array_is_written_in_place(compiled):
+    x = np.random.RandomState(0).gamma(3, size=(20, 30))
+    out = np.zeros((20, 60))
+    _loops.decay(x, -1.0, out[:, ::2])
+    assert_allclose(out[:, ::2], np.exp(-x), rtol=1e-15)
+    assert not out[:, 1::2].any()
+
+
+@both_types
+@pytest.mark.parametrize("d", [2, 7, 100])
+def test_compiled_city_block_distances_are_sums_of_gaps(dtype, d, compiled):
+    A, B = np.random.RandomState(0).normal(size=(2, 33, d)).astype(dtype)
+    expected = np.abs(A[:, np.newaxis].astype(float) - B).sum(axis=2)
+    distances = _loops.city_block(A, B)
+    assert distances.dtype == dtype
+    assert_allclose(distances, expected, rtol=d * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "d", "b"])
+def test_scores_are_the_same_with_and_without_numba(design, compiled, request):
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(2, 300, 4))
+    calls = [
+        lambda: mmd_score(X, Y, design=design),
+        lambda: hsic_score(X, Y[:, 0] + X[:, 0], design=design, n_bandwidths=3),
+        lambda: ksd_score(X, -(X**3), design=design),
+        lambda: ksd_score(X, -X, design=design, kernel=("matern32", "matern92")),
+    ]
+    with_numba = [call() for call in calls]
+    request.getfixturevalue("without_numba")
+    assert_allclose([call() for call in calls], with_numba, rtol=1e-12)
+
+
+def test_a_missing_numba_is_no_error(monkeypatch):
+    monkeypatch.delattr(skdiscrepancy, "_compiled", raising=False)
+    monkeypatch.delitem(sys.modules, "skdiscrepancy._compiled", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert _loops.compiled_loops.__wrapped__() is None
