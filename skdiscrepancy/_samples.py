@@ -79,11 +79,18 @@ class Rows:
         if len(self.parts) == 1:
             return self.parts[0][index]
         if isinstance(index, slice):
-            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
-            start = self.starts[part]
-            if index.stop <= self.starts[part + 1]:
-                return self.parts[part][index.start - start : index.stop - start]
-            index = np.arange(index.start, index.stop)
+            first, last = index.start, index.stop - 1
+        else:
+            first, last = index.min(), index.max()
+        part = int(np.searchsorted(self.starts, first, "right")) - 1
+        start = int(self.starts[part])
+        inside_one = last < self.starts[part + 1]
+        if isinstance(index, slice):
+            if inside_one:
+                return self.parts[part][first - start : last + 1 - start]
+            index = np.arange(first, last + 1)
+        if inside_one:
+            return self.parts[part][index - start]
         block = np.empty((len(index), self.n_features), dtype=self.dtype)
         for start, part in zip(self.starts, self.parts, strict=False):
             inside = (index >= start) & (index < start + len(part))
