@@ -212,8 +212,23 @@ def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
         distances = np.ones(1)
     if rule == "median":
         return [float(np.median(distances))]
-    low, high = np.quantile(distances, [0.05, 0.95])
+    low, high = _quantile(distances, 0.05), _quantile(distances, 0.95)
     return np.linspace(low, high, n_bandwidths).tolist()
+
+
+def _quantile(values: np.ndarray, fraction: float) -> float:
+    """Compute a quantile with linear interpolation.
+
+    numpy's own selects several order statistics at once, which is slower than to select
+    one and to look for its neighbour.
+    """
+    position = fraction * (len(values) - 1)
+    index = int(position)
+    ordered = np.partition(values, index)
+    low, above = ordered[index], ordered[index + 1 :]
+    if not above.size:
+        return float(low)
+    return float(low + (position - index) * (above.min() - low))
 
 
 def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
