@@ -35,7 +35,7 @@ from skdiscrepancy._engine import (
     _walk,
 )
 from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs, Subdiagonals
-from skdiscrepancy.kernels import GaussianKernel, IMQKernel, IndicatorKernel
+from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
 DISCREPANCIES = ["mmd", "hsic", "ksd"]
 DESIGNS = [
@@ -368,18 +368,6 @@ def peak_megabytes(function):
         return tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-
-
-def test_sums_of_many_products_are_not_kept_for_all_tasks(monkeypatch):
-    # The sums of 400 products for one piece of 512 by 512 rows take 3.3 MB, and 2100
-    # rows are cut into 15 pieces, 6 of them of that size: a wave of 4 saves some 8 MB.
-    X, Y = draw(2100, 1)
-    kernel = tuple(IMQKernel(bandwidth=b) for b in np.linspace(1, 3, 20))
-    peaks = []
-    for limit in (2**30, 1):
-        monkeypatch.setattr(_walk, "WAVE_BYTES", limit)
-        peaks.append(peak_megabytes(lambda: hsic_score(X, Y, kernel=kernel)))
-    assert peaks[1] < peaks[0] - 8
 
 
 def test_overlapping_scores_leave_the_threads_of_blas_as_they_were():

@@ -4,28 +4,34 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import cache, reduce
+from itertools import chain, islice
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn import get_config
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from skdiscrepancy._engine._reducers import Moments, RowSums
+from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums
+from skdiscrepancy._engine._sources import PairedSource
 from skdiscrepancy.designs._base import Design, Pairs, Region
 
 # A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows; a
-# task is a piece, or several small regions. The sums of a wave of tasks are in memory
-# at a time: at most WAVE tasks, fewer if their sums take more than WAVE_BYTES.
+# task is a piece, or several small regions.
 STRIPES = 24
 MIN_PIECE = 512
+# Tasks at a time where joblib keeps the answers of all until the last one is there.
 WAVE = 64
-WAVE_BYTES = 2**26
-MIN_WAVE = 4
+# However small the working memory, tiles have so many rows and chunks so many pairs.
+MIN_TILE = 16
+MIN_CHUNK = 256
+# Arrays of the size of a tile that a source makes on the way to the values of a kernel.
+TILE_BUFFERS = 10
 
 
 def walk(
@@ -38,12 +44,14 @@ def walk(
     """Reduce every region of a design; the results come in the order of the regions."""
     results: list[Any] = [None] * len(regions)
     totals: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
-    tasks = _tasks(regions, reducer.tile)
-    work = _RegionTask(reducer)
-    longest = max((_step(region, reducer.tile) for region in regions), default=0)
-    wave = WAVE_BYTES // (16 * reducer.n_sums * longest)
-    for answers in _run(tasks, work, n_jobs, verbose, wave):
-        for piece, row_sums, col_sums, finished in answers:
+    tile = _tile_side(reducer)
+    n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
+    work = _RegionTask(reducer, n_rows, tile)
+    tasks = _tasks(regions, tile)
+    # All tasks are handed over at once, so that joblib can tell how many are left.
+    run = _run(tasks, work, n_jobs, verbose, pre_dispatch="all")
+    with closing(run) as answers:
+        for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
             if piece.whole:
                 results[piece.index] = finished
             else:
@@ -64,16 +72,14 @@ def design_moments(
 ) -> Moments:
     """Return the moments of the row means of a core over a design on `n` samples."""
     regions = design.regions(n)
-    parts: Iterable[Moments]
     if regions is not None:
         parts = walk(regions, reducer, n_jobs=n_jobs, verbose=verbose)
-    else:
-        chunks = design.chunks(n, reducer.max_pairs, random_state=random_state)
-        parts = _run(chunks, _PairTask(reducer), n_jobs, verbose)
-    moments = None
-    for part in parts:
-        moments = part if moments is None else moments.merge(part)
-    return moments
+        return reduce(Moments.merge, parts)
+    fitting = int(reducer.max_pairs * _working_memory() / CHUNK_BYTES)
+    max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
+    chunks = design.chunks(n, max_pairs, random_state=random_state)
+    with closing(_run(chunks, _PairTask(reducer, n), n_jobs, verbose)) as parts:
+        return reduce(Moments.merge, parts)
 
 
 class _Piece(NamedTuple):
@@ -135,11 +141,30 @@ def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
         yield slice(begin, min(begin + step, stop))
 
 
-class _RegionTask:
-    """The work on one list of pieces, wherever it runs."""
+class _Task:
+    """The work on a task, wherever it runs, with the data that it needs."""
 
-    def __init__(self, reducer: RowSums):
+    def __init__(self, reducer: RowSums, n_rows: int):
         self.reducer = reducer
+        self.n_rows = n_rows
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the data.
+
+        joblib sends objects that are large to the workers of dask once, small ones with
+        every task.
+        """
+        sources = self.reducer.sources
+        row = sum(source.n_features * source.dtype.itemsize for source in sources)
+        return super().__sizeof__() + self.n_rows * row
+
+
+class _RegionTask(_Task):
+    """The work on one list of pieces."""
+
+    def __init__(self, reducer: RowSums, n_rows: int, tile: int):
+        super().__init__(reducer, n_rows)
+        self.tile = tile
 
     def __call__(self, pieces: list[_Piece]) -> list[Any]:
         answers = []
@@ -161,9 +186,9 @@ class _RegionTask:
         col_sums = row_sums
         if not piece.on_diagonal:
             col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
-        for rows in _cuts(all_rows.start, all_rows.stop, reducer.tile):
+        for rows in _cuts(all_rows.start, all_rows.stop, self.tile):
             first = rows.start if piece.on_diagonal else all_cols.start
-            for cols in _cuts(first, all_cols.stop, reducer.tile):
+            for cols in _cuts(first, all_cols.stop, self.tile):
                 diagonal = region.symmetric and rows == cols
                 row_part, col_part = reducer.tile_sums(
                     rows,
@@ -179,11 +204,8 @@ class _RegionTask:
         return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
 
-class _PairTask:
-    """The work on one chunk of loose pairs, wherever it runs."""
-
-    def __init__(self, reducer: RowSums):
-        self.reducer = reducer
+class _PairTask(_Task):
+    """The work on one chunk of loose pairs."""
 
     def __call__(self, pairs: Pairs) -> Moments:
         return self.reducer.pair_moments(pairs)
@@ -218,61 +240,106 @@ def _run(
     work: _RegionTask | _PairTask,
     n_jobs: int | None,
     verbose: int,
-    wave_size: int = WAVE,
+    **options: Any,
 ) -> Iterator[Any]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
     tasks = iter(tasks)
-    home = os.getpid()
-    wave_size = min(max(wave_size, MIN_WAVE), WAVE)
-    with (
-        _one_blas_thread(),
-        Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose) as parallel,
-    ):
-        while wave := list(islice(tasks, wave_size)):
-            if len(wave) == 1:
-                yield _work(work, home, wave[0])
-            else:
-                yield from parallel(delayed(_work)(work, home, task) for task in wave)
+    first = list(islice(tasks, 2))
+    if n_jobs is None:
+        # Where threads are preferred, joblib itself takes the number of a context only
+        # if that names a backend too.
+        n_jobs = effective_n_jobs(None)
+    options.update(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+    with _one_blas_thread():
+        if len(first) == 1:
+            yield _work(work, *first)
+            return
+        calls = (delayed(_work)(work, task) for task in chain(first, tasks))
+        waves: Iterable[Any] = [calls]
+        try:
+            parallel = Parallel(return_as="generator", **options)
+        except (TypeError, ValueError):
+            # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
+            parallel = Parallel(**options)
+            waves = iter(lambda: list(islice(calls, WAVE)), [])
+        for wave in waves:
+            yield from parallel(wave)
 
 
-def _work(work: Callable[[Any], Any], home: int, task: Any) -> Any:
-    """Run one task; a worker process holds its own BLAS to one thread."""
+def _work(work: _RegionTask | _PairTask, task: Any) -> Any:
+    """Run one task; in another process, BLAS is held to one thread there too."""
     # Numbers beyond floating point end in a statistic that is not finite, and that is
     # refused. Threads do not inherit the error state of their caller.
-    with np.errstate(all="ignore"):
-        if os.getpid() == home:
-            return work(task)
-        with _one_blas_thread():
-            return work(task)
+    with np.errstate(all="ignore"), _one_blas_thread():
+        return work(task)
+
+
+def _working_memory() -> float:
+    """Return the bytes that scikit-learn is told to use for temporary arrays."""
+    return get_config()["working_memory"] * 2**20
+
+
+def _tile_side(reducer: RowSums) -> int:
+    """Return the side of the tiles: smaller than usual if memory is short."""
+    tile = reducer.tile
+    while tile > MIN_TILE and _tile_bytes(reducer, tile) > _working_memory():
+        tile = max(tile // 2, MIN_TILE)
+    return tile
+
+
+def _tile_bytes(reducer: RowSums, tile: int) -> int:
+    """Return about the bytes of the temporary arrays for one tile."""
+    numbers = 4 * reducer.n_sums * tile
+    for source in reducer.sources:
+        side = 2 * tile if isinstance(source, PairedSource) else tile
+        numbers += TILE_BUFFERS * side**2 + 4 * source.n_features * tile
+        if len(reducer.sources) > 1:
+            # Products need the values of all kernels, and their transposes.
+            numbers += 2 * source.n_kernels * tile**2
+    # Some temporary arrays of single precision are double.
+    return 8 * numbers
 
 
 class _one_blas_thread:
     """Hold BLAS to one thread while any walk of this process is under way.
 
     The number of threads belongs to the process. Walks that overlap in several threads
-    count themselves: the first sets it, the last puts it back.
+    count themselves, and so do their tasks: the first sets it, the last puts it back.
     """
 
     lock = Lock()
-    n_walks = 0
+    n_users = 0
     limit: Any = None
 
     def __enter__(self) -> None:
         shared = type(self)
         with self.lock:
-            if shared.n_walks == 0:
+            if shared.n_users == 0:
                 shared.limit = _threadpools().limit(limits=1, user_api="blas")
-            shared.n_walks += 1
+            shared.n_users += 1
 
     def __exit__(self, *exception: object) -> None:
         shared = type(self)
         with self.lock:
-            shared.n_walks -= 1
-            if shared.n_walks == 0:
+            shared.n_users -= 1
+            if shared.n_users == 0:
+                _release_blas()
                 shared.limit.restore_original_limits()
+                _release_blas()
 
 
 @cache
 def _threadpools() -> ThreadpoolController:
     # Looking for the loaded libraries takes longer than a small statistic.
     return ThreadpoolController()
+
+
+def _release_blas() -> None:
+    """Let any thread set the number of threads of BLAS.
+
+    threadpoolctl 3.8 and later ignores all but the thread that set it first, which need
+    not be the one that is done last.
+    """
+    for library in _threadpools().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)

@@ -1,0 +1,419 @@
+"""Tests of the walk on other backends: what is sent, kept and left behind."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+
+import joblib
+import numpy as np
+import pytest
+from joblib.parallel import ThreadingBackend
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from threadpoolctl import threadpool_info
+
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_score,
+    ksd_score,
+    mmd_score,
+)
+from skdiscrepancy._engine import ProductRowSums, RowSums, _walk
+from skdiscrepancy._samples import Rows
+from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(joblib, "parallel_config"), reason="needs joblib 1.3"
+)
+
+# Bandwidths that are given leave nothing but the walk.
+FIXED = {"kernel": "gaussian", "bandwidth": (1.0, 5.0)}
+CASES = [
+    ("mmd", "u"),
+    ("hsic", "v"),
+    ("ksd", RandomPairs(n_pairs=20000)),
+    ("hsic", Blocks(n_blocks=2)),
+]
+
+
+class ListBackend(ThreadingBackend):
+    """Threads that cannot give answers one by one, as multiprocessing and Ray."""
+
+    supports_return_generator = False
+
+
+joblib.register_parallel_backend("lists", ListBackend)
+
+
+def draw(n, d=5):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n, d))
+    return X, X**2 + rng.normal(size=(n, d))
+
+
+def evaluate(discrepancy, X, Y, **params):
+    if discrepancy == "mmd":
+        return MMDEstimator(**params).fit(X).evaluate(Y)
+    if discrepancy == "hsic":
+        return HSICEstimator(**params).fit(X, Y).evaluate(X, Y)
+    return KSDEstimator(lambda rows: 1 - rows, **params).fit(X).evaluate(X)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """Import numba and look for BLAS, which takes memory once."""
+    mmd_score(*draw(50))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Start two worker processes of dask."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["loky", "dask"])
+def backend(request):
+    """Run what follows in two other processes."""
+    if request.param == "dask":
+        request.getfixturevalue("cluster")
+    with joblib.parallel_config(backend=request.param, n_jobs=2):
+        yield request.param
+
+
+@pytest.fixture
+def many_tasks(monkeypatch):
+    """Cut what is small into many tasks."""
+    monkeypatch.setattr(_walk, "MIN_PIECE", 128)
+    monkeypatch.setattr(RowSums, "max_pairs", 1000)
+
+
+@pytest.mark.usefixtures("many_tasks")
+@pytest.mark.parametrize(("discrepancy", "design"), CASES, ids=repr)
+def test_workers_give_the_same_number_to_the_last_bit(
+    discrepancy, design, backend, monkeypatch
+):
+    params = {**FIXED, "design": design, "random_state": 0}
+    X, Y = draw(1100)
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        expected = evaluate(discrepancy, X, Y, **params)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a task ran at home")
+
+    # Workers have imported the package for themselves.
+    for method in ("tile_sums", "pair_moments"):
+        monkeypatch.setattr(RowSums, method, refuse)
+    monkeypatch.setattr(ProductRowSums, "tile_sums", refuse)
+    result = evaluate(discrepancy, X, Y, **params)
+    assert_array_equal(result.statistics, expected.statistics)
+    assert_array_equal(result.scales, expected.scales)
+    assert result.value == expected.value
+
+
+@pytest.mark.usefixtures("many_tasks")
+@pytest.mark.parametrize(("discrepancy", "design"), CASES, ids=repr)
+def test_backends_that_give_lists_give_the_same_number(
+    discrepancy, design, monkeypatch
+):
+    params = {**FIXED, "design": design, "random_state": 0}
+    X, Y = draw(1100)
+    expected = evaluate(discrepancy, X, Y, **params)
+    monkeypatch.setattr(_walk, "WAVE", 3)
+    with joblib.parallel_config(backend="lists", n_jobs=2):
+        assert evaluate(discrepancy, X, Y, **params).value == expected.value
+
+
+@contextmanager
+def counted_bytes(monkeypatch):
+    """Count the bytes that go through the pipes of this process."""
+    sent, send = [], Connection._send_bytes
+
+    def count(self, buffer):
+        sent.append(len(buffer))
+        return send(self, buffer)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "_send_bytes", count)
+        yield sent
+
+
+@pytest.mark.usefixtures("many_tasks")
+def test_loky_workers_get_the_data_once(monkeypatch):
+    # Each sample has one megabyte, from which on joblib writes arrays to a file.
+    X, Y = draw(2700, 50)
+    # Two triangles and a square of 11 stripes.
+    n_tasks = 11 * 12 + 11**2
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=2),
+        counted_bytes(monkeypatch) as sent,
+    ):
+        mmd_score(X, Y, **FIXED)
+    # What goes with each task are the kernels and the names of files.
+    assert 0 < sum(sent) < 5000 * n_tasks
+
+
+@pytest.fixture
+def pickled(monkeypatch):
+    """Count the rows that are pickled in this process."""
+    shapes = []
+
+    def count(self):
+        shapes.append((len(self), self.n_features))
+        return self.__dict__.copy()
+
+    monkeypatch.setattr(Rows, "__getstate__", count)
+    return shapes
+
+
+@pytest.mark.usefixtures("many_tasks", "cluster")
+@pytest.mark.parametrize("n", [600, 1500])
+def test_dask_workers_get_the_data_once(n, pickled):
+    X, Y = draw(n, 50)
+    with joblib.parallel_config(backend="dask"):
+        mmd_score(X, Y, **FIXED)
+    assert pickled == [(2 * n, 50)]
+
+
+@pytest.mark.usefixtures("many_tasks", "cluster")
+def test_dask_workers_get_the_data_of_chunks_of_pairs_once(pickled):
+    X, _ = draw(500, 50)
+    with joblib.parallel_config(backend="dask"):
+        ksd_score(X, -X, design=Subdiagonals(n_subdiagonals=40), **FIXED)
+    # The rows and the gradients.
+    assert pickled == [(500, 50)] * 2
+
+
+def test_n_jobs_is_that_of_the_context(capfd):
+    X, Y = draw(700)
+    with joblib.parallel_config(n_jobs=2):
+        mmd_score(X, Y, verbose=1, **FIXED)
+    assert "ThreadingBackend with 2 concurrent workers" in capfd.readouterr().err
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        mmd_score(X, Y, verbose=1, **FIXED)
+    assert "LokyBackend with 2 concurrent workers" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("many_tasks")
+def test_verbose_counts_the_tasks_of_the_whole_walk(capfd):
+    X, _ = draw(4000)
+    ksd_score(X, -X, verbose=10, n_jobs=2, **FIXED)
+    text = capfd.readouterr().err
+    # 4000 rows are 16 stripes of 256, and so many pieces on and above the diagonal.
+    totals = re.findall(r"Done +\d+ out of +(\d+)", text)
+    assert len(totals) >= 5
+    assert set(totals) == {str(16 * 17 // 2)}
+    assert text.count("finished") == 1
+
+
+@pytest.mark.usefixtures("many_tasks")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_sums_of_finished_tasks_are_not_kept(n_jobs):
+    # 100 products and 2000 rows: the sums of the 136 pieces take 26 MB, those of all
+    # rows 1.6 MB.
+    X, Y = draw(2000, 1)
+    bandwidths = np.linspace(0.5, 2, 10)
+    params = {"bandwidth": bandwidths, "target_bandwidth": bandwidths}
+
+    def score():
+        hsic_score(X, Y, kernel="gaussian", n_jobs=n_jobs, **params)
+
+    assert peak_bytes(score) < 22e6
+
+
+@contextmanager
+def traced():
+    tracemalloc.start()
+    try:
+        yield
+    finally:
+        tracemalloc.stop()
+
+
+def peak_bytes(function):
+    with traced():
+        function()
+        return tracemalloc.get_traced_memory()[1]
+
+
+def watch(monkeypatch, owner, method, peaks):
+    """Keep the bytes that each call of a method needs for itself."""
+    original = getattr(owner, method)
+
+    def watched(self, *args, **kwargs):
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        result = original(self, *args, **kwargs)
+        peaks.append(tracemalloc.get_traced_memory()[1] - before)
+        return result
+
+    monkeypatch.setattr(owner, method, watched)
+
+
+@pytest.mark.parametrize(
+    ("discrepancy", "design"),
+    [
+        ("mmd", "u"),
+        ("mmd", "b"),
+        ("mmd", RandomPairs(n_pairs=20000)),
+        ("hsic", "u"),
+        ("hsic", "x"),
+        ("ksd", "v"),
+        ("ksd", RandomPairs(n_pairs=50000)),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_working_memory_bounds_the_temporary_arrays(
+    discrepancy, design, dtype, monkeypatch
+):
+    X, Y = (Z.astype(dtype) for Z in draw(400, 10))
+    params = {"design": design, "random_state": 0}
+    expected = evaluate(discrepancy, X, Y, **params)
+    peaks = []
+    watch(monkeypatch, RowSums, "tile_sums", peaks)
+    watch(monkeypatch, ProductRowSums, "tile_sums", peaks)
+    watch(monkeypatch, RowSums, "pair_moments", peaks)
+    with config_context(working_memory=1), traced():
+        result = evaluate(discrepancy, X, Y, **params)
+    assert len(peaks) > 1
+    assert max(peaks) <= 2**20
+    rtol = 1e-12 if dtype == np.float64 else 1e-4
+    assert_allclose(result.statistics, expected.statistics, rtol=rtol)
+    assert_allclose(result.scales, expected.scales, rtol=rtol)
+
+
+@pytest.mark.parametrize("discrepancy", ["mmd", "hsic", "ksd"])
+def test_tiles_are_cut_for_the_cache_unless_memory_is_short(discrepancy, monkeypatch):
+    sides = []
+
+    def tile_sums(self, rows, cols, **options):
+        sides.append((self.tile, rows.stop - rows.start))
+        return row_sums(self, rows, cols, **options)
+
+    owner = ProductRowSums if discrepancy == "hsic" else RowSums
+    row_sums = owner.tile_sums
+    monkeypatch.setattr(owner, "tile_sums", tile_sums)
+    expected = evaluate(discrepancy, *draw(300))
+    assert all(side <= tile for tile, side in sides)
+    assert any(side == tile for tile, side in sides)
+    sides.clear()
+    with config_context(working_memory=0):
+        result = evaluate(discrepancy, *draw(300))
+    assert max(side for _, side in sides) == 16
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-12)
+
+
+@pytest.fixture(scope="module", params=[np.float64, np.float32])
+def mapped(request, tmp_path_factory):
+    """Return 40 MB of rows in a file."""
+    path = tmp_path_factory.mktemp("data") / "X.npy"
+    n = 40_000_000 // (50 * np.dtype(request.param).itemsize)
+    np.save(path, np.random.RandomState(0).normal(size=(n, 50)).astype(request.param))
+    return np.load(path, mmap_mode="r")
+
+
+@pytest.mark.parametrize("discrepancy", ["mmd", "hsic", "ksd"])
+@pytest.mark.parametrize("design", ["l", Subdiagonals(n_subdiagonals=2)], ids=repr)
+def test_memory_mapped_samples_are_never_copied_whole(mapped, discrepancy, design):
+    if discrepancy == "ksd" and mapped.dtype == np.float32:
+        pytest.skip("Gradients are checked in double precision: a copy.")
+    X, half = mapped, len(mapped) // 2
+    params = {"kernel": "gaussian", "bandwidth": 5.0, "design": design}
+    scores = {
+        "mmd": lambda: mmd_score(X[:half], X[half:], **params),
+        "hsic": lambda: hsic_score(X, X[:, 0], target_bandwidth=1.0, **params),
+        "ksd": lambda: ksd_score(X, X, **params),
+    }
+    # What is left are chunks of pairs, and the one column of HSIC.
+    assert peak_bytes(scores[discrepancy]) < X.nbytes / 4
+
+
+def test_workers_read_memory_mapped_samples_from_their_file(mapped, monkeypatch):
+    X, Y = mapped[:3000], mapped[-3000:]
+    expected = mmd_score(np.array(X), np.array(Y), **FIXED)
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=2),
+        counted_bytes(monkeypatch) as sent,
+    ):
+        assert mmd_score(X, Y, **FIXED) == expected
+    assert 0 < sum(sent) < X.nbytes
+
+
+INTERRUPTED = """
+import threading, time
+import numpy as np
+from threadpoolctl import threadpool_info
+from skdiscrepancy import mmd_score
+
+X = np.random.RandomState(0).normal(size=(30000, 2))
+mmd_score(X[:100], X[100:200])
+threads, pools = threading.enumerate(), threadpool_info()
+print("started", flush=True)
+try:
+    mmd_score(X, X, bandwidth=np.linspace(1, 2, 20), n_jobs=2)
+finally:
+    # The tasks that were running come to their end.
+    limit = time.monotonic() + 5
+    while threading.enumerate() != threads and time.monotonic() < limit:
+        time.sleep(0.01)
+    print(threading.enumerate() == threads, threadpool_info() == pools)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send.")
+def test_an_interrupt_leaves_no_threads_behind():
+    child = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert child.stdout.readline() == "started\n"
+        # The whole takes a minute.
+        time.sleep(0.7)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=10)
+    finally:
+        child.kill()
+    assert err.strip().endswith("KeyboardInterrupt")
+    assert out == "True True\n"
+
+
+def test_walks_may_end_in_any_order_and_leave_blas_as_it_was():
+    before = threadpool_info()
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with _walk._one_blas_thread():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with _walk._one_blas_thread():
+        thread.start()
+        entered.wait(10)
+    during = {
+        pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+    }
+    leave.set()
+    thread.join()
+    assert during == {1}
+    assert threadpool_info() == before
