@@ -1,0 +1,14 @@
+"""All cases by their names."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import default_cases
+import incomplete_cases
+import limit_cases
+import peer_cases
+
+CASES = {
+    case.name: case
+    for module in (default_cases, peer_cases, incomplete_cases, limit_cases)
+    for case in module.CASES
+}
