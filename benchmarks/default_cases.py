@@ -185,7 +185,7 @@ CASES = (
                 MMD_BY_HAND.run,
                 prepare=with_mmd_kernels,
                 threaded=False,
-                # It took 5.6 GB there, and would take four times as much for twice as many.
+                # It took 5.6 GB there; twice the rows take four times as much.
                 max_size=10_000,
             ),
         ),
