@@ -54,9 +54,6 @@ def main():
         return 0
     if not cases:
         sys.exit(f"--only == {options.only!r} matches none of: {', '.join(CASES)}")
-    complete = options.only is None and not options.quick
-    output = options.output or (RESULTS if complete else PARTIAL_RESULTS)
-    output.mkdir(parents=True, exist_ok=True)
     repeats = options.repeats or (3 if options.quick else 5)
     seconds = 0.3 if options.quick else 20
 
@@ -64,19 +61,26 @@ def main():
     engines = [False, True] if uses_numba(skipped) else [False]
     jobs = [job for case in cases for job in jobs_of(case, engines, options, skipped)]
     records = []
+    complete = options.only is None and not options.quick
     report.print_progress_header()
-    for task in tasks_of(jobs, shared=options.quick):
-        for record in run_task(task, repeats=repeats, seconds=seconds):
-            if "failure" in record:
-                line = "{case}: {contender} failed: {failure}".format(**record)
-                skipped.append(line)
-                print(line, flush=True)
-            else:
-                records.append(record)
-                report.print_progress(record)
+    try:
+        for task in tasks_of(jobs, shared=options.quick):
+            for record in run_task(task, repeats=repeats, seconds=seconds):
+                if "failure" in record:
+                    line = "{case}: {contender} failed: {failure}".format(**record)
+                    skipped.append(line)
+                    print(line, flush=True)
+                else:
+                    records.append(record)
+                    report.print_progress(record)
+    except KeyboardInterrupt:
+        skipped.append("all that was to come when the run was interrupted")
+        complete = False
 
     records.sort(key=report.order)
     problems = report.check_values(records)
+    output = options.output or (RESULTS if complete else PARTIAL_RESULTS)
+    output.mkdir(parents=True, exist_ok=True)
     report.write(records, skipped, problems, output)
     if options.quick:
         print("Targets are for the sizes of a full run: a quick one judges nothing.")

@@ -267,19 +267,19 @@ def watch(monkeypatch, owner, method, peaks):
 
 
 @pytest.mark.parametrize(
-    ("discrepancy", "design"),
+    ("discrepancy", "design", "dtype"),
     [
-        ("mmd", "u"),
-        ("mmd", "b"),
-        ("mmd", RandomPairs(n_pairs=20000)),
-        ("hsic", "u"),
-        ("hsic", "x"),
-        ("ksd", "v"),
-        ("ksd", RandomPairs(n_pairs=50000)),
+        ("mmd", "u", np.float64),
+        ("mmd", "u", np.float32),
+        ("mmd", "b", np.float64),
+        ("mmd", RandomPairs(n_pairs=20000), np.float64),
+        ("hsic", "u", np.float32),
+        ("hsic", "x", np.float64),
+        ("ksd", "v", np.float64),
+        ("ksd", RandomPairs(n_pairs=50000), np.float32),
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_working_memory_bounds_the_temporary_arrays(
     discrepancy, design, dtype, monkeypatch
 ):
