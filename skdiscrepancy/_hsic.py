@@ -421,7 +421,7 @@ class HSICEstimator(BaseDiscrepancy):
         if sample_dtype(kernels) is None:
             return y
         if _is_numeric(y):
-            return y if y.dtype == np.float32 else y.astype(np.float64)
+            return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
         raise ValueError(
             f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
             f"{self.target_kernel!r}; labels need target_kernel='indicator'."

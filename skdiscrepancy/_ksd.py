@@ -449,7 +449,7 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
             "gradient of the log-density at each row of X."
         )
     gradients = check_array(
-        gradients, dtype=np.float64, input_name="gradients of model"
+        gradients, dtype=[np.float64, np.float32], input_name="gradients of model"
     )
     return gradients.astype(X.dtype, copy=False)
 
