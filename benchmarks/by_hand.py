@@ -10,17 +10,18 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.metrics.pairwise import (
     euclidean_distances,
+    laplacian_kernel,
     manhattan_distances,
-    pairwise_kernels,
+    rbf_kernel,
 )
 
 from skdiscrepancy.bandwidths import bandwidth_grid
 
 
 def gaussian_and_laplace(X):
-    """Return the 20 default kernels of MMD and HSIC as (metric, gamma)."""
-    gaussian = [("rbf", 1 / b**2) for b in bandwidth_grid(X, p=2)]
-    laplace = [("laplacian", 1 / b) for b in bandwidth_grid(X, p=1)]
+    """Return the 20 default kernels of MMD and HSIC as (function, gamma)."""
+    gaussian = [(rbf_kernel, 1 / b**2) for b in bandwidth_grid(X, p=2)]
+    laplace = [(laplacian_kernel, 1 / b) for b in bandwidth_grid(X, p=1)]
     return gaussian + laplace
 
 
@@ -30,34 +31,25 @@ def gaussian_and_imq(X):
     return [(stein, b) for stein in (gaussian_stein, imq_stein) for b in bandwidths]
 
 
-def gram(kernel, X, Y=None, n_jobs=1):
-    """Compute a Gram matrix with rbf_kernel or laplacian_kernel."""
-    metric, gamma = kernel
-    return pairwise_kernels(X, Y, metric=metric, gamma=gamma, n_jobs=n_jobs)
-
-
 def fuse(statistics, nu):
     """Pool normalised statistics into a relaxed maximum."""
     statistics = np.asarray(statistics)
     return (logsumexp(nu * statistics) - np.log(len(statistics))) / nu
 
 
-def mmd(X, Y, kernels, n_jobs=1):
+def mmd(X, Y, kernels):
     """Compute the normalised and fused unbiased MMD, three matrices for each kernel."""
-    return _fused_mmd(
-        len(X),
-        len(Y),
-        (
-            (gram(k, X, None, n_jobs), gram(k, Y, None, n_jobs), gram(k, X, Y, n_jobs))
-            for k in kernels
-        ),
+    grams = (
+        (kernel(X, gamma=gamma), kernel(Y, gamma=gamma), kernel(X, Y, gamma=gamma))
+        for kernel, gamma in kernels
     )
+    return _fused_mmd(len(X), len(Y), grams)
 
 
-def pooled_mmd(X, Y, kernels, n_jobs=1):
+def pooled_mmd(X, Y, kernels):
     """Compute the same as :func:`mmd` from one matrix of the pooled sample a kernel."""
     m, Z = len(X), np.concatenate((X, Y))
-    grams = (gram(k, Z, None, n_jobs) for k in kernels)
+    grams = (kernel(Z, gamma=gamma) for kernel, gamma in kernels)
     return _fused_mmd(m, len(Y), ((K[:m, :m], K[m:, m:], K[:m, m:]) for K in grams))
 
 
@@ -65,14 +57,13 @@ def mmd_from_shared_distances(X, Y, kernels):
     """Compute the same as :func:`mmd`, with distances taken once for each norm."""
     blocks = ((X, X), (Y, Y), (X, Y))
     distances = {
-        "rbf": [euclidean_distances(A, B, squared=True) for A, B in blocks],
-        "laplacian": [manhattan_distances(A, B) for A, B in blocks],
+        rbf_kernel: [euclidean_distances(A, B, squared=True) for A, B in blocks],
+        laplacian_kernel: [manhattan_distances(A, B) for A, B in blocks],
     }
-    return _fused_mmd(
-        len(X),
-        len(Y),
-        ([np.exp(-gamma * D) for D in distances[metric]] for metric, gamma in kernels),
+    grams = (
+        [np.exp(-gamma * D) for D in distances[kernel]] for kernel, gamma in kernels
     )
+    return _fused_mmd(len(X), len(Y), grams)
 
 
 def _fused_mmd(m, n, grams):
@@ -88,11 +79,11 @@ def _fused_mmd(m, n, grams):
     return fuse(normalized, harmonic)
 
 
-def gram_matrices(samples, kernels, n_jobs=1):
+def gram_matrices(samples, kernels):
     """Compute the Gram matrices of each sample, one after the other, and drop them."""
     for Z, kernels_of_sample in zip(samples, kernels, strict=True):
-        for kernel in kernels_of_sample:
-            gram(kernel, Z, None, n_jobs)
+        for kernel, gamma in kernels_of_sample:
+            kernel(Z, gamma=gamma)
 
 
 def unbiased_hsic(K, L):

@@ -61,7 +61,7 @@ def main():
     engines = [False, True] if uses_numba(skipped) else [False]
     jobs = [job for case in cases for job in jobs_of(case, engines, options, skipped)]
     records = []
-    complete = options.only is None and not options.quick
+    complete, interrupted = options.only is None and not options.quick, False
     report.print_progress_header()
     try:
         for task in tasks_of(jobs, shared=options.quick):
@@ -75,7 +75,7 @@ def main():
                     report.print_progress(record)
     except KeyboardInterrupt:
         skipped.append("all that was to come when the run was interrupted")
-        complete = False
+        interrupted, complete = True, False
 
     records.sort(key=report.order)
     problems = report.check_values(records)
@@ -88,7 +88,7 @@ def main():
     if complete and options.output is None and drawn.exists():
         FIGURE_OF_DOCS.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(drawn, FIGURE_OF_DOCS)
-    return 1 if problems else 0
+    return 1 if problems or interrupted else 0
 
 
 def parse_options():
@@ -134,8 +134,13 @@ def jobs_of(case, engines, options, skipped):
                 threads.add(2)
             else:
                 skipped.append(f"{name} skipped for two threads: there is one core")
-        # Peers may use numba; scikit-learn does not.
-        numba = engines if contender.ours else [contender.module is not None]
+        if not contender.ours:
+            # Peers may use numba; scikit-learn does not.
+            numba = [contender.module is not None]
+        elif options.quick and case.kind == "design":
+            numba = engines[-1:]
+        else:
+            numba = engines
         jobs += [
             {
                 "case": case.name,
