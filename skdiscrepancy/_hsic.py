@@ -329,7 +329,7 @@ class HSICEstimator(BaseDiscrepancy):
         warn_if_indefinite(kernels, X.shape[1])
         warn_if_indefinite(target_kernels, y.shape[1])
         self.kernels_ = build_collection(
-            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
+            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", self.n_jobs
         )
         self.target_kernels_ = build_collection(
             [y],
@@ -337,6 +337,7 @@ class HSICEstimator(BaseDiscrepancy):
             self.target_bandwidth,
             self.n_bandwidths,
             "target_bandwidth",
+            self.n_jobs,
         )
         check_pooling(self.pooling, len(self.kernels_) * len(self.target_kernels_))
         return self

@@ -28,7 +28,7 @@ from skdiscrepancy._samples import (
     Rows,
     aligned_distances,
     block_distances,
-    difference_products,
+    cross_products,
 )
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
@@ -66,8 +66,9 @@ class SteinSource(Source):
         """Yield the tiles of the Stein kernel."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
-        inner, cross = S @ T.T, difference_products(A, B, S, T)
-        yield from self._values(block_distances(A, B, 2), inner, cross, out)
+        distance = block_distances(A, B, 2)
+        cross = cross_products(A, B, S, T, distance)
+        yield from self._values(distance, S @ T.T, cross, out)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -309,7 +310,7 @@ class KSDEstimator(BaseDiscrepancy):
         kernels = check_differentiable(self.kernel)
         X = self._validate(X, reset=True)
         self.kernels_ = build_collection(
-            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
+            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", self.n_jobs
         )
         check_pooling(self.pooling, len(self.kernels_))
         return X

@@ -1,9 +1,8 @@
-"""The two inner loops that numpy is slow at, compiled where numba is installed.
+"""The inner loops that numpy is slow at, compiled where numba is installed.
 
 On many processors numpy has no vector instructions for exponentials in double
-precision, and scipy none for city-block distances. The functions here are the whole
-difference that the extra `fast` makes; both ways agree to a few units in the last
-place.
+precision, and scipy none for distances. The functions here are the whole difference
+that the extra `fast` makes; both ways agree to a few units in the last place.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -27,6 +26,22 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
+def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of the rows, and columns, of exp(rate * x), one row a rate."""
+    loops = compiled_loops()
+    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
+    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    if loops is not None and x.flags.c_contiguous:
+        loops.decay_sums(x, np.array(rates, dtype=x.dtype), row_sums, col_sums)
+        return row_sums, col_sums
+    values, ones = np.empty_like(x), np.ones(max(x.shape), dtype=x.dtype)
+    for k, rate in enumerate(rates):
+        decay(x, rate, values)
+        np.dot(values, ones[: x.shape[1]], out=row_sums[k])
+        np.dot(ones[: x.shape[0]], values, out=col_sums[k])
+    return row_sums, col_sums
+
+
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Compute the L1 distances of all rows of A to all rows of B."""
     loops = compiled_loops()
@@ -35,6 +50,30 @@ def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     out = np.empty((len(A), len(B)), dtype=A.dtype)
     loops.city_block(np.ascontiguousarray(A), np.ascontiguousarray(B.T), out)
     return out
+
+
+def difference_products(
+    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
+) -> np.ndarray:
+    """Compute (S_i - T_j) . (A_i - B_j) for all i and j, from differences."""
+    loops = compiled_loops()
+    if loops is not None:
+        A, S = (np.ascontiguousarray(M) for M in (A, S))
+        B, T = (np.ascontiguousarray(M.T) for M in (B, T))
+        out = np.empty((len(A), B.shape[1]), dtype=A.dtype)
+        loops.difference_products(A, B, S, T, out)
+        return out
+    if S is A and T is B and A.shape[1] > few_features():
+        return cdist(A, B, "sqeuclidean").astype(A.dtype, copy=False)
+    columns = zip(A.T, B.T, S.T, T.T, strict=True)
+    return sum(
+        (s[:, np.newaxis] - t) * (a[:, np.newaxis] - b) for a, b, s, t in columns
+    )
+
+
+def few_features() -> int:
+    """Return the number of columns up to which differences are faster than BLAS."""
+    return 3 if compiled_loops() is None else 16
 
 
 @cache

@@ -303,7 +303,12 @@ class MMDEstimator(BaseDiscrepancy):
             samples.append(Y)
         warn_if_indefinite(kernels, X.shape[1])
         collection = build_collection(
-            samples, kernels, self.bandwidth, self.n_bandwidths, "bandwidth"
+            samples,
+            kernels,
+            self.bandwidth,
+            self.n_bandwidths,
+            "bandwidth",
+            self.n_jobs,
         )
         check_pooling(self.pooling, len(collection))
         self.reference_ = X

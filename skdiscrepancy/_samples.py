@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skdiscrepancy._loops import city_block
+from skdiscrepancy._loops import city_block, difference_products, few_features
 
 # Products of differences, such as squared distances, are taken from matrix products,
 # which lose digits where two rows are much closer to each other than to the centre.
@@ -18,8 +18,6 @@ from skdiscrepancy._loops import city_block
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 # Rows of each part that the centre is taken from.
 CENTRE_ROWS = 512
-# Up to this many columns differences are as cheap as the product and exact.
-FEW_FEATURES = 3
 # Differences beyond this, or below its inverse, have no square in floating point.
 RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
 
@@ -128,7 +126,7 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
             return np.multiply(difference, difference, out=difference)
         return np.abs(difference, out=difference)
     if p == 2:
-        return difference_products(A, B, A, B)
+        return _squared_distances(A, B)
     if p == 1:
         return city_block(A, B)
     return _large_orders(A, B, p)
@@ -153,47 +151,54 @@ def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
     return _minkowski(largest, difference.T, p)
 
 
-def difference_products(
-    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
+def cross_products(
+    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray, distance: np.ndarray
 ) -> np.ndarray:
     """Compute (S_i - T_j) . (A_i - B_j) for all i and j.
 
-    From matrix products, and to working precision also where these cancel: entries that
-    are small against the rows they come from are computed again from differences.
+    `distance` has the squared distances of the rows of A to those of B.
     """
-    if A.shape[1] <= FEW_FEATURES:
-        return _by_features(A, B, S, T)
-    sums = np.einsum("ij,ij->i", S, A)[:, np.newaxis] + np.einsum("ij,ij->i", T, B)
+    if A.shape[1] <= few_features():
+        return difference_products(A, B, S, T)
     products = A @ T.T
-    if S is A and T is B:
-        products *= -2
-        products += sums
-        sizes = sums
-        sizes *= CANCELLATION[products.dtype]
-        cancelled = products <= sizes
-    else:
-        products += S @ B.T
-        np.subtract(sums, products, out=products)
-        a, b, s, t = (np.sqrt(np.einsum("ij,ij->i", M, M)) for M in (A, B, S, T))
-        sizes = (s[:, np.newaxis] + t) * (a[:, np.newaxis] + b)
-        sizes *= CANCELLATION[products.dtype]
-        cancelled = np.abs(products) <= sizes
-    n_cancelled = np.count_nonzero(cancelled)
-    if n_cancelled > cancelled.size // 8:
-        return _by_features(A, B, S, T)
-    if n_cancelled:
-        i, j = np.nonzero(cancelled)
+    products += S @ B.T
+    sums = np.einsum("ij,ij->i", S, A)[:, np.newaxis] + np.einsum("ij,ij->i", T, B)
+    np.subtract(sums, products, out=products)
+    return _mend(products, distance, A, B, S, T)
+
+
+def _squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    if A.shape[1] <= few_features():
+        return difference_products(A, B, A, B)
+    products = A @ B.T
+    products *= -2
+    products += _squared_norms(A, B)
+    return _mend(products, products, A, B, A, B)
+
+
+def _squared_norms(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", A, A)[:, np.newaxis] + np.einsum("ij,ij->i", B, B)
+
+
+def _mend(
+    products: np.ndarray,
+    distance: np.ndarray,
+    A: np.ndarray,
+    B: np.ndarray,
+    S: np.ndarray,
+    T: np.ndarray,
+) -> np.ndarray:
+    """Compute products of differences again where matrix products lose digits."""
+    limits = _squared_norms(A, B)
+    limits *= CANCELLATION[products.dtype]
+    close = distance <= limits
+    n_close = np.count_nonzero(close)
+    if n_close > close.size // 8:
+        return difference_products(A, B, S, T)
+    if n_close:
+        i, j = np.nonzero(close)
         products[i, j] = np.einsum("ij,ij->i", S[i] - T[j], A[i] - B[j])
     return products
-
-
-def _by_features(
-    A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
-) -> np.ndarray:
-    """Compute (S_i - T_j) . (A_i - B_j) from differences, one feature at a time."""
-    if S is A and T is B and A.shape[1] > FEW_FEATURES:
-        return cdist(A, B, "sqeuclidean").astype(A.dtype, copy=False)
-    return sum((S[:, [k]] - T[:, k]) * (A[:, [k]] - B[:, k]) for k in range(A.shape[1]))
 
 
 def _minkowski(

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.utils import check_array
+from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._checks import check_number
 from skdiscrepancy._samples import Rows, block_distances
@@ -25,8 +25,10 @@ __all__ = [
 
 # Distances are taken among at most this many rows: two million pairs.
 MAX_ROWS = 2000
-# Rows of a block of distances of general order.
+# Rows of a block of distances.
 BLOCK_ROWS = 256
+# Rows that are read at a time to choose those.
+READ_ROWS = 2**16
 # The draw of those rows is part of the definition of a bandwidth, not of chance.
 SEED = 0
 
@@ -56,7 +58,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     [3.0, 3.0]
     """
     check_number(p, "p", least=1, finite=False)
-    return _distances([_check_sample(X)], p)
+    return _distances(_representative_rows([_check_sample(X)]), p)
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
@@ -153,6 +155,7 @@ def build_collection(
     bandwidth: Any,
     n_bandwidths: int,
     name: str,
+    n_jobs: int | None = None,
 ) -> list[Any]:
     """Give every kernel its bandwidths, from the pooled rows of the samples.
 
@@ -160,24 +163,38 @@ def build_collection(
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
-    distances: dict[float, np.ndarray] = {}
-    collection = []
+    # What each kernel is given: a rule, or one or more numbers.
+    given = []
+    rules: dict[float, list[str]] = {}
     for kernel in kernels:
+        own = getattr(kernel, "bandwidth", None)
+        if own is not None:
+            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
+        given.append(bandwidth if own is None else own)
+        if isinstance(kernel, RadialKernel) and isinstance(given[-1], str):
+            rules.setdefault(kernel.norm, []).append(given[-1])
+    by_rule: dict[tuple[float, str], list[float]] = {}
+    if rules:
+        rows = _representative_rows(samples)
+        tasks = (
+            delayed(_apply_rules)(rows, norm, rules[norm], n_bandwidths)
+            for norm in rules
+        )
+        # In threads whatever the backend: there are but few norms, and few rows.
+        for found in Parallel(n_jobs=n_jobs, require="sharedmem")(tasks):
+            by_rule.update(found)
+
+    collection = []
+    for kernel, values in zip(kernels, given, strict=True):
         if not isinstance(kernel, RadialKernel):
             collection.append(clone(kernel))
             continue
-        chosen = kernel.bandwidth
-        if chosen is None:
-            chosen = bandwidth
-        else:
-            check_bandwidth(chosen, f"bandwidth of {type(kernel).__name__}")
-        if isinstance(chosen, str):
-            if kernel.norm not in distances:
-                distances[kernel.norm] = _distances(samples, kernel.norm)
-            values = _choose(distances[kernel.norm], chosen, n_bandwidths)
-        else:
-            values = np.atleast_1d(chosen)
-        collection += [clone(kernel).set_params(bandwidth=float(v)) for v in values]
+        if isinstance(values, str):
+            values = by_rule[kernel.norm, values]
+        collection += [
+            clone(kernel).set_params(bandwidth=float(value))
+            for value in np.atleast_1d(values)
+        ]
     return collection
 
 
@@ -206,52 +223,67 @@ def _check_sample(X: ArrayLike) -> np.ndarray:
     return check_array(X, dtype=[np.float64, np.float32], input_name="X")
 
 
+def _apply_rules(
+    rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int
+) -> dict[tuple[float, str], list[float]]:
+    """Return the bandwidths in one norm by each of the rules."""
+    distances = _distances(rows, norm)
+    return {
+        (norm, r): _choose(distances, r, n_bandwidths) for r in dict.fromkeys(rules)
+    }
+
+
 def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
-    """Apply the rule "median" or "grid" to non-zero distances."""
+    """Apply the rule "median" or "grid" to non-zero distances, which it reorders."""
     if not distances.size:
         distances = np.ones(1)
     if rule == "median":
-        return [float(np.median(distances))]
+        return [_quantile(distances, 0.5)]
+    # The second selection finds the distances in order up to the first.
     low, high = _quantile(distances, 0.05), _quantile(distances, 0.95)
     return np.linspace(low, high, n_bandwidths).tolist()
 
 
 def _quantile(values: np.ndarray, fraction: float) -> float:
-    """Compute a quantile with linear interpolation.
+    """Compute a quantile with linear interpolation; `values` are reordered.
 
-    numpy's own selects several order statistics at once, which is slower than to select
-    one and to look for its neighbour.
+    numpy's own works on a copy and selects several order statistics at once, which is
+    slower than to select one and to look for its neighbour.
     """
     position = fraction * (len(values) - 1)
     index = int(position)
-    ordered = np.partition(values, index)
-    low, above = ordered[index], ordered[index + 1 :]
+    values.partition(index)
+    low, above = values[index], values[index + 1 :]
     if not above.size:
         return float(low)
     return float(low + (position - index) * (above.min() - low))
 
 
-def _distances(samples: list[np.ndarray], p: float) -> np.ndarray:
-    """Compute the non-zero distances between the pooled rows of the samples."""
+def _distances(X: np.ndarray, p: float) -> np.ndarray:
+    """Compute the non-zero distances between rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        X = _representative_rows(samples)
-        if p in (1, 2, np.inf):
-            metric = {1: "cityblock", 2: "euclidean", np.inf: "chebyshev"}[p]
-            distances = pdist(X, metric)
-        else:
-            # scipy's powers of differences overflow, or underflow, for large p.
-            parts = [np.empty(0)]
-            for start in range(0, len(X), BLOCK_ROWS):
-                block = block_distances(X[start : start + BLOCK_ROWS], X[start:], p)
-                parts.append(block[np.triu_indices(len(block), 1, block.shape[1])])
-            distances = np.concatenate(parts)
+        n = len(X)
+        X = Rows(X).take(slice(0, n))
+        distances = np.empty(n * (n - 1) // 2)
+        at = 0
+        for start in range(0, n, BLOCK_ROWS):
+            rows = X[start : start + BLOCK_ROWS]
+            block = block_distances(rows, X[start:], p)
+            own, others = np.split(block, [len(rows)], axis=1)
+            for part in (own[np.triu_indices(len(rows), 1)], others.ravel()):
+                distances[at : at + part.size] = part
+                at += part.size
+        if p == 2:
+            np.sqrt(distances, out=distances)
     if distances.size and not np.isfinite(distances.max()):
         raise ValueError(
             "The distances between rows are not finite: values of X are too large for "
             "floating point. Rescale the data."
         )
     # A copy of two million numbers is made only if there is something to leave out.
-    return distances if np.all(distances) else distances[distances > 0]
+    if distances.size and distances.min() > 0:
+        return distances
+    return distances[distances > 0]
 
 
 def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
@@ -264,16 +296,24 @@ def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
     if n_rows <= MAX_ROWS:
         return np.concatenate(samples).astype(np.float64, copy=False)
     generator = np.random.RandomState(SEED)
-    projection = np.zeros(n_rows)
-    # Column by column: a matrix product may round a row by where it stands.
-    for columns in zip(*(sample.T for sample in samples), strict=True):
-        least = min(column.min() for column in columns)
-        weight, start = generator.normal(), 0
-        for column in columns:
-            part = projection[start : start + len(column)]
-            part += weight * np.subtract(column, least, dtype=np.float64)
-            start += len(column)
+    weights = generator.normal(size=samples[0].shape[1])
     chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+    # By blocks of rows: the samples may be on disk.
+    blocks = [
+        sample[start : start + READ_ROWS]
+        for sample in samples
+        for start in range(0, len(sample), READ_ROWS)
+    ]
+    least = np.min([block.min(axis=0) for block in blocks], axis=0)
+    projection = np.zeros(n_rows)
+    at = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            part = projection[at : at + len(block)]
+            at += len(block)
+            # Column by column: a matrix product may round a row by where it stands.
+            for column, lowest, weight in zip(block.T, least, weights, strict=True):
+                part += weight * np.subtract(column, lowest, dtype=np.float64)
     return (
         Rows(*samples, centred=False)
         .take(np.argsort(projection, kind="stable")[chosen])

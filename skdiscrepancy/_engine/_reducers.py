@@ -78,7 +78,9 @@ class RowSums:
     @property
     def max_pairs(self) -> int:
         """Number of loose pairs to be reduced at a time."""
-        width = self.n_sums + sum(8 * s.n_features + s.n_kernels for s in self.sources)
+        width = sum(8 * s.n_features + s.n_kernels for s in self.sources)
+        # The values, their sums by row, and the deviations of their means.
+        width += 3 * self.n_sums
         return max(256, CHUNK_BYTES // (8 * width))
 
     def tile_sums(
@@ -86,18 +88,15 @@ class RowSums:
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the row sums and column sums of a tile, one row for each kernel."""
         source = self.sources[0]
+        if want_cols and not drop_diagonal:
+            return source.both_sums(rows, cols)
         shape = (rows.stop - rows.start, cols.stop - cols.start)
-        out = np.empty(shape, dtype=source.dtype)
         row_sums = np.empty((self.n_sums, shape[0]))
-        col_sums = np.empty((self.n_sums, shape[1])) if want_cols else None
-        ones = np.ones(max(shape), dtype=source.dtype)
-        for k, values in source.block(rows, cols, out):
+        for k, values in source.block(rows, cols, np.empty(shape, source.dtype)):
             if drop_diagonal:
                 np.fill_diagonal(values, 0)
-            row_sums[k] = values @ ones[: shape[1]]
-            if want_cols:
-                col_sums[k] = ones[: shape[0]] @ values
-        return row_sums, col_sums
+            row_sums[k] = values.sum(axis=1)
+        return row_sums, None
 
     def pair_values(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values of loose pairs, one row for each kernel."""

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
+from skdiscrepancy._loops import decay_sums
 from skdiscrepancy._samples import (
     Codes,
     Index,
@@ -18,6 +19,7 @@ from skdiscrepancy._samples import (
     block_distances,
 )
 from skdiscrepancy.kernels._labels import encode_labels
+from skdiscrepancy.kernels._radial import LARGEST
 
 # Kernels of scikit-learn have no value for single pairs; they are taken from the
 # diagonal of small matrices.
@@ -61,6 +63,35 @@ class Source:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
         raise AssertionError("a source defines its pairs")
 
+    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the rows and of the columns of a tile, one row a kernel.
+
+        The tile is not on the diagonal.
+        """
+        out, sums = self._buffers(rows, cols)
+        self._add_up(self.block(rows, cols, out), sums)
+        return sums
+
+    def _buffers(
+        self, rows: slice, cols: slice
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        shape = (rows.stop - rows.start, cols.stop - cols.start)
+        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
+        return np.empty(shape, dtype=self.dtype), (row_sums, col_sums)
+
+    def _add_up(
+        self,
+        values_of_kernels: Iterable[tuple[int, np.ndarray]],
+        sums: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        """Write the sums of rows and columns of the values of kernels to `sums`."""
+        row_sums, col_sums = sums
+        ones_of_rows = np.ones(row_sums.shape[1], dtype=self.dtype)
+        ones_of_cols = np.ones(col_sums.shape[1], dtype=self.dtype)
+        for k, values in values_of_kernels:
+            row_sums[k] = values @ ones_of_cols
+            col_sums[k] = ones_of_rows @ values
+
     def sizes(self, n: int) -> np.ndarray:
         """Return the size of what is added up for some pairs, one row a kernel.
 
@@ -93,6 +124,13 @@ class KernelSource(Source):
         first = next(iter(samples.values()))
         self.dtype = first.dtype
         self.n_features = first.n_features
+        # Kernels that are exponentials of the distance need no tile of their own.
+        rates = {k: getattr(kernel, "rate", None) for k, kernel in enumerate(kernels)}
+        self.rates = {
+            k: rate
+            for k, rate in rates.items()
+            if rate is not None and -rate < LARGEST[self.dtype]
+        }
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -102,14 +140,26 @@ class KernelSource(Source):
             A = self.samples[key].take(rows)
             B = A if cols is rows else self.samples[key].take(cols)
             if key == GRAM:
-                for k in members:
-                    values = out[k] if out.ndim == 3 else out
-                    # With one argument, a white kernel sees its diagonal.
-                    kernel = self.kernels[k]
-                    values[...] = kernel(A) if cols is rows else kernel(A, B)
-                    yield k, values
+                yield from self._gram(members, A, B, out)
+            else:
+                yield from self._radial(members, block_distances(A, B, key), key, out)
+
+    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of rows and of columns; exponentials need no tile."""
+        out, sums = self._buffers(rows, cols)
+        for key, members in self.groups.items():
+            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
+            if key == GRAM:
+                self._add_up(self._gram(members, A, B, out), sums)
                 continue
-            yield from self._radial(members, block_distances(A, B, key), key, out)
+            distance = block_distances(A, B, key)
+            decaying = [k for k in members if k in self.rates]
+            if decaying:
+                rates = [self.rates[k] for k in decaying]
+                sums[0][decaying], sums[1][decaying] = decay_sums(distance, rates)
+            others = [k for k in members if k not in self.rates]
+            self._add_up(self._radial(others, distance, key, out), sums)
+        return sums
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the kernel values of pairs."""
@@ -129,6 +179,15 @@ class KernelSource(Source):
             for _ in self._radial(members, aligned_distances(A, B, key), key, values):
                 pass
         return values
+
+    def _gram(
+        self, members: list[int], A: np.ndarray, B: np.ndarray, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        for k in members:
+            values = out[k] if out.ndim == 3 else out
+            # With one argument, a white kernel sees its diagonal.
+            values[...] = self.kernels[k](A) if B is A else self.kernels[k](A, B)
+            yield k, values
 
     def _radial(
         self, members: list[int], distance: np.ndarray, key: Hashable, out: np.ndarray

@@ -41,6 +41,11 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
         """Order of the Minkowski distance, None for labels."""
 
     @property
+    def rate(self) -> float | None:
+        """Rate of a kernel that is exp(rate * distance), None for any other."""
+        return None
+
+    @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel: twice differentiable, Euclidean."""
         return False
@@ -229,9 +234,14 @@ class GaussianKernel(RadialKernel):
         """Whether KSD can use the kernel."""
         return True
 
+    @property
+    def rate(self) -> float:
+        """Rate of the exponential of the squared distance."""
+        return _rate(-1, self.bandwidth, 2)
+
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for squared distances to `out`."""
-        return _decay(distance, self.bandwidth, 2, out)
+        return _decay(distance, self.rate, out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -281,9 +291,14 @@ class LaplaceKernel(RadialKernel):
         """Order of the Minkowski distance."""
         return 1
 
+    @property
+    def rate(self) -> float:
+        """Rate of the exponential of the distance."""
+        return _rate(-1, self.bandwidth, 1)
+
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for distances to `out`."""
-        return _decay(distance, self.bandwidth, 1, out)
+        return _decay(distance, self.rate, out)
 
 
 class IMQKernel(RadialKernel):
@@ -481,11 +496,8 @@ def _scale(
     return out
 
 
-def _decay(
-    distance: np.ndarray, bandwidth: float, power: int, out: np.ndarray
-) -> np.ndarray:
-    """Write exp(-distance / bandwidth**power) to `out`."""
-    rate = _rate(-1, bandwidth, power)
+def _decay(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
+    """Write exp(rate * distance) to `out`."""
     if -rate < LARGEST[out.dtype]:
         return decay(distance, rate, out)
     # The bandwidth is below every distance the type can tell from zero.
