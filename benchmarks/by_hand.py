@@ -38,19 +38,19 @@ def fuse(statistics, nu):
 
 
 def mmd(X, Y, kernels):
-    """Compute the normalised and fused unbiased MMD, three matrices for each kernel."""
+    """Compute the normalised and fused unbiased MMD, one full matrix a kernel."""
+    m, Z = len(X), np.concatenate((X, Y))
+    grams = (kernel(Z, gamma=gamma) for kernel, gamma in kernels)
+    return _fused_mmd(m, len(Y), ((K[:m, :m], K[m:, m:], K[:m, m:]) for K in grams))
+
+
+def mmd_by_blocks(X, Y, kernels):
+    """Compute the same as :func:`mmd` from three smaller matrices for each kernel."""
     grams = (
         (kernel(X, gamma=gamma), kernel(Y, gamma=gamma), kernel(X, Y, gamma=gamma))
         for kernel, gamma in kernels
     )
     return _fused_mmd(len(X), len(Y), grams)
-
-
-def pooled_mmd(X, Y, kernels):
-    """Compute the same as :func:`mmd` from one matrix of the pooled sample a kernel."""
-    m, Z = len(X), np.concatenate((X, Y))
-    grams = (kernel(Z, gamma=gamma) for kernel, gamma in kernels)
-    return _fused_mmd(m, len(Y), ((K[:m, :m], K[m:, m:], K[:m, m:]) for K in grams))
 
 
 def mmd_from_shared_distances(X, Y, kernels):

@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 import skdiscrepancy
 from skdiscrepancy import _loops, hsic_score, ksd_score, mmd_score
+from skdiscrepancy._samples import block_distances, cross_products
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
@@ -60,6 +61,66 @@ def test_compiled_city_block_distances_are_sums_of_gaps(dtype, d, compiled):
     distances = _loops.city_block(A, B)
     assert distances.dtype == dtype
     assert_allclose(distances, expected, rtol=d * np.finfo(dtype).eps)
+
+
+@both_types
+@pytest.mark.parametrize("with_numba", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 40), (65, 33)])
+def test_sums_of_exponentials(dtype, with_numba, shape, request):
+    request.getfixturevalue("compiled" if with_numba else "without_numba")
+    x = np.random.RandomState(0).gamma(2, size=shape).astype(dtype)
+    x[0, 0] = 1e5
+    rates = [-0.1, -1.0, -7.0]
+    expected = np.exp(np.multiply.outer(rates, x.astype(float)))
+    row_sums, col_sums = _loops.decay_sums(x, rates)
+    assert row_sums.dtype == col_sums.dtype == dtype
+    tolerance = 20 * np.finfo(dtype).eps
+    assert_allclose(row_sums, expected.sum(axis=2), rtol=tolerance, atol=tolerance)
+    assert_allclose(col_sums, expected.sum(axis=1), rtol=tolerance, atol=tolerance)
+
+
+@both_types
+@pytest.mark.parametrize("with_numba", [True, False])
+@pytest.mark.parametrize("d", [1, 3, 11, 40])
+def test_products_of_differences(dtype, with_numba, d, request):
+    request.getfixturevalue("compiled" if with_numba else "without_numba")
+    rng = np.random.RandomState(0)
+    A, S = rng.normal(size=(2, 21, d)).astype(dtype)
+    B, T = rng.normal(size=(2, 34, d)).astype(dtype)
+    gaps, others = (
+        A[:, np.newaxis].astype(float) - B,
+        S[:, np.newaxis].astype(float) - T,
+    )
+    products = _loops.difference_products(A, B, S, T)
+    squares = _loops.difference_products(A, B, A, B)
+    assert products.dtype == squares.dtype == dtype
+    tolerance = 4 * d * np.finfo(dtype).eps
+    sizes = np.abs(gaps * others).sum(axis=2)
+    assert_array_less(np.abs(products - (gaps * others).sum(axis=2)), tolerance * sizes)
+    assert_allclose(squares, (gaps**2).sum(axis=2), rtol=tolerance)
+
+
+@both_types
+@pytest.mark.parametrize("with_numba", [True, False])
+def test_close_rows_keep_their_digits(dtype, with_numba, request):
+    """Far from the centre, products of many columns would cancel."""
+    request.getfixturevalue("compiled" if with_numba else "without_numba")
+    rng = np.random.RandomState(0)
+    A, S = rng.normal(size=(2, 30, 25))
+    A[:15] += 1e3
+    B, T = A + 1e-3 * rng.normal(size=A.shape), S + rng.normal(size=S.shape)
+    A, B, S, T = (M.astype(dtype) for M in (A, B, S, T))
+    gaps, others = (
+        A[:, np.newaxis].astype(float) - B,
+        S[:, np.newaxis].astype(float) - T,
+    )
+    distance = block_distances(A, B, 2)
+    cross = cross_products(A, B, S, T, distance)
+    assert_allclose(distance, (gaps**2).sum(axis=2), rtol=3e4 * np.finfo(dtype).eps)
+    # Gradients are known to their own rounding.
+    sizes = np.sqrt((gaps**2).sum(axis=2)) * np.linalg.norm(others, axis=2)
+    errors = np.abs(cross - (gaps * others).sum(axis=2))
+    assert_array_less(errors, 3e3 * np.finfo(dtype).eps * sizes)
 
 
 @pytest.mark.parametrize("design", ["v", "u", "d", "b"])
