@@ -275,7 +275,7 @@ def watch(monkeypatch, owner, method, peaks):
         ("mmd", RandomPairs(n_pairs=20000), np.float64),
         ("hsic", "u", np.float32),
         ("hsic", "x", np.float64),
-        ("hsic", RandomPairs(n_pairs=20000), np.float64),
+        ("hsic", RandomPairs(n_pairs=10000), np.float64),
         ("ksd", "v", np.float64),
         ("ksd", RandomPairs(n_pairs=50000), np.float32),
     ],
