@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 from itertools import product
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
@@ -34,23 +32,19 @@ from skdiscrepancy._engine import (
     kernel_source,
     walk,
 )
+from skdiscrepancy._targets import (
+    as_target,
+    choose_target_kernels,
+    tag_target,
+    validate_with_target,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import square
-from skdiscrepancy.kernels import IndicatorKernel, check_kernel
-from skdiscrepancy.kernels._labels import (
-    as_array,
-    as_labels,
-    encode_labels,
-    refuse_missing,
-    sample_dtype,
-)
-from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy.kernels import check_kernel
+from skdiscrepancy.kernels._labels import as_labels, sample_dtype
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
-
-# Integers of at most so many distinct values are taken for labels.
-MAX_LABELS = 20
 
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
@@ -318,13 +312,8 @@ class HSICEstimator(BaseDiscrepancy):
         check_flag(self.second_order, "second_order")
         kernels = check_kernel(self.kernel)
         X, y = self._validate(X, y, kernels, reset=True)
-        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
-            target_kernels = _automatic_kernels(y, kernels)
-        else:
-            target_kernels = check_kernel(
-                self.target_kernel, "target_kernel", ("auto", *KERNELS)
-            )
-        y = self._as_target(y, target_kernels)
+        target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
+        y = as_target(y, target_kernels, self.target_kernel)
         self.n_targets_in_ = y.shape[1]
         warn_if_indefinite(kernels, X.shape[1])
         warn_if_indefinite(target_kernels, y.shape[1])
@@ -378,7 +367,7 @@ class HSICEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         design = self._check_params()
         X, y = self._validate(X, y, self.kernels_, reset=False)
-        y = self._as_target(y, self.target_kernels_)
+        y = as_target(y, self.target_kernels_, self.target_kernel)
         if y.shape[1] != self.n_targets_in_:
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
@@ -398,42 +387,19 @@ class HSICEstimator(BaseDiscrepancy):
     def _validate(
         self, X: Any, y: Any, kernels: list[Any], *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        if issparse(y):
-            raise TypeError("y is a sparse matrix, must be dense.")
-        if y is not None:
-            # Before scikit-learn turns nullable integers and booleans into floats.
-            y = as_array(y)
-            refuse_missing(y, "y")
         unbiased = not isinstance(check_design(self.design), CompleteV)
-        X, y = validate_data(
+        X, y = validate_with_target(
             self,
             X,
             y,
             reset=reset,
-            multi_output=True,
             dtype=sample_dtype(kernels),
             ensure_min_samples=4 if unbiased else 2,
         )
         return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
-    def _as_target(self, y: np.ndarray, kernels: list[Any]) -> np.ndarray:
-        """Return y with one column for each target, as the kernels read it."""
-        y = as_labels(y, "y")
-        if sample_dtype(kernels) is None:
-            return y
-        if _is_numeric(y):
-            return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
-        raise ValueError(
-            f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
-            f"{self.target_kernel!r}; labels need target_kernel='indicator'."
-        )
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.target_tags.two_d_labels = True
-        return tags
+        return tag_target(super().__sklearn_tags__())
 
 
 @takes_parameters_of(HSICEstimator)
@@ -526,34 +492,3 @@ def hsic_from_gram(
         random_state=random_state,
     )
     return one_statistic(statistics, normalize=normalize)
-
-
-def _automatic_kernels(y: np.ndarray, kernels: list[Any]) -> list[Any]:
-    """Return the kernels of target_kernel="auto"."""
-    if _are_labels(y):
-        return [IndicatorKernel()]
-    # Numbers that are hardly ever equal have no use for a label kernel on X.
-    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
-    return numeric or check_kernel(("gaussian", "laplace"))
-
-
-def _are_labels(y: np.ndarray) -> bool:
-    """Tell labels from numbers: see the parameter `target_kernel`."""
-    if not _is_numeric(y):
-        return True
-    if y.dtype == object:
-        integers = all(isinstance(value, Integral) for value in y.ravel())
-    else:
-        integers = y.dtype.kind in "iu"
-    # With several columns it is whole rows that are compared.
-    return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
-
-
-def _is_numeric(y: np.ndarray) -> bool:
-    """Tell whether all values are real numbers; bool and str are not."""
-    if y.dtype == object:
-        return all(
-            isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            for value in y.ravel()
-        )
-    return y.dtype.kind in "iuf"

@@ -1,0 +1,94 @@
+"""Targets: what y may be, and which kernels it is given."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from skdiscrepancy.kernels import IndicatorKernel, check_kernel
+from skdiscrepancy.kernels._labels import (
+    as_array,
+    as_labels,
+    encode_labels,
+    refuse_missing,
+    sample_dtype,
+)
+from skdiscrepancy.kernels._names import KERNELS
+
+# Integers of at most so many distinct values are taken for labels.
+MAX_LABELS = 20
+
+
+def validate_with_target(
+    estimator: Any, X: Any, y: Any, **options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Validate X and y as scikit-learn does, and keep the type of labels."""
+    if issparse(y):
+        raise TypeError("y is a sparse matrix, must be dense.")
+    if y is not None:
+        # Before scikit-learn turns nullable integers and booleans into floats.
+        y = as_array(y)
+        refuse_missing(y, "y")
+    return validate_data(estimator, X, y, multi_output=True, **options)
+
+
+def choose_target_kernels(
+    target_kernel: Any, y: np.ndarray, kernels: list[Any]
+) -> list[Any]:
+    """Return the kernels on y; `kernels` are those on X."""
+    if not (isinstance(target_kernel, str) and target_kernel == "auto"):
+        return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
+    if _are_labels(y):
+        return [IndicatorKernel()]
+    # Numbers that are hardly ever equal have no use for a label kernel on X.
+    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
+    return numeric or check_kernel(("gaussian", "laplace"))
+
+
+def as_target(y: np.ndarray, kernels: list[Any], target_kernel: Any) -> np.ndarray:
+    """Return y with one column for each target, as the kernels read it."""
+    y = as_labels(y, "y")
+    if sample_dtype(kernels) is None:
+        return y
+    if _is_numeric(y):
+        return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
+    raise ValueError(
+        f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
+        f"{target_kernel!r}; labels need target_kernel='indicator'."
+    )
+
+
+def tag_target(tags: Any) -> Any:
+    """Say that y is needed, and may have several columns."""
+    tags.target_tags.required = True
+    tags.target_tags.multi_output = True
+    tags.target_tags.two_d_labels = True
+    return tags
+
+
+def _are_labels(y: np.ndarray) -> bool:
+    """Tell labels from numbers: see the parameter `target_kernel`."""
+    if not _is_numeric(y):
+        return True
+    if y.dtype == object:
+        integers = all(isinstance(value, Integral) for value in y.ravel())
+    else:
+        integers = y.dtype.kind in "iu"
+    # With several columns it is whole rows that are compared.
+    return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
+
+
+def _is_numeric(y: np.ndarray) -> bool:
+    """Tell whether all values are real numbers; bool and str are not."""
+    if y.dtype == object:
+        return all(
+            isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            for value in y.ravel()
+        )
+    return y.dtype.kind in "iuf"
