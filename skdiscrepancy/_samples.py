@@ -97,12 +97,19 @@ class Rows:
 
 
 class Codes:
-    """Integer codes of labels; their distance is 0 where labels agree, 1 elsewhere."""
+    """Integer codes of labels; their distance is 0 where labels agree, 1 elsewhere.
+
+    With `balanced`, a code comes with the number of times it occurs.
+    """
 
     n_features = 1
 
-    def __init__(self, codes: np.ndarray, dtype: Any = np.float64):
+    def __init__(
+        self, codes: np.ndarray, dtype: Any = np.float64, *, balanced: bool = False
+    ):
         self.codes = codes
+        if balanced:
+            self.codes = np.stack((codes, np.bincount(codes)[codes]), axis=1)
         self.dtype = np.dtype(dtype)
 
     def __len__(self) -> int:
@@ -116,8 +123,11 @@ class Codes:
 def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
     """Compute the distances of all rows of A to all rows of B.
 
-    Minkowski distances of order `p`, **squared** for p = 2; `p` None is for codes.
+    Minkowski distances of order `p`, **squared** for p = 2; `p` None is for codes, and
+    "balanced" for codes with counts: 1 / count where they agree, 0 elsewhere.
     """
+    if p == "balanced":
+        return (A[:, :1] == B[:, 0]) / A[:, 1:]
     if p is None:
         return (A[:, np.newaxis] != B).astype(np.float64)
     if A.shape[1] == 1:
@@ -135,8 +145,10 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
 def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
     """Compute the distance of each row of A to the same row of B.
 
-    As :func:`block_distances`: squared for p = 2, and None for codes.
+    As :func:`block_distances`: squared for p = 2, None and "balanced" for codes.
     """
+    if p == "balanced":
+        return (A[:, 0] == B[:, 0]) / A[:, 1]
     if p is None:
         return (A != B).astype(np.float64)
     difference = A - B

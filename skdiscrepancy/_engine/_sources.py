@@ -316,10 +316,11 @@ def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
     """Return the source of a collection on the stacked rows of one or two arrays."""
     samples: dict[Hashable, Rows | Codes] = {}
     for key in dict.fromkeys(map(sample_key, kernels)):
-        if key is None:
+        if key in (None, "balanced"):
             numeric = all(part.dtype.kind == "f" for part in parts)
             dtype = np.result_type(*parts) if numeric else np.float64
-            samples[key] = Codes(encode_labels(*parts), dtype)
+            codes = encode_labels(*parts)
+            samples[key] = Codes(codes, dtype, balanced=key is not None)
         elif key == GRAM:
             samples[key] = Rows(*parts, centred=False)
         else:

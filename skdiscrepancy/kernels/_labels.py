@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._samples import block_distances
+from skdiscrepancy._checks import check_flag
+from skdiscrepancy._samples import Codes, block_distances
 from skdiscrepancy.kernels._radial import Kernel
 
 
@@ -19,6 +20,12 @@ class IndicatorKernel(Kernel):
     Labels are of any type that can be compared; with several columns, rows are equal if
     they agree in all of them.
 
+    Parameters
+    ----------
+    balanced : bool, default=False
+        Divide by the number of times that the label occurs among all labels that the
+        kernel is evaluated on, so that a rare class weighs as much as a frequent one.
+
     Examples
     --------
     >>> from skdiscrepancy.kernels import IndicatorKernel
@@ -26,13 +33,20 @@ class IndicatorKernel(Kernel):
     [[0.0], [1.0]]
     """
 
+    def __init__(self, *, balanced: bool = False):
+        self.balanced = balanced
+
     @property
-    def norm(self) -> None:
-        """None: the distance is that of labels."""
-        return None
+    def norm(self) -> str | None:
+        """None or "balanced": the distance is that of labels."""
+        check_flag(self.balanced, "balanced")
+        return "balanced" if self.balanced else None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Write the kernel values for distances of labels to `out`."""
+        if self.balanced:
+            np.copyto(out, distance, casting="same_kind")
+            return out
         return np.subtract(1, distance, out=out)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
@@ -48,12 +62,11 @@ class IndicatorKernel(Kernel):
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Zeros and ones; float32 if the labels are, else float64.
+            Zeros and ones, balanced or not; float32 if the labels are, else float64.
         """
         X = as_labels(X, "X")
         if Y is None:
-            codes = encode_labels(X)
-            return self._gram(codes, codes, X.dtype)
+            return self._gram(encode_labels(X), X.dtype)
         Y = as_labels(Y, "Y")
         if X.shape[1] != Y.shape[1]:
             raise ValueError(
@@ -61,10 +74,15 @@ class IndicatorKernel(Kernel):
             )
         codes = encode_labels(X, Y)
         both = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
-        return self._gram(codes[: len(X)], codes[len(X) :], both)
+        return self._gram(codes, both, len(X))
 
-    def _gram(self, A: np.ndarray, B: np.ndarray, dtype: Any) -> np.ndarray:
-        distance = block_distances(A, B, None)
+    def _gram(
+        self, codes: np.ndarray, dtype: Any, n_first: int | None = None
+    ) -> np.ndarray:
+        """Return the Gram matrix of the first codes with the others, or of all."""
+        codes = Codes(codes, balanced=self.norm is not None).codes
+        A, B = codes[:n_first], codes[n_first or 0 :]
+        distance = block_distances(A, B, self.norm)
         if dtype == np.float32:
             distance = distance.astype(np.float32)
         return self.evaluate(distance, distance)

@@ -29,7 +29,8 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     """Base class of the kernels: what the engine asks of them.
 
     A kernel is a function of one distance. `norm` says which: the order of a Minkowski
-    distance, or None for the distance of labels (0 if equal, else 1).
+    distance, or None for the distance of labels (0 if equal, else 1) and "balanced" for
+    labels with counts.
     """
 
     # Whether the profile is written in the squared distance, as the engine has it.
@@ -37,7 +38,7 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
 
     @property
     @abstractmethod
-    def norm(self) -> float | None:
+    def norm(self) -> Any:
         """Order of the Minkowski distance, None for labels."""
 
     @property
