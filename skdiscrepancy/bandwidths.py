@@ -29,6 +29,12 @@ MAX_ROWS = 2000
 BLOCK_ROWS = 256
 # Rows that are read at a time to choose those.
 READ_ROWS = 2**16
+# Distances of one column that bounds of a quantile are taken from.
+DRAWN_GAPS = 4096
+TOO_LARGE = (
+    "The distances between rows are not finite: values of X are too large for floating "
+    "point. Rescale the data."
+)
 # The draw of those rows is part of the definition of a bandwidth, not of chance.
 SEED = 0
 
@@ -227,13 +233,85 @@ def _apply_rules(
     rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int
 ) -> dict[tuple[float, str], list[float]]:
     """Return the bandwidths in one norm by each of the rules."""
-    distances = _distances(rows, norm)
+    if rows.shape[1] == 1 and len(rows) > 1:
+        # All norms agree, and order does instead of all distances.
+        distances: Any = SortedColumn(rows[:, 0])
+    else:
+        distances = _distances(rows, norm)
     return {
         (norm, r): _choose(distances, r, n_bandwidths) for r in dict.fromkeys(rules)
     }
 
 
-def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
+def column_medians(X: np.ndarray) -> np.ndarray:
+    """Return the median of the non-zero distances of every column, 1.0 if constant."""
+    columns = (_representative_rows([X[:, [j]]]) for j in range(X.shape[1]))
+    return np.array([_choose(SortedColumn(c[:, 0]), "median", 1)[0] for c in columns])
+
+
+class SortedColumn:
+    """The non-zero distances between the values of one column, as far as needed.
+
+    A quantile takes O(n log n): the distances close to it are found among the sorted
+    values, between two bounds that a draw of some distances gives.
+    """
+
+    def __init__(self, x: np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.x = np.sort(x - np.median(x))
+            span = self.x[-1] - self.x[0]
+        if not np.isfinite(span):
+            raise ValueError(TOO_LARGE)
+        ties = np.diff(np.flatnonzero(np.diff(self.x, prepend=np.nan, append=np.nan)))
+        n = len(x)
+        self.n_zero = int((ties * (ties - 1) // 2).sum())
+        self.size = n * (n - 1) // 2 - self.n_zero
+
+    def quantile(self, fraction: float) -> float:
+        """Return a quantile with linear interpolation."""
+        position = fraction * (self.size - 1)
+        rank = int(position) + self.n_zero
+        n_below, gaps = self._around(rank)
+        rank -= n_below
+        gaps.partition(rank)
+        low, above = gaps[rank], gaps[rank + 1 :]
+        if not above.size:
+            return float(low)
+        return float(low + (position - int(position)) * (above.min() - low))
+
+    def _around(self, rank: int) -> tuple[int, np.ndarray]:
+        """Return the distances around a rank and the number of those below them."""
+        x, n = self.x, len(self.x)
+        n_pairs, own = n * (n - 1) // 2, np.arange(n)
+        starts, stops = own + 1, np.full(n, n)
+        if n_pairs > 8 * DRAWN_GAPS:
+            generator = np.random.RandomState(SEED)
+            first = generator.randint(n, size=DRAWN_GAPS)
+            second = (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
+            drawn = np.sort(np.abs(x[first] - x[second]))
+            share = rank / n_pairs
+            # Four standard deviations, on both sides.
+            width = 4 * np.sqrt(share * (1 - share) / DRAWN_GAPS) + 4 / DRAWN_GAPS
+            least, most = int((share - width) * DRAWN_GAPS), share + width
+            closer, further = starts, stops
+            if least > 0:
+                closer = np.searchsorted(x, x + drawn[least], "left").clip(starts)
+            if most < 1:
+                bound = drawn[int(most * DRAWN_GAPS)]
+                further = np.searchsorted(x, x + bound, "right").clip(closer)
+            n_below = int((closer - starts).sum())
+            n_inside = int((further - closer).sum())
+            if n_below <= rank and rank + 1 < n_below + n_inside:
+                starts, stops = closer, further
+        lengths = stops - starts
+        n_below = int((starts - own - 1).sum())
+        rows = np.repeat(own, lengths)
+        ends = np.cumsum(lengths)
+        cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
+        return n_below, x[cols] - x[rows]
+
+
+def _choose(distances: Any, rule: str, n_bandwidths: int) -> list[float]:
     """Apply the rule "median" or "grid" to non-zero distances, which it reorders."""
     if not distances.size:
         distances = np.ones(1)
@@ -244,12 +322,14 @@ def _choose(distances: np.ndarray, rule: str, n_bandwidths: int) -> list[float]:
     return np.linspace(low, high, n_bandwidths).tolist()
 
 
-def _quantile(values: np.ndarray, fraction: float) -> float:
+def _quantile(values: Any, fraction: float) -> float:
     """Compute a quantile with linear interpolation; `values` are reordered.
 
     numpy's own works on a copy and selects several order statistics at once, which is
     slower than to select one and to look for its neighbour.
     """
+    if isinstance(values, SortedColumn):
+        return values.quantile(fraction)
     position = fraction * (len(values) - 1)
     index = int(position)
     values.partition(index)
@@ -276,10 +356,7 @@ def _distances(X: np.ndarray, p: float) -> np.ndarray:
         if p == 2:
             np.sqrt(distances, out=distances)
     if distances.size and not np.isfinite(distances.max()):
-        raise ValueError(
-            "The distances between rows are not finite: values of X are too large for "
-            "floating point. Rescale the data."
-        )
+        raise ValueError(TOO_LARGE)
     # A copy of two million numbers is made only if there is something to leave out.
     if distances.size and distances.min() > 0:
         return distances
