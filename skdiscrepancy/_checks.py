@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 
 def check_number(
@@ -71,6 +72,13 @@ def check_flag(value: Any, name: str) -> None:
     """Refuse what is not a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} == {value!r}, must be True or False.")
+
+
+def generator_of(random_state: Any) -> np.random.RandomState:
+    """Return the generator of a parameter; None is a fresh one, not the global one."""
+    if random_state is None:
+        return np.random.RandomState()
+    return check_random_state(random_state)
 
 
 def warn_user(message: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy.kernels import IndicatorKernel, check_kernel
 from skdiscrepancy.kernels._labels import (
@@ -28,13 +28,18 @@ MAX_LABELS = 20
 def validate_with_target(
     estimator: Any, X: Any, y: Any, **options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Validate X and y as scikit-learn does, and keep the type of labels."""
+    """Validate X and y as scikit-learn does, and keep the type of labels.
+
+    Without an estimator, nothing is kept of the names of features.
+    """
     if issparse(y):
         raise TypeError("y is a sparse matrix, must be dense.")
     if y is not None:
         # Before scikit-learn turns nullable integers and booleans into floats.
         y = as_array(y)
         refuse_missing(y, "y")
+    if estimator is None:
+        return check_X_y(X, y, multi_output=True, **options)
     return validate_data(estimator, X, y, multi_output=True, **options)
 
 

@@ -10,9 +10,8 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._checks import check_flag, generator_of
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,
@@ -261,12 +260,7 @@ class RandomPairs(StreamedDesign):
         self, n: int, max_pairs: int, random_state: Any = None
     ) -> Iterator[Pairs]:
         size, population = self.size(n), n * (n - 1) // 2
-        # Never the global generator: None means fresh entropy.
-        generator = (
-            np.random.RandomState()
-            if random_state is None
-            else check_random_state(random_state)
-        )
+        generator = generator_of(random_state)
         if self.replace:
             ranks = np.sort(generator.randint(population, size=size, dtype=np.int64))
         elif size > population // 2:

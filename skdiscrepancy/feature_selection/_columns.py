@@ -1,0 +1,210 @@
+"""The columns of X and the target, each with the kernel that it is given."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from skdiscrepancy._checks import check_number
+from skdiscrepancy._engine._walk import _one_blas_thread
+from skdiscrepancy._targets import as_target, choose_target_kernels
+from skdiscrepancy.bandwidths import column_medians
+from skdiscrepancy.feature_selection._factors import (
+    BATCH_NUMBERS,
+    Variable,
+    column_factors,
+)
+from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
+
+
+def check_single_kernel(kernel: Any, name: str) -> Kernel:
+    """Return the one kernel that a parameter names."""
+    kernels = check_kernel(kernel, name)
+    if len(kernels) != 1 or not isinstance(kernels[0], Kernel):
+        raise ValueError(
+            f"{name} == {kernel!r}, must be one kernel of skdiscrepancy.kernels, or "
+            "its name."
+        )
+    return kernels[0]
+
+
+def check_multiple(bandwidth: Any, name: str) -> float:
+    """Return a bandwidth as a multiple of the median distance."""
+    if isinstance(bandwidth, str) and bandwidth == "median":
+        return 1.0
+    check_number(bandwidth, name, strict=True, keyword="median")
+    return float(bandwidth)
+
+
+def column_scales(X: np.ndarray, kernel: Kernel, bandwidth: Any, name: str) -> Any:
+    """Return the bandwidth of every column, ones for labels.
+
+    A multiple of the median distance of the column, or what the kernel has of its own.
+    """
+    multiple = check_multiple(bandwidth, name)
+    if not isinstance(kernel, RadialKernel):
+        return np.ones(X.shape[1])
+    if kernel.bandwidth is None or isinstance(kernel.bandwidth, str):
+        if isinstance(kernel.bandwidth, str):
+            multiple = check_multiple(kernel.bandwidth, f"bandwidth of {kernel!r}")
+        return multiple * column_medians(X)
+    check_number(kernel.bandwidth, f"bandwidth of {kernel!r}", strict=True)
+    return np.full(X.shape[1], float(kernel.bandwidth))
+
+
+def joint_bandwidth(n_columns: int, norm: float) -> float:
+    """Return the bandwidth on several columns that each have a bandwidth of one.
+
+    Distances grow with the number of columns as this does.
+    """
+    return float(n_columns) ** (1 / norm)
+
+
+class Columns:
+    """The columns of X with one kernel each.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Sample.
+    kernel : kernel object
+        Kernel of all columns.
+    scales : ndarray of shape (n_features,)
+        Bandwidth of each column.
+    n_jobs : int or None, default=None
+        Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+    keep : bool, default=True
+        Keep the factors, as far as the working memory allows.
+    """
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        kernel: Kernel,
+        scales: np.ndarray,
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        keep: bool = True,
+    ):
+        self.X = X
+        self.kernel = kernel
+        self.scales = scales
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self._kept: dict[int, Variable] = {}
+        self._room = get_config()["working_memory"] * 2**20 if keep else 0
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.X.shape[1]
+
+    def variable(self, column: int) -> Variable:
+        """Return one column with its kernel."""
+        return self._variables(np.array([column]))[0]
+
+    def map(
+        self, function: Callable[[Variable], Any], columns: Any = None
+    ) -> list[Any]:
+        """Apply a function to the variables of some columns, in threads, in order."""
+        if columns is None:
+            columns = np.arange(self.n_features)
+        size = max(1, BATCH_NUMBERS // self.n_samples)
+        batches = [columns[i : i + size] for i in range(0, len(columns), size)]
+
+        def run(batch: np.ndarray) -> list[Any]:
+            with np.errstate(all="ignore"), _one_blas_thread():
+                return [function(variable) for variable in self._variables(batch)]
+
+        options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        parallel = Parallel(require="sharedmem", **options)
+        parts = parallel(delayed(run)(batch) for batch in batches)
+        return [result for part in parts for result in part]
+
+    def alignments(self, target: Variable, columns: Any = None) -> np.ndarray:
+        """Return the normalised HSIC of each column with a variable."""
+        return np.array(self.map(target.alignment, columns))
+
+    def _variables(self, columns: np.ndarray) -> list[Variable]:
+        """Return the variables of a batch, those that fit the working memory kept."""
+        missing = [j for j in columns if j not in self._kept]
+        made = {}
+        if missing:
+            kernels = [self._kernel_of(j) for j in missing]
+            factors = column_factors(self.X[:, missing], kernels)
+            for j, kernel, factor in zip(missing, kernels, factors, strict=True):
+                made[j] = Variable(self.X[:, [j]], kernel, factor)
+                if self._room > factor.rows.nbytes:
+                    self._room -= factor.rows.nbytes
+                    self._kept[j] = made[j]
+        return [self._kept[j] if j in self._kept else made[j] for j in columns]
+
+    def _kernel_of(self, column: int) -> Kernel:
+        if isinstance(self.kernel, IndicatorKernel):
+            return self.kernel
+        return clone(self.kernel).set_params(bandwidth=float(self.scales[column]))
+
+
+class TargetKernel:
+    """The kernel on y, taken from one sample, for that and other samples.
+
+    Several numeric columns are divided by their scales, and have one joint kernel.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Numbers or labels.
+    kernel : kernel object
+        Kernel on X.
+    target_kernel, target_bandwidth : object
+        Parameters of the selectors.
+    """
+
+    def __init__(
+        self, y: np.ndarray, kernel: Kernel, target_kernel: Any, target_bandwidth: Any
+    ):
+        if not (isinstance(target_kernel, str) and target_kernel == "auto"):
+            check_single_kernel(target_kernel, "target_kernel")
+        self.name = target_kernel
+        self.kernel = choose_target_kernels(target_kernel, y, [kernel])[0]
+        self.scales = None
+        rows = self.rows_of(y)
+        scales = column_scales(rows, self.kernel, target_bandwidth, "target_bandwidth")
+        if not self.of_labels:
+            bandwidth = float(scales[0])
+            if rows.shape[1] > 1:
+                bandwidth = joint_bandwidth(rows.shape[1], self.kernel.norm)
+                self.scales = scales
+            self.kernel = clone(self.kernel).set_params(bandwidth=bandwidth)
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether it compares labels."""
+        return isinstance(self.kernel, IndicatorKernel)
+
+    def rows_of(self, y: np.ndarray) -> np.ndarray:
+        """Return y with one column for each target, as the kernel reads it."""
+        y = as_target(y, [self.kernel], self.name)
+        if self.of_labels:
+            return y
+        y = y.astype(np.float64, copy=False)
+        return y if self.scales is None else y / self.scales
+
+    def variable(self, y: np.ndarray) -> Variable:
+        """Return y with its kernel."""
+        return Variable(self.rows_of(y), self.kernel)

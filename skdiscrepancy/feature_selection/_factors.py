@@ -1,0 +1,239 @@
+"""Low-rank factors of the centred Gram matrices of single columns.
+
+A Gram matrix of a smooth kernel on one column is numerically of low rank. Its pivoted
+incomplete Cholesky factor G, K = G' G up to a small residual, gives every inner product
+of two centred matrices in O(n r^2) instead of O(n^2):
+<H K H, H L H> = ||(G H) (F H)'||^2.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from skdiscrepancy._engine import Source, kernel_source
+from skdiscrepancy._hsic import complete_statistics
+from skdiscrepancy._samples import block_distances
+from skdiscrepancy.kernels import (
+    GaussianKernel,
+    IMQKernel,
+    IndicatorKernel,
+    MaternKernel,
+)
+from skdiscrepancy.kernels._labels import encode_labels
+
+# The factor is complete when so small a part of the trace is left: inner products of
+# normalised matrices are then right to about 1e-9.
+RESIDUAL = 1e-10
+# Beyond this rank the matrix is taken as it is, tile by tile.
+MAX_RANK = 512
+# Rank that is enough for the null distribution of a kernel that is not smooth.
+ROUGH_RANK = 128
+# Numbers of a batch of residuals.
+BATCH_NUMBERS = 2**16
+
+
+class Factor(NamedTuple):
+    """A centred factor.
+
+    `rows` has shape (rank, n_samples); `complete` says whether nothing is left out.
+    """
+
+    rows: np.ndarray
+    complete: bool
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix."""
+        return float(np.linalg.norm(self.rows @ self.rows.T))
+
+
+class Variable:
+    """A column of X, or y, with its kernel: a factor, and tiles where that fails.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_columns)
+        Values or labels.
+    kernel : kernel object
+        With a number as bandwidth.
+    factor : Factor or None, default=None
+        Computed if None.
+    """
+
+    def __init__(self, rows: np.ndarray, kernel: Any, factor: Factor | None = None):
+        self.rows = rows
+        self.kernel = kernel
+        self.factor = factor_of(rows, kernel) if factor is None else factor
+        self._norm: float | None = None
+
+    @property
+    def source(self) -> Source:
+        """The Gram matrix, tile by tile."""
+        return kernel_source([self.kernel], self.rows)
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
+        if self._norm is None:
+            if self.factor.complete:
+                self._norm = self.factor.norm
+            else:
+                self._norm = np.sqrt(max(exact_product(self, self), 0.0))
+            # What is left of a constant column is rounding.
+            if self._norm <= 1e-12 * len(self.rows):
+                self._norm = 0.0
+        return self._norm
+
+    def product(self, other: Variable) -> float:
+        """Return the inner product of both centred Gram matrices."""
+        if self.factor.complete and other.factor.complete:
+            return float(np.square(self.factor.rows @ other.factor.rows.T).sum())
+        return exact_product(self, other)
+
+    def alignment(self, other: Variable) -> float:
+        """Return the normalised HSIC (CKA), from 0 to 1; 0 for a constant."""
+        if not self.norm or not other.norm:
+            return 0.0
+        return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)
+
+
+def exact_product(a: Variable, b: Variable) -> float:
+    """Return the inner product of two centred Gram matrices, tile by tile."""
+    n = len(a.rows)
+    statistics = complete_statistics(a.source, b.source, n, unbiased=False, n_jobs=1)
+    return float(statistics.values[0]) * n**2
+
+
+def is_smooth(kernel: Any) -> bool:
+    """Tell whether Gram matrices of one column are of low rank."""
+    if isinstance(kernel, MaternKernel):
+        return kernel.nu > 2
+    return isinstance(kernel, (GaussianKernel, IMQKernel))
+
+
+def column_factors(X: np.ndarray, kernels: list[Any]) -> list[Factor]:
+    """Return the factors of the columns of X, each with its kernel of the same type."""
+    kernel = kernels[0]
+    n, n_columns = X.shape
+    if isinstance(kernel, IndicatorKernel):
+        return [factor_of(X[:, [j]], kernel) for j in range(n_columns)]
+    bandwidths = np.array([kernel.bandwidth for kernel in kernels])
+    Z = np.ascontiguousarray(((X - np.median(X, axis=0)) / bandwidths).T)
+    unit = clone(kernel).set_params(bandwidth=1.0)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        gaps = Z[members] if len(members) < n_columns else Z
+        gaps = gaps - gaps[np.arange(len(members)), pivots][:, np.newaxis]
+        if unit.on_squared:
+            np.multiply(gaps, gaps, out=gaps)
+        else:
+            np.abs(gaps, out=gaps)
+        return unit.evaluate(gaps, gaps)
+
+    return _finish(*pivoted_cholesky(evaluate, n_columns, n, _max_rank(kernel, n)))
+
+
+def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
+    """Return the factor of one variable, of one column or several."""
+    n = len(rows)
+    if isinstance(kernel, IndicatorKernel):
+        return _label_factor(encode_labels(rows), balanced=kernel.balanced)
+    if rows.shape[1] == 1:
+        return column_factors(rows.astype(np.float64, copy=False), [kernel])[0]
+    Z = (rows - np.median(rows, axis=0)).astype(np.float64, copy=False)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        distance = block_distances(Z[pivots], Z, kernel.norm)
+        if kernel.norm == 2 and not kernel.on_squared:
+            np.sqrt(distance, out=distance)
+        return kernel.evaluate(distance, distance)
+
+    return _finish(*pivoted_cholesky(evaluate, 1, n, _max_rank(kernel, n)))[0]
+
+
+def pivoted_cholesky(
+    evaluate: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    n_matrices: int,
+    n: int,
+    max_rank: int,
+) -> tuple[list[np.ndarray], list[bool]]:
+    """Factor several Gram matrices of unit diagonal, each up to a small residual.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes the indices of some matrices and of one row of each, and returns these
+        rows, of shape (n_members, n).
+    n_matrices, n : int
+        Number of matrices and of their rows.
+    max_rank : int
+        Where to stop in any case.
+
+    Returns
+    -------
+    factors : list of ndarray of shape (rank, n)
+        Factors G with K = G' G.
+    complete : list of bool
+        Whether the residual is small.
+    """
+    members, rank = np.arange(n_matrices), 0
+    G = np.empty((n_matrices, min(16, max_rank), n))
+    residuals = np.ones((n_matrices, n))
+    factors: list[Any] = [None] * n_matrices
+    complete = [False] * n_matrices
+    while True:
+        small = residuals.sum(axis=1) <= RESIDUAL * n
+        finished = small | (rank == max_rank)
+        for position in np.flatnonzero(finished):
+            factors[members[position]] = G[position, :rank].copy()
+            complete[members[position]] = bool(small[position])
+        if finished.any():
+            going_on = ~finished
+            members, G, residuals = members[going_on], G[going_on], residuals[going_on]
+        if not members.size:
+            return factors, complete
+        if rank == G.shape[1]:
+            larger = np.empty((len(members), min(2 * rank, max_rank), n))
+            larger[:, :rank] = G
+            G = larger
+        at, pivots = np.arange(len(members)), residuals.argmax(axis=1)
+        row = evaluate(members, pivots)
+        if rank:
+            weights = G[at, :rank, pivots][:, np.newaxis]
+            row -= np.matmul(weights, G[:, :rank])[:, 0]
+        row /= np.sqrt(residuals[at, pivots])[:, np.newaxis]
+        G[:, rank] = row
+        rank += 1
+        residuals -= row * row
+        np.maximum(residuals, 0, out=residuals)
+        residuals[at, pivots] = 0
+
+
+def _max_rank(kernel: Any, n: int) -> int:
+    if n <= MAX_RANK:
+        return n
+    return MAX_RANK if is_smooth(kernel) else ROUGH_RANK
+
+
+def _finish(factors: list[np.ndarray], complete: list[bool]) -> list[Factor]:
+    for G in factors:
+        G -= G.mean(axis=1, keepdims=True)
+    return [Factor(G, done) for G, done in zip(factors, complete, strict=True)]
+
+
+def _label_factor(codes: np.ndarray, *, balanced: bool) -> Factor:
+    counts = np.bincount(codes)
+    # Of too many classes, the most frequent ones.
+    kept = np.argsort(-counts, kind="stable")
+    if len(kept) > MAX_RANK:
+        kept = kept[:ROUGH_RANK]
+    G = (codes == kept[:, np.newaxis]).astype(np.float64)
+    if balanced:
+        G /= np.sqrt(counts[kept])[:, np.newaxis]
+    return _finish([G], [len(kept) == len(counts)])[0]

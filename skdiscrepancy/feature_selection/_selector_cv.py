@@ -1,0 +1,252 @@
+"""Choice of the number of columns by cross-validated HSIC."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils import indexable
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._checks import check_number
+from skdiscrepancy._engine import Source, kernel_source
+from skdiscrepancy._hsic import complete_statistics
+from skdiscrepancy._targets import tag_target, validate_with_target
+from skdiscrepancy.feature_selection._columns import (
+    TargetKernel,
+    check_single_kernel,
+    column_scales,
+    joint_bandwidth,
+)
+from skdiscrepancy.feature_selection._selector import HSICSelector
+from skdiscrepancy.kernels import IndicatorKernel
+
+
+class HSICSelectorCV(SelectorMixin, BaseEstimator):
+    r"""Select columns by HSIC, their number and the kernels by cross-validation.
+
+    In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
+    first 1, 2, ... of them are judged on the held-out rows by the unbiased normalised
+    HSIC of their joint kernel with y,
+
+    .. math::
+
+        \frac{\mathrm{HSIC}_u(X_S, y)}
+        {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
+
+    with bandwidths from the training rows: noise among the columns makes it smaller,
+    as does a column that is missing. The number, and the parameters, of the largest
+    mean are used on all rows.
+
+    Parameters
+    ----------
+    selector : HSICSelector or None, default=None
+        Selector with the parameters that are not searched; its `n_features_to_select`
+        is not used. None is ``HSICSelector()``.
+    param_grid : dict or list of dict or None, default=None
+        Values of parameters of the selector, as for
+        :class:`~sklearn.model_selection.GridSearchCV`, such as
+        ``{"kernel": ["gaussian", "laplace"], "bandwidth": [0.5, 1, 2]}``.
+    min_features_to_select : int, default=1
+        Smallest number of columns.
+    max_features_to_select : int or None, default=None
+        Largest number of columns, None for all.
+    cv : int, splitter or iterable, default=5
+        Folds, as for :class:`~sklearn.model_selection.GridSearchCV`; stratified for
+        labels. Held-out parts need four rows or more.
+    n_jobs : int or None, default=None
+        Number of jobs, over folds and parameters.
+    verbose : int, default=0
+        Verbosity of joblib.
+
+    Attributes
+    ----------
+    selector_ : HSICSelector
+        Selector fitted on all rows.
+    best_params_ : dict
+        Parameters from the grid.
+    n_features_ : int
+        Number of selected columns.
+    support_ : ndarray of shape (n_features_in_,)
+        Mask of the selected columns.
+    ranking_ : ndarray of shape (n_features_in_,)
+        Ranking of `selector_`.
+    cv_results_ : dict of arrays
+        One entry for each setting of the parameters and each number of columns:
+        `params`, `n_features`, `mean_test_score`, `std_test_score` and
+        `split0_test_score`, ...
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    HSICSelector : The same for a given number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.feature_selection import HSICSelectorCV
+    >>> X = np.random.RandomState(0).normal(size=(150, 6))
+    >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
+    >>> HSICSelectorCV().fit(X, y).get_feature_names_out().tolist()
+    ['x1', 'x4']
+    """
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        param_grid: Any = None,
+        min_features_to_select: int = 1,
+        max_features_to_select: int | None = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.selector = selector
+        self.param_grid = param_grid
+        self.min_features_to_select = min_features_to_select
+        self.max_features_to_select = max_features_to_select
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:
+        """Choose the number of columns, the parameters and the columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Numbers, or labels of any type.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows, for splitters that use them.
+
+        Returns
+        -------
+        self : HSICSelectorCV
+            Fitted selector.
+        """
+        X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        least, most = self._bounds(X.shape[1])
+        selector = HSICSelector() if self.selector is None else self.selector
+        if not isinstance(selector, HSICSelector):
+            raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
+        settings = list(ParameterGrid(self.param_grid or {}))
+        candidates = [
+            clone(selector).set_params(**{**setting, "n_features_to_select": most})
+            for setting in settings
+        ]
+        X, y, groups = indexable(X, y, groups)
+        labels = y.ndim == 1 and _has_labels(candidates[0], y)
+        splits = list(check_cv(self.cv, y, classifier=labels).split(X, y, groups))
+        for _, test in splits:
+            if len(test) < 4:
+                raise ValueError(
+                    f"cv == {self.cv!r} holds out {len(test)} of {len(X)} rows, must "
+                    "hold out 4 or more."
+                )
+        parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
+        scores = parallel(
+            delayed(held_out_scores)(candidate, X, y, train, test, least)
+            for candidate in candidates
+            for train, test in splits
+        )
+        # From (settings x splits, sizes) to (settings x sizes, splits).
+        scores = np.reshape(scores, (len(settings), len(splits), -1)).transpose(0, 2, 1)
+        n_sizes = scores.shape[1]
+        scores = scores.reshape(-1, len(splits))
+        sizes = np.arange(least, most + 1)
+        self.cv_results_ = {
+            "params": [setting for setting in settings for _ in range(n_sizes)],
+            "n_features": np.tile(sizes, len(settings)),
+            "mean_test_score": scores.mean(axis=1),
+            "std_test_score": scores.std(axis=1),
+            **{f"split{i}_test_score": scores[:, i] for i in range(len(splits))},
+        }
+        best = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_params_ = self.cv_results_["params"][best]
+        self.n_features_ = int(self.cv_results_["n_features"][best])
+        self.selector_ = clone(selector).set_params(
+            **{**self.best_params_, "n_features_to_select": self.n_features_}
+        )
+        self.selector_.fit(X, y)
+        self.support_ = self.selector_.support_
+        self.ranking_ = self.selector_.ranking_
+        return self
+
+    def _bounds(self, n_features: int) -> tuple[int, int]:
+        """Return the smallest and the largest number of columns."""
+        context = ", the number of features"
+        least, most = self.min_features_to_select, self.max_features_to_select
+        bounds = {"integer": True, "least": 1, "most": n_features, "context": context}
+        check_number(least, "min_features_to_select", **bounds)
+        if most is None:
+            return int(least), n_features
+        bounds["least"] = least
+        check_number(most, "max_features_to_select", **bounds)
+        return int(least), int(most)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_target(super().__sklearn_tags__())
+
+
+def held_out_scores(
+    selector: HSICSelector,
+    X: np.ndarray,
+    y: np.ndarray,
+    train: np.ndarray,
+    test: np.ndarray,
+    least: int,
+) -> np.ndarray:
+    """Return the unbiased normalised HSIC of the first columns on held-out rows.
+
+    One entry for each number of columns from `least` on.
+    """
+    order = clone(selector).fit(X[train], y[train]).path_.feature
+    kernel = check_single_kernel(selector.kernel, "kernel")
+    scales = column_scales(X[train], kernel, selector.bandwidth, "bandwidth")
+    target = TargetKernel(
+        y[train], kernel, selector.target_kernel, selector.target_bandwidth
+    )
+    of_target = kernel_source([target.kernel], target.rows_of(y[test]))
+    Z = X[test] / scales
+    scores = []
+    for size in range(least, len(order) + 1):
+        if not isinstance(kernel, IndicatorKernel):
+            bandwidth = joint_bandwidth(size, kernel.norm)
+            kernel = clone(kernel).set_params(bandwidth=bandwidth)
+        joint = kernel_source([kernel], Z[:, order[:size]])
+        scores.append(unbiased_alignment(joint, of_target, len(test)))
+    return np.array(scores)
+
+
+def unbiased_alignment(x: Source, y: Source, n: int) -> float:
+    """Return the unbiased HSIC over the root of those of x and of y with themselves."""
+    product, of_x, of_y = (
+        float(complete_statistics(a, b, n, unbiased=True, n_jobs=1).values[0])
+        for a, b in ((x, y), (x, x), (y, y))
+    )
+    size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))
+    # Constants on the held-out rows: nothing is seen of a dependence.
+    return product / size if size > 1e-14 else 0.0
+
+
+def _has_labels(selector: HSICSelector, y: np.ndarray) -> bool:
+    kernel = check_single_kernel(selector.kernel, "kernel")
+    target = TargetKernel(y, kernel, selector.target_kernel, selector.target_bandwidth)
+    return target.of_labels
