@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -30,13 +32,17 @@ from skdiscrepancy._samples import (
     block_distances,
     cross_products,
 )
+from skdiscrepancy._score_functions import (
+    SampleGaussianScore,
+    ScoreFunction,
+    is_density_estimator,
+    score_function_of,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
 from skdiscrepancy.kernels import Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.pooling import check_pooling
-
-ScoreFunction = Callable[[np.ndarray], ArrayLike]
 
 
 class SteinSource(Source):
@@ -100,40 +106,6 @@ class SteinSource(Source):
             yield k, values
 
 
-class GaussianScore:
-    """Gradient of the log-density of a Gaussian with the moments of a sample."""
-
-    def __init__(self, X: np.ndarray):
-        X = X.astype(np.float64)
-        self.mean = X.mean(axis=0)
-        self.deviations = X.std(axis=0)
-        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
-        if np.any(constant):
-            raise ValueError(
-                f"model == None, must be a callable here: column "
-                f"{int(np.argmax(constant))} of X is constant, and a Gaussian has no "
-                "density."
-            )
-        standardized = (X - self.mean) / self.deviations
-        correlation = standardized.T @ standardized / len(X)
-        try:
-            # Cholesky alone would accept a rank that rounding has filled up.
-            least = np.linalg.eigvalsh(correlation)[0]
-            if least < 1e-12 * len(correlation):
-                raise LinAlgError
-            self.factor = cho_factor(correlation)
-        except LinAlgError:
-            raise ValueError(
-                f"model == None, must be a callable here: the covariance of X, of "
-                f"shape {X.shape}, is singular, and a Gaussian has no density."
-            ) from None
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X."""
-        standardized = (X - self.mean) / self.deviations
-        return -cho_solve(self.factor, standardized.T).T / self.deviations
-
-
 class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy of a sample to a model.
 
@@ -152,10 +124,14 @@ class KSDEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    model : callable or None, default=None
-        Gradient of the log-density: takes an array of shape (n_samples, n_features) and
-        returns one of the same shape. None: the Gaussian with mean and covariance of
-        the sample seen in `fit`.
+    model : density estimator, frozen distribution, callable or None, default=None
+        Model to be checked; :func:`skdiscrepancy.model_checking.score_function` lists
+        those that are known. A density estimator of scikit-learn is cloned and fitted
+        in `fit`; wrap one that is fitted already in a
+        :class:`~sklearn.frozen.FrozenEstimator`. A callable is the gradient of the
+        log-density: it takes an array of shape (n_samples, n_features) and returns one
+        of the same shape. None: the Gaussian with mean and covariance of the sample
+        seen in `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
@@ -187,8 +163,10 @@ class KSDEstimator(BaseDiscrepancy):
 
     Attributes
     ----------
-    model_ : callable
-        Gradient of the log-density.
+    model_ : object
+        The fitted model.
+    score_function_ : callable
+        Gradient of its log-density.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
@@ -222,7 +200,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def __init__(
         self,
-        model: ScoreFunction | None = None,
+        model: Any = None,
         *,
         kernel: Any = ("gaussian", "imq"),
         bandwidth: Any = "grid",
@@ -250,14 +228,14 @@ class KSDEstimator(BaseDiscrepancy):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
-        """Take the kernels, and without a model the Gaussian, from a sample.
+        """Take the kernels from a sample, and fit the model to it if need be.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,), default=None
+            Handed to the model, for those that need it.
 
         Returns
         -------
@@ -265,7 +243,7 @@ class KSDEstimator(BaseDiscrepancy):
             Fitted estimator.
         """
         X = self._fit_kernels(X)
-        self.model_ = as_score_function(self.model, X)
+        self.model_, self.score_function_ = fit_model(self.model, X, y)
         return self
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
@@ -303,7 +281,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         # A copy: a model that works in place must not change the sample.
-        return self._evaluate(X, check_gradients(self.model_(X.copy()), X))
+        return self._evaluate(X, check_gradients(self.score_function_(X.copy()), X))
 
     def _fit_kernels(self, X: ArrayLike) -> np.ndarray:
         self._check_params()
@@ -340,9 +318,7 @@ class KSDEstimator(BaseDiscrepancy):
 
 
 @takes_parameters_of(KSDEstimator)
-def ksd_score(
-    X: ArrayLike, model: ScoreFunction | ArrayLike | None = None, **params: Any
-) -> float:
+def ksd_score(X: ArrayLike, model: Any = None, **params: Any) -> float:
     """Compute the squared kernel Stein discrepancy of a sample to a model.
 
     Bandwidths are taken from the sample itself.
@@ -351,9 +327,11 @@ def ksd_score(
     ----------
     X : array-like of shape (n_samples, n_features)
         Sample.
-    model : callable, array-like of shape (n_samples, n_features) or None, default=None
-        Gradient of the log-density as a function, or its values at the rows of X; None
-        for the Gaussian with mean and covariance of X.
+    model : model, callable, array-like of shape (n_samples, n_features) or None, \
+            default=None
+        As for :class:`KSDEstimator`, or the gradients of the log-density at the rows of
+        X. An estimator that is fitted is used as it is; one that is not is cloned and
+        fitted to X. None is the Gaussian with mean and covariance of X.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
@@ -376,13 +354,10 @@ def ksd_score(
     >>> ksd_score(X, -X) == ksd_score(X, lambda X: -X)
     True
     """
-    if model is None or callable(model):
-        return KSDEstimator(model, **params).fit(X).score(X)
     if not (hasattr(model, "__array__") or isinstance(model, (list, tuple))):
-        raise TypeError(
-            f"model == {model!r}, must be None, a callable that returns the gradient "
-            "of the log-density, or an array of gradients."
-        )
+        if is_density_estimator(model) and is_fitted(model):
+            model = FrozenEstimator(model)
+        return KSDEstimator(model, **params).fit(X).score(X)
     estimator = KSDEstimator(**params)
     X = estimator._fit_kernels(X)
     return estimator._evaluate(X, check_gradients(model, X)).value
@@ -429,16 +404,26 @@ def ksd_from_gram(
     return one_statistic(statistics, normalize=normalize)
 
 
-def as_score_function(model: Any, X: np.ndarray) -> ScoreFunction:
-    """Return the gradient of the log-density of a model, fitted to X if it is None."""
+def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunction]:
+    """Return a model, fitted to X if it is to be, and the gradient of its log-density.
+
+    None is the Gaussian with the moments of X.
+    """
     if model is None:
-        return GaussianScore(X)
-    if callable(model):
-        return model
-    raise TypeError(
-        f"model == {model!r}, must be None or a callable that returns the gradient of "
-        "the log-density."
-    )
+        score = SampleGaussianScore(X)
+        return score, score
+    if is_density_estimator(model):
+        model = clone(model).fit(X, y)
+    return model, score_function_of(model)
+
+
+def is_fitted(model: Any) -> bool:
+    """Tell whether an estimator is fitted."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,19 @@
+"""Gradients of log-densities, for the models that KSD can check."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._score_functions._dispatch import (
+    ScoreFunction,
+    is_density_estimator,
+    score_function,
+    score_function_of,
+)
+from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
+
+__all__ = [
+    "SampleGaussianScore",
+    "ScoreFunction",
+    "is_density_estimator",
+    "score_function",
+    "score_function_of",
+]

@@ -1,0 +1,84 @@
+"""Invertible affine steps of a pipeline: gradients by the chain rule."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
+
+
+class TransformedScore:
+    """Gradient of the log-density of X for a model of the transformed X.
+
+    Parameters
+    ----------
+    steps : list of transformers
+        Invertible affine steps.
+    score : callable
+        Gradient of the model behind them.
+    """
+
+    def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
+        for step in steps:
+            pull_back(step, np.zeros((1, step.n_features_in_)))
+        self.steps = steps
+        self.score = score
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        for step in self.steps:
+            X = step.transform(X)
+        gradients = np.asarray(self.score(X))
+        for step in reversed(self.steps):
+            gradients = pull_back(step, gradients)
+        return gradients
+
+
+@singledispatch
+def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
+    """Return the gradients before an affine step from those behind it."""
+    raise TypeError(
+        f"model has the step {step!r}, must have invertible affine steps before its "
+        "density: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, or PCA "
+        "with all components. KSDScorer works in the space of the last step."
+    )
+
+
+@pull_back.register(StandardScaler)
+@pull_back.register(MaxAbsScaler)
+@pull_back.register(RobustScaler)
+def _(step: Any, gradients: np.ndarray) -> np.ndarray:
+    return gradients if step.scale_ is None else gradients / step.scale_
+
+
+@pull_back.register(MinMaxScaler)
+def _(step: MinMaxScaler, gradients: np.ndarray) -> np.ndarray:
+    if step.clip:
+        raise ValueError(
+            f"model has the step {step!r}, must have clip=False: what is clipped has "
+            "no density."
+        )
+    return gradients * step.scale_
+
+
+@pull_back.register(PCA)
+def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
+    if step.n_components_ != step.n_features_in_:
+        raise ValueError(
+            f"model has the step {step!r} with {step.n_components_} of "
+            f"{step.n_features_in_} components, must have all: it is not invertible."
+        )
+    if step.whiten:
+        gradients = gradients / np.sqrt(step.explained_variance_)
+    return gradients @ step.components_

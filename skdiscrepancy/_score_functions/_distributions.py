@@ -1,0 +1,111 @@
+"""Gradients of the log-densities of frozen distributions of scipy."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdiscrepancy._score_functions._mixtures import GaussianScore, PointsScore
+
+
+def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
+    # The ratio of density and distribution function of a normal variable, by logs.
+    ratio = np.exp(-((a * z) ** 2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(a * z))
+    return -z + a * ratio
+
+
+def _johnsonsu(z: np.ndarray, a: float, b: float) -> np.ndarray:
+    root = np.hypot(z, 1)
+    return -z / root**2 - b * (a + b * np.arcsinh(z)) / root
+
+
+# Gradients of the logarithms of standard densities on the whole line.
+STANDARD: dict[str, Callable[..., np.ndarray]] = {
+    "norm": lambda z: -z,
+    "t": lambda z, df: -(df + 1) * z / (df + z**2),
+    "cauchy": lambda z: -2 * z / (1 + z**2),
+    "logistic": lambda z: -np.tanh(z / 2),
+    "hypsecant": lambda z: -np.tanh(z),
+    "laplace": lambda z: -np.sign(z),
+    "gumbel_r": lambda z: np.expm1(-z),
+    "gumbel_l": lambda z: -np.expm1(z),
+    "gennorm": lambda z, beta: -beta * np.sign(z) * np.abs(z) ** (beta - 1),
+    "skewnorm": _skewnorm,
+    "johnsonsu": _johnsonsu,
+}
+
+
+class UnivariateScore:
+    """Gradient of the log-density of a frozen distribution of one variable."""
+
+    def __init__(self, name: str, shapes: tuple[float, ...], loc: float, scale: float):
+        self.name = name
+        self.shapes = shapes
+        self.loc = loc
+        self.scale = scale
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X, which have one column."""
+        z = (X - self.loc) / self.scale
+        return STANDARD[self.name](z, *self.shapes) / self.scale
+
+
+class StudentScore:
+    """Gradient of the log-density of a multivariate t distribution."""
+
+    def __init__(self, loc: np.ndarray, precision: np.ndarray, df: float):
+        self.gaussian = GaussianScore(loc, precision)
+        self.df = df
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        pulls = self.gaussian(X)
+        if np.isinf(self.df):
+            return pulls
+        squares = -np.einsum("ij,ij->i", X - self.gaussian.mean, pulls)
+        return (self.df + X.shape[1]) * pulls / (self.df + squares)[:, np.newaxis]
+
+
+def univariate_score(model: Any) -> UnivariateScore:
+    """Return the gradient of a frozen distribution of one variable."""
+    name = model.dist.name
+    low, high = model.support()
+    if np.isfinite(low) or np.isfinite(high):
+        raise ValueError(
+            f"model is the distribution {name!r} on [{low}, {high}], must be one on "
+            "the whole line: KSD is not valid for a density with a boundary. Transform "
+            "the data and the density, e.g. by the logarithm."
+        )
+    if name not in STANDARD:
+        raise ValueError(
+            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}; "
+            "others work with finite_differences=True."
+        )
+    # scipy's own reading of positional and named shapes.
+    shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
+    names = [*shape_names, "loc", "scale"]
+    given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
+    shapes = tuple(float(given[shape]) for shape in shape_names)
+    loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
+    return UnivariateScore(name, shapes, loc, scale)
+
+
+def normal_score(model: Any) -> GaussianScore:
+    """Return the gradient of a frozen multivariate normal distribution."""
+    return GaussianScore(model.mean, np.linalg.inv(np.atleast_2d(model.cov)))
+
+
+def student_score(model: Any) -> StudentScore:
+    """Return the gradient of a frozen multivariate t distribution."""
+    return StudentScore(model.loc, np.linalg.inv(np.atleast_2d(model.shape)), model.df)
+
+
+def kde_score(model: Any) -> PointsScore:
+    """Return the gradient of a gaussian_kde."""
+    factor = np.linalg.cholesky(np.linalg.inv(model.covariance))
+    return PointsScore(model.dataset.T, np.log(model.weights), factor)

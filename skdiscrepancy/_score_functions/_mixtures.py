@@ -1,0 +1,270 @@
+"""Gradients of Gaussian log-densities, of mixtures of them, and of kernel densities."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import digamma, softmax
+from sklearn.mixture import BayesianGaussianMixture
+
+from skdiscrepancy._samples import block_distances
+
+# Numbers of a block of distances to the points of a kernel density.
+BLOCK_NUMBERS = 2**20
+
+
+class SampleGaussianScore:
+    """Gradient of the log-density of a Gaussian with the moments of a sample."""
+
+    def __init__(self, X: np.ndarray):
+        X = X.astype(np.float64)
+        self.mean = X.mean(axis=0)
+        self.deviations = X.std(axis=0)
+        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
+        if np.any(constant):
+            raise ValueError(
+                f"model == None, must be a callable here: column "
+                f"{int(np.argmax(constant))} of X is constant, and a Gaussian has no "
+                "density."
+            )
+        standardized = (X - self.mean) / self.deviations
+        correlation = standardized.T @ standardized / len(X)
+        try:
+            # Cholesky alone would accept a rank that rounding has filled up.
+            least = np.linalg.eigvalsh(correlation)[0]
+            if least < 1e-12 * len(correlation):
+                raise LinAlgError
+            self.factor = cho_factor(correlation)
+        except LinAlgError:
+            raise ValueError(
+                f"model == None, must be a callable here: the covariance of X, of "
+                f"shape {X.shape}, is singular, and a Gaussian has no density."
+            ) from None
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        standardized = (X - self.mean) / self.deviations
+        return -cho_solve(self.factor, standardized.T).T / self.deviations
+
+
+class GaussianScore:
+    """Gradient of the log-density of a Gaussian.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_features,)
+        Mean.
+    precision : ndarray of shape (n_features, n_features)
+        Inverse of the covariance.
+    """
+
+    def __init__(self, mean: np.ndarray, precision: np.ndarray):
+        self.mean = np.asarray(mean)
+        self.precision = np.asarray(precision)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        return -(X - self.mean) @ self.precision
+
+
+class MixtureScore:
+    """Gradient of the log-density of a Gaussian mixture.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n_components,)
+        Logarithms of the weights, up to a common constant.
+    means : ndarray of shape (n_components, n_features)
+        Means.
+    factors : ndarray of shape (n_components, n_features, n_features) or \
+            (n_components, n_features)
+        Factors P of the precisions P P', or their diagonals.
+    """
+
+    def __init__(self, log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray):
+        self.means = means
+        self.factors = factors
+        diagonals = factors
+        if factors.ndim == 3:
+            diagonals = np.diagonal(factors, axis1=1, axis2=2)
+            if np.any(np.tril(factors, -1)):
+                # A factor that is not triangular.
+                logs = np.linalg.slogdet(factors)[1]
+                self.log_weights = log_weights + logs
+                return
+        self.log_weights = log_weights + np.log(np.abs(diagonals)).sum(axis=1)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        logs = np.empty((len(X), len(self.means)))
+        # From differences: expanded squares lose digits far from the origin.
+        for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
+            whitened = self._whiten(X - mean, factor)
+            logs[:, k] = self.log_weights[k] - np.square(whitened).sum(axis=1) / 2
+        shares = softmax(logs, axis=1)
+        gradients = np.zeros(X.shape)
+        for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
+            whitened = self._whiten(X - mean, factor)
+            pull = whitened @ factor.T if factor.ndim == 2 else whitened * factor
+            gradients -= shares[:, [k]] * pull
+        return gradients
+
+    @staticmethod
+    def _whiten(differences: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        return differences @ factor if factor.ndim == 2 else differences * factor
+
+
+class PointsScore:
+    """Gradient of the log of a weighted sum of kernels at points.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features)
+        Points.
+    log_weights : ndarray of shape (n_points,) or None
+        Logarithms of the weights of the points; None: all are equal.
+    factor : ndarray of shape (n_features, n_features) or float
+        Factor P of the precision P P' that distances are taken in.
+    exponential : bool, default=False
+        The kernel is exp(-distance) instead of exp(-distance^2 / 2); it has no gradient
+        at the points themselves.
+    """
+
+    def __init__(
+        self,
+        points: np.ndarray,
+        log_weights: np.ndarray | None,
+        factor: Any,
+        *,
+        exponential: bool = False,
+    ):
+        self.centre = np.median(points, axis=0)
+        self.points = self._scaled(points, factor)
+        self.log_weights = log_weights
+        self.factor = factor
+        self.exponential = exponential
+
+    def _scaled(self, X: np.ndarray, factor: Any) -> np.ndarray:
+        return (
+            (X - self.centre) @ factor
+            if np.ndim(factor)
+            else (X - self.centre) * factor
+        )
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        scaled = self._scaled(X, self.factor)
+        gradients = np.empty(X.shape)
+        step = max(1, BLOCK_NUMBERS // len(self.points))
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            gradients[rows] = self._block(scaled[rows])
+        if np.ndim(self.factor):
+            return gradients @ self.factor.T
+        return gradients * self.factor
+
+    def _block(self, rows: np.ndarray) -> np.ndarray:
+        distance = block_distances(rows, self.points, 2)
+        if self.exponential:
+            np.sqrt(distance, out=distance)
+            if not np.all(distance):
+                raise ValueError(
+                    "The exponential kernel density has no gradient at its training "
+                    "points: X must hold none of them."
+                )
+            logs = -distance
+        else:
+            logs = -distance / 2
+        if self.log_weights is not None:
+            logs += self.log_weights
+        shares = softmax(logs, axis=1)
+        if self.exponential:
+            shares /= distance
+        return shares @ self.points - rows * shares.sum(axis=1, keepdims=True)
+
+
+def mixture_score(model: Any) -> MixtureScore:
+    """Return the gradient of a fitted mixture of scikit-learn."""
+    means = model.means_
+    n_components, n_features = means.shape
+    factors = model.precisions_cholesky_
+    if model.covariance_type == "tied":
+        factors = np.broadcast_to(factors, (n_components, *factors.shape))
+    elif model.covariance_type == "spherical":
+        factors = np.repeat(factors[:, np.newaxis], n_features, axis=1)
+    if isinstance(model, BayesianGaussianMixture):
+        log_weights = _expected_log_weights(model)
+    else:
+        log_weights = np.log(model.weights_)
+    return MixtureScore(log_weights, means, factors)
+
+
+def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
+    """Return the logarithms that `score_samples` uses: expectations, not point values.
+
+    Terms of the posterior of the weights, and of the precisions, C. Bishop, "Pattern
+    Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
+    """
+    n_features = model.means_.shape[1]
+    if model.weight_concentration_prior_type == "dirichlet_process":
+        a, b = model.weight_concentration_
+        both = digamma(a + b)
+        others = np.concatenate(([0.0], np.cumsum(digamma(b) - both)[:-1]))
+        log_weights = digamma(a) - both + others
+    else:
+        concentrations = model.weight_concentration_
+        log_weights = digamma(concentrations) - digamma(concentrations.sum())
+    freedom = model.degrees_of_freedom_
+    halves = (freedom - np.arange(n_features)[:, np.newaxis]) / 2
+    log_precisions = n_features * np.log(2) + digamma(halves).sum(axis=0)
+    return log_weights + 0.5 * (
+        log_precisions
+        - n_features / model.mean_precision_
+        - n_features * np.log(freedom)
+    )
+
+
+def naive_bayes_score(model: Any) -> MixtureScore:
+    """Return the gradient of the marginal density of X of a GaussianNB."""
+    return MixtureScore(np.log(model.class_prior_), model.theta_, model.var_**-0.5)
+
+
+def quadratic_score(model: Any) -> MixtureScore:
+    """Return the gradient of the marginal density of X of a quadratic discriminant."""
+    factors = np.array(
+        [
+            rotation / np.sqrt(scaling)
+            for rotation, scaling in zip(model.rotations_, model.scalings_, strict=True)
+        ]
+    )
+    if factors.shape[1] != factors.shape[2]:
+        raise ValueError(
+            f"model == {model!r} has a singular covariance, and no density; set "
+            "reg_param."
+        )
+    return MixtureScore(np.log(model.priors_), model.means_, factors)
+
+
+def kernel_density_score(model: Any) -> PointsScore:
+    """Return the gradient of a fitted KernelDensity."""
+    if model.kernel not in ("gaussian", "exponential"):
+        raise ValueError(
+            f"model == {model!r} has the kernel {model.kernel!r}, must have 'gaussian' "
+            "or 'exponential': a density that is zero beyond a bound has no gradient "
+            "of its logarithm there."
+        )
+    if model.metric != "euclidean":
+        raise ValueError(
+            f"model == {model!r} has the metric {model.metric!r}, must have "
+            "'euclidean'."
+        )
+    weights = model.tree_.sample_weight
+    log_weights = None if weights is None else np.log(np.asarray(weights))
+    points = np.asarray(model.tree_.data)
+    factor = 1 / model.bandwidth_
+    exponential = model.kernel == "exponential"
+    return PointsScore(points, log_weights, factor, exponential=exponential)

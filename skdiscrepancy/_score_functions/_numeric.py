@@ -1,0 +1,106 @@
+"""Gradients of log-densities by finite differences and automatic differentiation."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# Part of the deviation of a column that is one step.
+STEP = 1e-3
+# Shifts, and weights, of the four-point difference quotient.
+SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
+WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
+
+
+class FiniteDifferences:
+    """Gradient of a log-density by four-point differences of its values.
+
+    Parameters
+    ----------
+    log_density : callable
+        Takes rows and returns one number for each.
+    """
+
+    def __init__(self, log_density: Callable[[np.ndarray], Any]):
+        self.log_density = log_density
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X; all shifts in one call."""
+        X = np.asarray(X, dtype=np.float64)
+        n, d = X.shape
+        deviations = X.std(axis=0)
+        # A single row, or a constant column, has no deviation.
+        steps = STEP * np.where(deviations > 0, deviations, 1.0)
+        shifted = np.repeat(X[np.newaxis], 4 * d, axis=0).reshape(4, d, n, d)
+        column = np.arange(d)
+        shifted[:, column, :, column] += np.multiply.outer(steps, SHIFTS)[
+            ..., np.newaxis
+        ]
+        values = np.asarray(self.log_density(shifted.reshape(-1, d)), dtype=np.float64)
+        if values.shape != (4 * d * n,):
+            raise ValueError(
+                f"model gives log-densities of shape {values.shape} for {4 * d * n} "
+                f"rows, must give {(4 * d * n,)}."
+            )
+        quotients = np.tensordot(WEIGHTS, values.reshape(4, d, n), axes=1)
+        return (quotients / steps[:, np.newaxis]).T
+
+
+class TorchScore:
+    """Gradient of a log-density written in torch."""
+
+    def __init__(self, log_density: Callable[[Any], Any]):
+        self.log_density = log_density
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X."""
+        torch = _import("torch")
+        with torch.enable_grad():
+            x = torch.tensor(np.asarray(X), requires_grad=True)
+            values = self.log_density(x)
+            check_values(tuple(values.shape), len(X))
+            [gradients] = torch.autograd.grad(values.sum(), x)
+        return gradients.detach().cpu().numpy()
+
+
+class JaxScore:
+    """Gradient of a log-density written in jax."""
+
+    def __init__(self, log_density: Callable[[Any], Any]):
+        self.log_density = log_density
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X, in the precision set in jax."""
+        jax = _import("jax")
+
+        def total(x: Any) -> Any:
+            values = self.log_density(x)
+            check_values(tuple(values.shape), len(X))
+            return values.sum()
+
+        return np.asarray(jax.grad(total)(jax.numpy.asarray(X)))
+
+
+BACKENDS = {"torch": TorchScore, "jax": JaxScore}
+
+
+def check_values(shape: tuple[int, ...], n: int) -> None:
+    """Refuse log-densities that are not one number for each row."""
+    if shape != (n,):
+        raise ValueError(
+            f"model gives log-densities of shape {shape}, must give {(n,)}: one number "
+            "for each row of X."
+        )
+
+
+def _import(name: str) -> Any:
+    try:
+        return __import__(name)
+    except ImportError as error:
+        raise ImportError(
+            f"backend == {name!r} needs the package {name}, which is not installed."
+        ) from error
