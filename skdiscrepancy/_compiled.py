@@ -60,6 +60,10 @@ TERMS_32 = tuple(
 )
 
 
+# Kernels whose Stein kernel is compiled.
+GAUSSIAN, IMQ = 0, 1
+
+
 def _bit_cast(source: Any, target: Any, llvm_type: Any) -> Any:
     @intrinsic
     def cast(typing_context: Any, value: Any) -> Any:
@@ -155,6 +159,51 @@ def decay_sums(x, rates, row_sums, col_sums):
     for i in range(x.shape[0]):
         for k in range(rates.size):
             decay(x[i], rates[k], values)
+            row_sums[k, i] = _add_row(values, col_sums[k])
+
+
+@njit(
+    [
+        "(float64[::1], float64[::1], float64[::1], int64, float64, float64[::1])",
+        "(float32[::1], float32[::1], float32[::1], int64, float32, float32[::1])",
+    ],
+    fastmath={"contract"},
+    **_options,
+)
+def _stein_row(distance, inner, cross, kind, bandwidth, out):
+    """Write a row of the Stein kernel, as `evaluate_stein` of the kernels."""
+    square = bandwidth * bandwidth
+    # Constants of the type of the arguments: others would make all double.
+    one = bandwidth / bandwidth
+    two, three = one + one, one + one + one
+    if kind == GAUSSIAN:
+        rate = one / square
+        for j in range(out.size):
+            pull = cross[j] - two * rate * distance[j]
+            out[j] = (inner[j] + two * rate * pull) * _exp(-rate * distance[j])
+    else:
+        for j in range(out.size):
+            weight = one / (square + distance[j])
+            pull = cross[j] - three * distance[j] * weight
+            out[j] = bandwidth * np.sqrt(weight) * (inner[j] + weight * pull)
+
+
+@njit(
+    [
+        "(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1], float64[::1], "
+        "float64[:, ::1], float64[:, ::1])",
+        "(float32[:, ::1], float32[:, ::1], float32[:, ::1], int64[::1], float32[::1], "
+        "float32[:, ::1], float32[:, ::1])",
+    ],
+    **_options,
+)
+def stein_sums(distance, inner, cross, kinds, bandwidths, row_sums, col_sums):
+    """Write the sums of the rows and columns of the Stein kernel for every kernel."""
+    values = np.empty_like(distance[0])
+    col_sums[:] = 0
+    for i in range(distance.shape[0]):
+        for k in range(kinds.size):
+            _stein_row(distance[i], inner[i], cross[i], kinds[k], bandwidths[k], values)
             row_sums[k, i] = _add_row(values, col_sums[k])
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source
+from skdiscrepancy._loops import stein_sums
 from skdiscrepancy._samples import (
     Index,
     Rows,
@@ -40,7 +41,7 @@ from skdiscrepancy._score_functions import (
 )
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
-from skdiscrepancy.kernels import Kernel, check_kernel
+from skdiscrepancy.kernels import GaussianKernel, IMQKernel, Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.pooling import check_pooling
 
@@ -70,11 +71,45 @@ class SteinSource(Source):
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the tiles of the Stein kernel."""
+        yield from self._values(*self._products(rows, cols), range(self.n_kernels), out)
+
+    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of rows and of columns, in compiled loops where there are."""
+        out, sums = self._buffers(rows, cols)
+        products = self._products(rows, cols)
+        named = {GaussianKernel: "gaussian", IMQKernel: "imq"}
+        # Fourth powers of bandwidths must exist.
+        least, most = (
+            np.finfo(self.dtype).tiny ** 0.25,
+            np.finfo(self.dtype).max ** 0.25,
+        )
+        known = [
+            k
+            for k, kernel in enumerate(self.kernels)
+            if type(kernel) in named and least < kernel.bandwidth < most
+        ]
+        kinds = [named[type(self.kernels[k])] for k in known]
+        compiled = stein_sums(
+            *products, kinds, [self.kernels[k].bandwidth for k in known]
+        )
+        if compiled is None:
+            known = []
+        else:
+            sums[0][known], sums[1][known] = compiled
+        others = [k for k in range(self.n_kernels) if k not in known]
+        self._add_up(self._values(*products, others, out), sums)
+        return sums
+
+    def _products(
+        self, rows: Index, cols: Index
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the squared distances and the inner products that kernels share."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         distance = block_distances(A, B, 2)
         cross = cross_products(A, B, S, T, distance)
-        yield from self._values(distance, S @ T.T, cross, out)
+        cross += self.rows.n_features
+        return distance, S @ T.T, cross
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -82,8 +117,10 @@ class SteinSource(Source):
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         inner = np.einsum("ij,ij->i", S, T)
         cross = np.einsum("ij,ij->i", S - T, A - B)
+        cross += self.rows.n_features
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for _ in self._values(aligned_distances(A, B, 2), inner, cross, values):
+        distance = aligned_distances(A, B, 2)
+        for _ in self._values(distance, inner, cross, range(self.n_kernels), values):
             pass
         return values
 
@@ -92,11 +129,12 @@ class SteinSource(Source):
         distance: np.ndarray,
         inner: np.ndarray,
         cross: np.ndarray,
+        members: Iterable[int],
         out: np.ndarray,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        cross += self.rows.n_features
         root = None
-        for k, kernel in enumerate(self.kernels):
+        for k in members:
+            kernel = self.kernels[k]
             if not kernel.on_squared and root is None:
                 root = np.sqrt(distance)
             values = out[k] if out.ndim > distance.ndim else out

@@ -42,6 +42,37 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
     return row_sums, col_sums
 
 
+def stein_sums(
+    distance: np.ndarray,
+    inner: np.ndarray,
+    cross: np.ndarray,
+    kinds: list[str],
+    bandwidths: list[float],
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the sums of the rows, and columns, of the Stein kernel, one row a kernel.
+
+    For "gaussian" and "imq", from squared distances and the products that
+    `evaluate_stein` of the kernels takes; None without compiled loops.
+    """
+    loops = compiled_loops()
+    if loops is None or not inner.flags.c_contiguous or not kinds:
+        return None
+    dtype = distance.dtype
+    row_sums = np.empty((len(kinds), distance.shape[0]), dtype=dtype)
+    col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
+    codes = {"gaussian": loops.GAUSSIAN, "imq": loops.IMQ}
+    loops.stein_sums(
+        distance,
+        inner,
+        cross,
+        np.array([codes[kind] for kind in kinds]),
+        np.array(bandwidths, dtype=dtype),
+        row_sums,
+        col_sums,
+    )
+    return row_sums, col_sums
+
+
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Compute the L1 distances of all rows of A to all rows of B."""
     loops = compiled_loops()

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 import skdiscrepancy
 from skdiscrepancy import _loops, hsic_score, ksd_score, mmd_score
 from skdiscrepancy._samples import block_distances, cross_products
+from skdiscrepancy.kernels import GaussianKernel, IMQKernel
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
@@ -143,3 +144,21 @@ def test_a_missing_numba_is_no_error(monkeypatch):
     monkeypatch.delitem(sys.modules, "skdiscrepancy._compiled", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     assert _loops.compiled_loops.__wrapped__() is None
+
+
+@both_types
+@pytest.mark.parametrize("bandwidth", [0.3, 2.0])
+def test_compiled_sums_of_the_stein_kernel(dtype, bandwidth, compiled):
+    rng = np.random.RandomState(0)
+    distance = rng.gamma(2, size=(40, 65)).astype(dtype)
+    inner, cross = rng.normal(size=(2, 40, 65)).astype(dtype)
+    kernels = [GaussianKernel(bandwidth=bandwidth), IMQKernel(bandwidth=bandwidth)]
+    sums = _loops.stein_sums(
+        distance, inner, cross, ["gaussian", "imq"], 2 * [bandwidth]
+    )
+    arguments = [array.astype(float) for array in (distance, inner, cross)]
+    for k, kernel in enumerate(kernels):
+        expected = kernel.evaluate_stein(*arguments, np.empty((40, 65)))
+        scale = 100 * np.finfo(dtype).eps * np.abs(expected).sum()
+        assert_allclose(sums[0][k], expected.sum(axis=1), rtol=0, atol=scale)
+        assert_allclose(sums[1][k], expected.sum(axis=0), rtol=0, atol=scale)
