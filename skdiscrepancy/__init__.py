@@ -2,7 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy import bandwidths, designs, kernels, pooling
+from skdiscrepancy import (
+    bandwidths,
+    designs,
+    feature_selection,
+    kernels,
+    model_checking,
+    pooling,
+)
 from skdiscrepancy._base import DiscrepancyResult
 from skdiscrepancy._hsic import HSICEstimator, hsic_from_gram, hsic_score
 from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
@@ -17,6 +24,7 @@ __all__ = [
     "MMDEstimator",
     "bandwidths",
     "designs",
+    "feature_selection",
     "hsic_from_gram",
     "hsic_score",
     "kernels",
@@ -24,5 +32,6 @@ __all__ = [
     "ksd_score",
     "mmd_from_gram",
     "mmd_score",
+    "model_checking",
     "pooling",
 ]

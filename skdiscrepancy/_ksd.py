@@ -18,13 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
+    Statistics,
     check_gram,
     one_statistic,
     second_order_statistics,
     takes_parameters_of,
 )
 from skdiscrepancy._checks import check_flag
-from skdiscrepancy._engine import GramSource, RowSums, Source
+from skdiscrepancy._engine import GramSource, RowSums, Source, WeightedSource, walk
 from skdiscrepancy._loops import stein_sums
 from skdiscrepancy._samples import (
     Index,
@@ -40,7 +41,8 @@ from skdiscrepancy._score_functions import (
     score_function_of,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, check_design
+from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs._base import square
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.pooling import check_pooling
@@ -144,6 +146,44 @@ class SteinSource(Source):
             yield k, values
 
 
+def weighted_statistics(
+    source: Source, weights: np.ndarray, *, unbiased: bool, **walk_options: Any
+) -> Statistics:
+    """Compute the complete statistics of a core for rows with weights.
+
+    The V-statistic is sum w_i w_j h_ij, the U-statistic the same without i = j over
+    1 - sum w_i^2, for weights that sum to one.
+
+    Parameters
+    ----------
+    source : Source
+        The core.
+    weights : ndarray of shape (n_samples,)
+        Positive weights.
+    unbiased : bool
+        U-statistic or V-statistic.
+    **walk_options : dict
+        Options of the walk.
+
+    Returns
+    -------
+    statistics : Statistics
+        With the inverse of sum w_i^2, the effective number of rows, as `nu`.
+    """
+    n = len(weights)
+    w = weights / weights.sum()
+    region = square(0, n, diagonal=not unbiased)
+    [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
+    masses = w * (1 - w) if unbiased else w
+    total = masses.sum()
+    values = sums.sum(axis=1) / total
+    deviations = sums / masses - values[:, np.newaxis]
+    scales = 2 * np.sqrt(np.square(deviations) @ masses / total)
+    with np.errstate(all="ignore"):
+        sizes = source.sizes(n).mean(axis=1)
+    return Statistics(values, scales, float(1 / (w @ w)), sizes, source.dtype)
+
+
 class KSDEstimator(BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy of a sample to a model.
 
@@ -158,7 +198,8 @@ class KSDEstimator(BaseDiscrepancy):
 
     A KSD does not see the weights of well-separated modes, and it is not valid for
     densities that do not vanish at the boundary of their support: transform such data,
-    for example by the logarithm. It depends on the units of the columns: standardise.
+    for example by the logarithm. It depends on the units of the columns unless these
+    are standardised.
 
     Parameters
     ----------
@@ -180,6 +221,9 @@ class KSDEstimator(BaseDiscrepancy):
         Points of the grid.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of samples that are used; see :mod:`skdiscrepancy.designs`.
+    standardize : bool, default=False
+        Divide the columns by their standard deviations in `fit`, and multiply the
+        gradients by them: the score no longer depends on the units of the columns.
     normalize : bool, default=True
         Divide the statistic of each kernel by its scale sigma_k.
     squared : bool, default=True
@@ -205,6 +249,8 @@ class KSDEstimator(BaseDiscrepancy):
         The fitted model.
     score_function_ : callable
         Gradient of its log-density.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns are divided by, None if not `standardize`.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
@@ -244,6 +290,7 @@ class KSDEstimator(BaseDiscrepancy):
         bandwidth: Any = "grid",
         n_bandwidths: int = 10,
         design: Any = "u",
+        standardize: bool = False,
         normalize: bool = True,
         squared: bool = True,
         pooling: str | None = "fuse",
@@ -257,6 +304,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.bandwidth = bandwidth
         self.n_bandwidths = n_bandwidths
         self.design = design
+        self.standardize = standardize
         self.normalize = normalize
         self.squared = squared
         self.pooling = pooling
@@ -284,7 +332,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.model_, self.score_function_ = fit_model(self.model, X, y)
         return self
 
-    def score(self, X: ArrayLike, y: Any = None) -> float:
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the misfit of the model to a sample.
 
         Parameters
@@ -293,15 +341,19 @@ class KSDEstimator(BaseDiscrepancy):
             Sample.
         y : Ignored
             Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs; rows of weight 0 do not count.
 
         Returns
         -------
         score : float
             The larger, the worse the fit.
         """
-        return self.evaluate(X).value
+        return self.evaluate(X, sample_weight=sample_weight).value
 
-    def evaluate(self, X: ArrayLike, y: Any = None) -> DiscrepancyResult:
+    def evaluate(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> DiscrepancyResult:
         """Compute the misfit and the statistic and scale of each kernel.
 
         Parameters
@@ -310,6 +362,8 @@ class KSDEstimator(BaseDiscrepancy):
             Sample.
         y : Ignored
             Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs; rows of weight 0 do not count.
 
         Returns
         -------
@@ -319,28 +373,76 @@ class KSDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         # A copy: a model that works in place must not change the sample.
-        return self._evaluate(X, check_gradients(self.score_function_(X.copy()), X))
+        gradients = check_gradients(self.score_function_(X.copy()), X)
+        return self._evaluate(X, gradients, sample_weight)
 
     def _fit_kernels(self, X: ArrayLike) -> np.ndarray:
         self._check_params()
+        check_flag(self.standardize, "standardize")
         kernels = check_differentiable(self.kernel)
         X = self._validate(X, reset=True)
+        self.scale_ = column_deviations(X) if self.standardize else None
+        scaled = X if self.scale_ is None else X / self.scale_
         self.kernels_ = build_collection(
-            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", self.n_jobs
+            [scaled],
+            kernels,
+            self.bandwidth,
+            self.n_bandwidths,
+            "bandwidth",
+            self.n_jobs,
         )
         check_pooling(self.pooling, len(self.kernels_))
         return X
 
-    def _evaluate(self, X: np.ndarray, gradients: np.ndarray) -> DiscrepancyResult:
+    def _evaluate(
+        self, X: np.ndarray, gradients: np.ndarray, sample_weight: Any = None
+    ) -> DiscrepancyResult:
         design = self._check_params()
-        statistics = second_order_statistics(
-            design,
-            len(X),
-            RowSums(SteinSource(self.kernels_, X, gradients), moments=True),
-            random_state=self.random_state,
-            **self._walk_options(),
-        )
+        weights = None
+        if sample_weight is not None:
+            weights = self._check_weights(sample_weight, X, design)
+            X, gradients = X[weights > 0], gradients[weights > 0]
+            weights = weights[weights > 0]
+        if self.scale_ is not None:
+            X, gradients = X / self.scale_, gradients * self.scale_
+        source = SteinSource(self.kernels_, X, gradients)
+        if weights is None:
+            statistics = second_order_statistics(
+                design,
+                len(X),
+                RowSums(source, moments=True),
+                random_state=self.random_state,
+                **self._walk_options(),
+            )
+        else:
+            unbiased = not isinstance(design, CompleteV)
+            statistics = weighted_statistics(
+                source, weights, unbiased=unbiased, **self._walk_options()
+            )
         return self._result(statistics, list(self.kernels_))
+
+    def _check_weights(
+        self, sample_weight: Any, X: np.ndarray, design: Design
+    ) -> np.ndarray:
+        if not design.complete:
+            raise ValueError(
+                f"design == {self.design!r}, must be 'v' or 'u' with sample_weight."
+            )
+        weights = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+        if weights.shape != (len(X),):
+            raise ValueError(
+                f"sample_weight has shape {weights.shape}, must have {(len(X),)}."
+            )
+        needed = 1 if isinstance(design, CompleteV) else 2
+        if np.any(weights < 0) or np.count_nonzero(weights) < needed:
+            raise ValueError(
+                f"sample_weight has {np.count_nonzero(weights < 0)} negative and "
+                f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
+                f"at least {needed}."
+            )
+        return weights
 
     def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
         biased = isinstance(check_design(self.design), CompleteV)
@@ -356,7 +458,9 @@ class KSDEstimator(BaseDiscrepancy):
 
 
 @takes_parameters_of(KSDEstimator)
-def ksd_score(X: ArrayLike, model: Any = None, **params: Any) -> float:
+def ksd_score(
+    X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
+) -> float:
     """Compute the squared kernel Stein discrepancy of a sample to a model.
 
     Bandwidths are taken from the sample itself.
@@ -370,6 +474,8 @@ def ksd_score(X: ArrayLike, model: Any = None, **params: Any) -> float:
         As for :class:`KSDEstimator`, or the gradients of the log-density at the rows of
         X. An estimator that is fitted is used as it is; one that is not is cloned and
         fitted to X. None is the Gaussian with mean and covariance of X.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for complete designs; rows of weight 0 do not count.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
@@ -395,10 +501,11 @@ def ksd_score(X: ArrayLike, model: Any = None, **params: Any) -> float:
     if not (hasattr(model, "__array__") or isinstance(model, (list, tuple))):
         if is_density_estimator(model) and is_fitted(model):
             model = FrozenEstimator(model)
-        return KSDEstimator(model, **params).fit(X).score(X)
+        estimator = KSDEstimator(model, **params).fit(X)
+        return estimator.score(X, sample_weight=sample_weight)
     estimator = KSDEstimator(**params)
     X = estimator._fit_kernels(X)
-    return estimator._evaluate(X, check_gradients(model, X)).value
+    return estimator._evaluate(X, check_gradients(model, X), sample_weight).value
 
 
 def ksd_from_gram(
@@ -453,6 +560,18 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
     if is_density_estimator(model):
         model = clone(model).fit(X, y)
     return model, score_function_of(model)
+
+
+def column_deviations(X: np.ndarray) -> np.ndarray:
+    """Return the standard deviations of the columns, in the type of X."""
+    deviations = X.std(axis=0, dtype=np.float64)
+    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+    if np.any(constant):
+        raise ValueError(
+            f"standardize == True, must be False here: column "
+            f"{int(np.argmax(constant))} of X is constant."
+        )
+    return deviations.astype(X.dtype)
 
 
 def is_fitted(model: Any) -> bool:

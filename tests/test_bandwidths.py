@@ -12,7 +12,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from skdiscrepancy.bandwidths import (
+    SortedColumn,
     bandwidth_grid,
+    column_medians,
     inter_sample_distances,
     kernel_collection,
     median_bandwidth,
@@ -166,6 +168,59 @@ class TestManyRows:
             assert before[2:] == after[2:]
             assert_array_equal(before[1], after[1])
         assert_array_equal(*grids)
+
+
+def columns(n_samples):
+    """Columns of all kinds; ties in three, and one that is off by 1e8."""
+    rng = np.random.RandomState(2)
+    x = rng.normal(size=n_samples)
+    return {
+        "normal": x,
+        "ties": np.round(x, 1),
+        "integers": rng.randint(-3, 4, size=n_samples).astype(float),
+        "one other": np.where(np.arange(n_samples) == 1, 5.0, 2.0),
+        "cauchy": rng.standard_cauchy(size=n_samples),
+        # Multiples of 2^-20 are exact also after the shift.
+        "offset": np.round(x * 2**20) / 2**20 + 1e8,
+    }
+
+
+class TestSortedColumn:
+    @pytest.mark.parametrize("n_samples", [2, 3, 30, 256, 257, 2000])
+    @pytest.mark.parametrize("kind", columns(2))
+    def test_quantiles_are_those_of_all_distances(self, n_samples, kind):
+        x = columns(n_samples)[kind]
+        distances = pdist(x[:, np.newaxis])
+        distances = distances[distances > 0]
+        column = SortedColumn(x)
+        assert column.size == distances.size
+        levels = (0, 0.001, 0.05, 0.3, 0.5, 0.95, 0.999, 1)
+        # Differences of numbers round, and what is left of two that are close is 1e-12.
+        assert_allclose(
+            [column.quantile(level) for level in levels],
+            np.quantile(distances, levels),
+            rtol=1e-10,
+            atol=1e-14,
+        )
+
+    def test_medians_of_columns_are_the_bandwidths_of_each_alone(self):
+        for n_samples in (2, 40, 2500):
+            X = np.column_stack(list(columns(n_samples).values()))
+            expected = [median_bandwidth(X[:, [j]]) for j in range(X.shape[1])]
+            assert_allclose(column_medians(X), expected, rtol=1e-10)
+
+    def test_median_of_a_constant_column_is_one(self):
+        X = np.column_stack((np.full(9, 0.1), np.arange(9) == 0)).astype(float)
+        assert_array_equal(column_medians(X), [1, 1])
+
+    def test_median_of_more_than_2000_rows_does_not_depend_on_their_order(self):
+        X = np.column_stack(list(columns(3000).values()))
+        shuffled = np.random.RandomState(0).permutation(X)
+        assert_array_equal(column_medians(shuffled), column_medians(X))
+
+    def test_distances_beyond_floating_point_are_refused(self):
+        with pytest.raises(ValueError, match="not finite: values of X are too large"):
+            SortedColumn(np.array([-1e308, 1e308]))
 
 
 class TestCollection:

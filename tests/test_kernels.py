@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 import skdiscrepancy.kernels
-from skdiscrepancy import mmd_score
+from skdiscrepancy import hsic_from_gram, hsic_score, mmd_score
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import (
     GaussianKernel,
@@ -410,6 +410,74 @@ class TestIndicator:
             IndicatorKernel()(X, Y)
 
 
+def balanced_gram(labels):
+    """1 / n_c for two labels of the same class of n_c, term by term."""
+    labels = list(labels)
+    return np.array([[(a == b) / labels.count(a) for b in labels] for a in labels])
+
+
+class TestBalancedIndicator:
+    @pytest.mark.parametrize(
+        "labels",
+        [["a", "b", "a", "abc", "a"], [3, -1, 3, 2**62], [True, False, True], [0.5]],
+        ids=["str", "int", "bool", "single"],
+    )
+    def test_equal_labels_have_one_over_their_number(self, labels):
+        K = IndicatorKernel(balanced=True)(labels)
+        assert_array_equal(K, balanced_gram(labels))
+
+    def test_labels_are_counted_in_both_samples(self):
+        first, second = ["a", "b", "a"], ["b", "a", "c"]
+        expected = balanced_gram(first + second)[:3, 3:]
+        assert_array_equal(IndicatorKernel(balanced=True)(first, second), expected)
+
+    def test_every_class_weighs_the_same(self):
+        labels = np.repeat(["rare", "common", "frequent"], [2, 10, 50])
+        values = np.linalg.eigvalsh(IndicatorKernel(balanced=True)(labels))
+        # A projection on the classes: one for each of the three, else zero.
+        assert_allclose(values, [0] * 59 + [1] * 3, rtol=0, atol=1e-13)
+
+    def test_classes_of_equal_size_differ_by_a_constant_only(self):
+        labels = np.arange(12) % 3
+        K = IndicatorKernel(balanced=True)(labels)
+        assert_allclose(4 * K, IndicatorKernel()(labels), rtol=1e-15)
+
+    @pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
+    @pytest.mark.parametrize("normalize", [False, True])
+    def test_hsic_with_labels_is_that_of_the_gram_matrices(self, design, normalize):
+        rng = np.random.RandomState(0)
+        X = rng.normal(size=(40, 2))
+        labels = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 1, "rare", "frequent")
+        labels[:3] = "other"
+        K = np.exp(-(minkowski(X, X, 2) ** 2) / 1.3**2)
+        params = {"design": design, "normalize": normalize, "random_state": 0}
+        score = hsic_score(
+            X,
+            labels,
+            kernel=GaussianKernel(bandwidth=1.3),
+            target_kernel=IndicatorKernel(balanced=True),
+            pooling="mean",
+            **params,
+        )
+        expected = hsic_from_gram(K, balanced_gram(labels), **params)
+        assert_allclose(score, expected, rtol=1e-9, atol=1e-15)
+
+    def test_clone_is_balanced(self):
+        kernel = IndicatorKernel(balanced=True)
+        assert repr(clone(kernel)) == "IndicatorKernel(balanced=True)"
+        assert pickle.loads(pickle.dumps(kernel)).balanced is True
+        assert kernel.get_params() == {"balanced": True}
+
+    @pytest.mark.parametrize("balanced", ["yes", 1, None])
+    def test_what_is_not_a_bool_is_named(self, balanced):
+        kernel = IndicatorKernel(balanced=balanced)
+        message = f"balanced == {balanced!r}, must be True or False"
+        with pytest.raises(TypeError, match=message):
+            kernel(["a", "b"])
+        with pytest.raises(TypeError, match=message):
+            hsic_score(sample(), ["a", "b"] * 10, target_kernel=kernel)
+
+
 class TestCheckKernel:
     @pytest.mark.parametrize(
         ("name", "cls", "params"),
@@ -417,7 +485,7 @@ class TestCheckKernel:
             ("gaussian", GaussianKernel, {}),
             ("laplace", LaplaceKernel, {}),
             ("imq", IMQKernel, {}),
-            ("indicator", IndicatorKernel, None),
+            ("indicator", IndicatorKernel, {"balanced": False}),
             *(
                 (f"matern{int(2 * nu)}2", MaternKernel, {"nu": nu, "p": 2})
                 for nu in MATERN
@@ -427,7 +495,9 @@ class TestCheckKernel:
     def test_names_stand_for_kernels_without_bandwidth(self, name, cls, params):
         (kernel,) = check_kernel(name)
         assert type(kernel) is cls
-        expected = {} if params is None else {"bandwidth": None, **params}
+        expected = {"bandwidth": None, **params}
+        if cls is IndicatorKernel:
+            expected = params
         assert kernel.get_params() == expected
 
     @pytest.mark.parametrize("container", [list, tuple])

@@ -15,6 +15,7 @@ from skdiscrepancy._engine._sources import (
     KernelSource,
     PairedSource,
     Source,
+    WeightedSource,
     kernel_source,
 )
 from skdiscrepancy._engine._walk import design_moments, walk
@@ -28,6 +29,7 @@ __all__ = [
     "ProductRowSums",
     "RowSums",
     "Source",
+    "WeightedSource",
     "design_moments",
     "kernel_source",
     "walk",

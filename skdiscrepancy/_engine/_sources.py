@@ -281,6 +281,26 @@ class CentredSource(Source):
             yield k, values
 
 
+class WeightedSource(Source):
+    """A source times the weights of its row and its column."""
+
+    def __init__(self, source: Source, weights: np.ndarray):
+        self.source = source
+        self.weights = weights.astype(source.dtype)
+        self.n_kernels = source.n_kernels
+        self.n_features = source.n_features
+        self.dtype = source.dtype
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the weighted tiles."""
+        for k, values in self.source.block(rows, cols, out):
+            values *= self.weights[rows, np.newaxis]
+            values *= self.weights[cols]
+            yield k, values
+
+
 class GramSource(Source):
     """One precomputed symmetric Gram matrix, read by blocks."""
 

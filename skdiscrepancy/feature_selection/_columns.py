@@ -18,10 +18,13 @@ from skdiscrepancy._targets import as_target, choose_target_kernels
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._factors import (
     BATCH_NUMBERS,
+    MAX_RANK,
     Variable,
     column_factors,
+    is_smooth,
 )
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
+from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 
 def check_single_kernel(kernel: Any, name: str) -> Kernel:
@@ -124,7 +127,8 @@ class Columns:
         """Apply a function to the variables of some columns, in threads, in order."""
         if columns is None:
             columns = np.arange(self.n_features)
-        size = max(1, BATCH_NUMBERS // self.n_samples)
+        rank = 1 if is_smooth(self.kernel) else min(self.n_samples, MAX_RANK)
+        size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
         batches = [columns[i : i + size] for i in range(0, len(columns), size)]
 
         def run(batch: np.ndarray) -> list[Any]:
@@ -187,6 +191,7 @@ class TargetKernel:
         scales = column_scales(rows, self.kernel, target_bandwidth, "target_bandwidth")
         if not self.of_labels:
             bandwidth = float(scales[0])
+            warn_if_indefinite([self.kernel], rows.shape[1])
             if rows.shape[1] > 1:
                 bandwidth = joint_bandwidth(rows.shape[1], self.kernel.norm)
                 self.scales = scales

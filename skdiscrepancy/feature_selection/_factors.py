@@ -143,7 +143,7 @@ def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
     """Return the factor of one variable, of one column or several."""
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
-        return _label_factor(encode_labels(rows), balanced=kernel.balanced)
+        return _label_factor(encode_labels(rows), balanced=kernel.norm == "balanced")
     if rows.shape[1] == 1:
         return column_factors(rows.astype(np.float64, copy=False), [kernel])[0]
     Z = (rows - np.median(rows, axis=0)).astype(np.float64, copy=False)
@@ -154,7 +154,11 @@ def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
             np.sqrt(distance, out=distance)
         return kernel.evaluate(distance, distance)
 
-    return _finish(*pivoted_cholesky(evaluate, 1, n, _max_rank(kernel, n)))[0]
+    factors, complete = pivoted_cholesky(evaluate, 1, n, _max_rank(kernel, n))
+    # No factor holds the negative eigenvalues that some kernels have in several
+    # dimensions.
+    complete = [complete[0] and kernel.is_definite(rows.shape[1])]
+    return _finish(factors, complete)[0]
 
 
 def pivoted_cholesky(

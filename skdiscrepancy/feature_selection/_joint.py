@@ -54,7 +54,9 @@ class JointKernel:
         self.verbose = columns.verbose
         self._centred_target: CentredSource | None = None
         if not target.factor.complete:
-            [(row_sums, _)] = walk([square(0, self.n)], RowSums(target.source))
+            [(row_sums, _)] = walk(
+                [square(0, self.n, diagonal=True)], RowSums(target.source)
+            )
             offsets = centring_offsets(row_sums, unbiased=False)
             self._centred_target = CentredSource(target.source, offsets)
 

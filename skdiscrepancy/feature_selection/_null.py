@@ -25,6 +25,8 @@ MAX_AXES = 96
 MAX_SQUARE = 4096
 # Skewness below which a gamma law is a normal one.
 NO_SKEWNESS = 1e-4
+# A variance that is so small a part of its terms is rounding.
+NO_VARIANCE = 1e-12
 
 
 class Invariants(NamedTuple):
@@ -135,7 +137,10 @@ def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
     Shifted, and mirrored if the skewness is negative: Pearson's type III.
     """
     mean, variance, third = permutation_moments(a, b)
-    if variance <= 0:
+    # Where no permutation changes the statistic, as with labels that are all different,
+    # the terms of the variance cancel.
+    terms = [v.T2 / v.n + v.mean_part**2 for v in (a, b)]
+    if variance <= NO_VARIANCE * terms[0] * terms[1]:
         return 1.0
     deviation = np.sqrt(variance)
     z, skewness = (statistic - mean) / deviation, third / deviation**3

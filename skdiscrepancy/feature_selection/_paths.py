@@ -40,11 +40,13 @@ class Probes:
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the normalised HSIC of all permuted columns with a variable.
 
-        The shape is (n_permutations, n_features). It is the same to permute the column
-        or, the other way round, the variable.
+        The shape is (1 + n_permutations, n_features), the first row that of the columns
+        as they are: factors that are not complete make all smaller, and are fair only
+        among themselves. It is the same to permute the column or, the other way round,
+        the variable.
         """
         F = target.factor.rows
-        permuted = [F[:, permutation] for permutation in self.permutations]
+        permuted = [F, *(F[:, permutation] for permutation in self.permutations)]
         size = target.factor.norm
 
         def align(column: Variable) -> np.ndarray:
@@ -55,6 +57,11 @@ class Probes:
             return np.array([np.square(G @ P.T).sum() / total for P in permuted])
 
         return np.array(self.columns.map(align)).T
+
+
+def is_told_from_noise(gains: np.ndarray, column: int, allowed: np.ndarray) -> bool:
+    """Compare the gain of a column, in the first row, with those of permuted ones."""
+    return bool(gains[0, column] > gains[1:, allowed].max() + TIES)
 
 
 def best_of(values: np.ndarray, allowed: np.ndarray) -> int:
@@ -98,7 +105,7 @@ def mrmr_path(
         best = best_of(gains, allowed)
         if noise is not None:
             gains_of_noise = noise - shared_noise / max(len(path), 1)
-            if gains[best] <= gains_of_noise[:, allowed].max():
+            if not is_told_from_noise(gains_of_noise, best, allowed):
                 break
         path.append((best, float(gains[best])))
         allowed[best] = False
@@ -129,7 +136,8 @@ def lasso_path(
     allowed = relevance > 0
     active: list[int] = []
     entered: dict[int, float] = {}
-    for _ in range(8 * k + 8):
+    # Columns may leave and come back; each one that is a copy takes a round more.
+    for _ in range(8 * k + 8 + len(relevance)):
         residual = relevance - sum(weights[j] * similar[j] for j in active)
         free = allowed & ~np.isin(np.arange(len(relevance)), active)
         if not active:
@@ -144,16 +152,16 @@ def lasso_path(
         residual = relevance - sum(weights[j] * similar[j] for j in active)
         if noise is not None:
             left = noise - sum(weights[j] * noise_of[j] for j in active)
-            if residual[enters] <= left[:, free].max():
+            if not is_told_from_noise(left, enters, free):
                 break
+        if active and _unexplained(enters, active, similar) < COLLINEAR:
+            allowed[enters] = False
+            continue
         if enters not in similar:
             variable = columns.variable(enters)
             similar[enters] = columns.alignments(variable)
             if probes is not None:
                 noise_of[enters] = probes.alignments(variable)
-        if active and _unexplained(enters, active, similar) < COLLINEAR:
-            allowed[enters] = False
-            continue
         active.append(enters)
         entered[enters] = float(residual[enters])
         if len(active) == k:
@@ -203,7 +211,7 @@ def _unexplained(
 ) -> float:
     """Return the part of a unit matrix that is no combination of the active ones."""
     Q = np.array([similar[j][active] for j in active])
-    q = similar[column][active]
+    q = np.array([similar[j][column] for j in active])
     return float(1 - q @ np.linalg.lstsq(Q, q, rcond=None)[0])
 
 
@@ -241,10 +249,7 @@ def forward_path(
         chosen = [j for j, _ in path]
         values = joint.values(chosen, left)
         best = best_of(values, np.ones(len(left), dtype=bool))
-        if probes is not None and any(
-            joint.values(chosen, left, permutation=permutation).max() >= values[best]
-            for permutation in probes.permutations
-        ):
+        if probes is not None and _is_noise(joint, values[best], chosen, left, probes):
             break
         path.append((left.pop(best), float(values[best])))
     return path
@@ -262,39 +267,53 @@ def backward_path(
     """Take away the column without which HSIC of the joint kernel is largest (BAHSIC).
 
     With probes, the columns are kept as soon as the one to go is told from noise: the
-    joint kernel has a larger HSIC with it than with its rows permuted.
+    joint kernel has a larger HSIC with it than with any column that is not among the
+    others, its rows permuted. Those that went count: the columns that are left are the
+    best of all, not of themselves.
     """
     joint = JointKernel(columns, target)
     left = [int(j) for j in np.flatnonzero(relevance > 0)]
     removed: Path = []
     kept: int | None = None if probes is not None else min(k, len(left))
     value = joint.values(left[1:], left[:1])[0] if left else 0.0
-    while len(left) > 1:
-        values = joint.values(left, left, sign=-1)
+    while left:
+        # HSIC of no columns is zero.
+        values = joint.values(left, left, sign=-1) if len(left) > 1 else np.zeros(1)
         n_removed = max(1, int(step if step >= 1 else step * len(left)))
-        if kept is not None and len(left) > kept:
-            n_removed = min(n_removed, len(left) - kept)
-        else:
-            n_removed = 1
+        if kept is not None:
+            n_removed = min(n_removed, len(left) - kept) if len(left) > kept else 1
         # The largest last: it goes first. Of equal ones, the last column goes first.
-        worst = sorted(range(len(left)), key=lambda i: _rounded(values, i))
-        worst = worst[-n_removed:][::-1]
+        order = sorted(range(len(left)), key=lambda i: _rounded(values, i))
+        worst = [left[position] for position in order[-n_removed:][::-1]]
         if probes is not None and kept is None:
-            position = worst[0]
-            column, others = left[position], left[:position] + left[position + 1 :]
-            noise = [
-                joint.values(others, [column], permutation=permutation)[0]
-                for permutation in probes.permutations
-            ]
-            if value > max(noise):
-                kept = len(left)
-        for position in worst:
-            removed.append((left[position], float(value)))
-        value = values[worst[-1]]
-        gone = {left[position] for position in worst}
-        left = [j for j in left if j not in gone]
-    removed += [(j, float(value)) for j in left]
+            gone = [j for j, _ in removed]
+            for n_noise, column in enumerate(worst):
+                others = [j for j in left if j != column]
+                if not _is_noise(joint, value, others, [column, *gone], probes):
+                    kept = None if n_noise else len(left)
+                    worst = worst[: max(n_noise, 1)]
+                    break
+        removed += [(j, float(value)) for j in worst]
+        value = values[left.index(worst[0])]
+        left = [j for j in left if j not in worst]
+        if len(worst) > 1 and left:
+            value = joint.values(left[1:], left[:1])[0]
     return removed[::-1][: kept or 0]
+
+
+def _is_noise(
+    joint: JointKernel,
+    value: float,
+    common: list[int],
+    candidates: list[int],
+    probes: Probes,
+) -> bool:
+    """Tell whether a permuted candidate joins the common columns as well as `value`."""
+    value -= TIES * abs(value)
+    return any(
+        joint.values(common, candidates, permutation=permutation).max() >= value
+        for permutation in probes.permutations
+    )
 
 
 def _rounded(values: np.ndarray, index: int) -> tuple[float, int]:

@@ -25,6 +25,7 @@ from skdiscrepancy.feature_selection._null import (
     gamma_pvalue,
     invariants,
 )
+from skdiscrepancy.kernels import IndicatorKernel
 
 PVALUES = ("gamma", "permutation", None)
 # Statistics that agree to this are equal: some permutations change nothing.
@@ -235,7 +236,10 @@ def hsic_regression(
     >>> int(scores.argmax()), bool(pvalues[1] < 0.001)
     (1, True)
     """
-    kernel = params.get("kernel", "gaussian")
+    kernel = check_single_kernel(params.get("kernel", "gaussian"), "kernel")
+    if isinstance(kernel, IndicatorKernel):
+        # Labels in X do not make labels of y.
+        kernel = "gaussian"
     return HSICScore(**{"target_kernel": kernel, **params})(X, y)
 
 

@@ -183,6 +183,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         path = PATHS[self.method](
             columns, target, self.scores_, k or X.shape[1], probes, **options
         )
+        if probes is not None and len(probes.permutations) < self.n_probes:
+            # Rows so few do not have the orders that it takes to tell noise.
+            path = []
         self._set_path(columns, self._complete(path, k))
         return self
 
@@ -238,10 +241,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):
             )
             k = 1
         missing = 0 if k is None else k - len(path)
-        if k is not None and missing and path:
+        if missing and self.n_features_to_select != "auto":
             warn_user(
-                f"{missing} of the {k} selected columns are constant: only "
-                f"{len(path)} vary."
+                f"{missing} of the {k} selected columns are constant, or y is: only "
+                f"{len(path)} have a score above 0."
             )
         return path + [(j, 0.0) for j in others[:missing]]
 

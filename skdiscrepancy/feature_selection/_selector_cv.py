@@ -143,6 +143,12 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         if not isinstance(selector, HSICSelector):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = list(ParameterGrid(self.param_grid or {}))
+        if any("n_features_to_select" in setting for setting in settings):
+            raise ValueError(
+                f"param_grid == {self.param_grid!r}, must not hold "
+                "n_features_to_select: min_features_to_select and "
+                "max_features_to_select are its range."
+            )
         candidates = [
             clone(selector).set_params(**{**setting, "n_features_to_select": most})
             for setting in settings

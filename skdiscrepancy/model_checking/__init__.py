@@ -3,8 +3,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._score_functions import score_function, score_function_of
+from skdiscrepancy.model_checking._scorers import (
+    HyvarinenScorer,
+    KSDScorer,
+    MMDScorer,
+    neg_hyvarinen_scorer,
+    neg_ksd_scorer,
+    neg_mmd_scorer,
+)
+from skdiscrepancy.model_checking._thinning import SteinThinning, stein_thinning
 
 __all__ = [
+    "HyvarinenScorer",
+    "KSDScorer",
+    "MMDScorer",
+    "SteinThinning",
+    "neg_hyvarinen_scorer",
+    "neg_ksd_scorer",
+    "neg_mmd_scorer",
     "score_function",
     "score_function_of",
+    "stein_thinning",
 ]

@@ -1,0 +1,304 @@
+"""Scorers for model selection: the better the fit, the larger."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+from skdiscrepancy._checks import check_number, generator_of
+from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
+from skdiscrepancy._mmd import mmd_score
+from skdiscrepancy._score_functions import score_function_of
+from skdiscrepancy.bandwidths import median_bandwidth
+
+# Step, in deviations of a column, of the derivatives of gradients.
+STEP = 1e-4
+
+
+class KSDScorer(BaseEstimator):
+    """Negative kernel Stein discrepancy of a fitted density to held-out rows.
+
+    For the `scoring` of :class:`~sklearn.model_selection.GridSearchCV`,
+    :func:`~sklearn.model_selection.cross_val_score` and the like. It needs no
+    normalising constant. Where there is one, the log-likelihood, which is what `score`
+    of a density gives, chooses better; see the user guide.
+
+    The last step of a pipeline is scored, in the space of that step: candidates with
+    other steps before it are not to be compared.
+
+    Parameters
+    ----------
+    kernel : str, kernel object or list of them, default="gaussian"
+        Kernels, twice differentiable.
+    bandwidth : float, default=0.125
+        Bandwidth of the kernels that have none of their own, as a multiple of the
+        median distance of the held-out rows: the same for all candidates of a search.
+        With the median itself, a search takes the flattest candidate.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that are used.
+    normalize : bool, default=False
+        Divide the statistic of each kernel by its scale sigma_k.
+    pooling : {"fuse", "mean", "max"} or None, default="mean"
+        How the statistics of several kernels become one.
+    n_jobs : int or None, default=None
+        Number of threads.
+    random_state : int, RandomState instance or None, default=None
+        Rules the pairs that ``design="r"`` draws.
+
+    See Also
+    --------
+    HyvarinenScorer : Score matching, without a kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.mixture import GaussianMixture
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from skdiscrepancy.model_checking import KSDScorer
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> cross_val_score(GaussianMixture(), X, scoring=KSDScorer(), cv=3).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: float = 0.125,
+        design: Any = "u",
+        normalize: bool = False,
+        pooling: str | None = "mean",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.design = design
+        self.normalize = normalize
+        self.pooling = pooling
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
+        """Score a fitted density.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted density, or a pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Held-out rows.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Negative squared KSD.
+        """
+        check_number(self.bandwidth, "bandwidth", strict=True)
+        model, X = last_step(estimator, X)
+        bandwidth = self.bandwidth * median_bandwidth(X)
+        kernels = [
+            clone(kernel).set_params(bandwidth=bandwidth)
+            if kernel.bandwidth is None
+            else kernel
+            for kernel in check_differentiable(self.kernel)
+        ]
+        estimator = KSDEstimator(
+            model=FrozenEstimator(model) if isinstance(model, BaseEstimator) else model,
+            kernel=kernels,
+            design=self.design,
+            normalize=self.normalize,
+            pooling=self.pooling,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+        return -estimator.fit(X).score(X)
+
+
+class HyvarinenScorer(BaseEstimator):
+    r"""Negative Hyvarinen score of a fitted density: score matching.
+
+    The mean over held-out rows of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)`, with the
+    gradient s of the log-density [1]_. It differs by a constant of the data from half
+    the Fisher divergence, to which KSD tends for small bandwidths, and needs no
+    normalising constant either. The divergence is taken by central differences of s,
+    2 d + 1 evaluations of it for d columns.
+
+    The last step of a pipeline is scored, in the space of that step.
+
+    See Also
+    --------
+    KSDScorer : Kernel Stein discrepancy.
+
+    References
+    ----------
+    .. [1] A. Hyvarinen, "Estimation of non-normalized statistical models by score
+       matching", JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.covariance import EmpiricalCovariance
+    >>> from skdiscrepancy.model_checking import HyvarinenScorer
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> density = EmpiricalCovariance().fit(X)
+    >>> HyvarinenScorer()(density, X) > HyvarinenScorer()(density, X + 1)
+    True
+    """
+
+    def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
+        """Score a fitted density.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted density, or a pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Held-out rows.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Negative mean Hyvarinen score.
+        """
+        model, X = last_step(estimator, X)
+        score = score_function_of(model)
+        gradients = check_gradients(score(X), X)
+        total = np.square(gradients).sum(axis=1) / 2
+        deviations = X.std(axis=0)
+        for j, deviation in enumerate(deviations):
+            shift = np.zeros(X.shape[1])
+            shift[j] = STEP * (deviation if deviation > 0 else 1.0)
+            ahead = check_gradients(score(X + shift), X)[:, j]
+            behind = check_gradients(score(X - shift), X)[:, j]
+            total += (ahead - behind) / (2 * shift[j])
+        return -float(total.mean())
+
+
+class MMDScorer(BaseEstimator):
+    """Negative maximum mean discrepancy of held-out rows to draws from a fitted model.
+
+    For models that can `sample`. The last step of a pipeline is scored, in the space of
+    that step.
+
+    Parameters
+    ----------
+    n_samples : int or None, default=None
+        Number of draws, None for as many as there are held-out rows.
+    normalize : bool, default=False
+        Divide the statistic of each kernel by its scale sigma_k.
+    pooling : {"fuse", "mean", "max"} or None, default="mean"
+        How the statistics of several kernels become one.
+    n_jobs : int or None, default=None
+        Number of threads.
+    random_state : int, RandomState instance or None, default=0
+        Rules the draws. None draws afresh: the global generator of numpy is never used.
+
+    See Also
+    --------
+    KSDScorer : For models with a gradient; it draws nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from skdiscrepancy.model_checking import neg_mmd_scorer
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> neg_mmd_scorer(KernelDensity().fit(X), X) > neg_mmd_scorer(
+    ...     KernelDensity().fit(X + 2), X
+    ... )
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_samples: int | None = None,
+        normalize: bool = False,
+        pooling: str | None = "mean",
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.n_samples = n_samples
+        self.normalize = normalize
+        self.pooling = pooling
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
+        """Score a fitted model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model that can `sample`, or a pipeline that ends in one.
+        X : array-like of shape (n_samples, n_features)
+            Held-out rows.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        score : float
+            Negative squared MMD.
+        """
+        model, X = last_step(estimator, X)
+        n = len(X)
+        if self.n_samples is not None:
+            check_number(self.n_samples, "n_samples", integer=True, least=2)
+            n = self.n_samples
+        draws = draw_from(model, n, generator_of(self.random_state))
+        return -mmd_score(
+            X,
+            draws,
+            normalize=self.normalize,
+            pooling=self.pooling,
+            n_jobs=self.n_jobs,
+        )
+
+
+def last_step(estimator: Any, X: ArrayLike) -> tuple[Any, np.ndarray]:
+    """Return the last step of a pipeline, and X in its space."""
+    if isinstance(estimator, FrozenEstimator):
+        return last_step(estimator.estimator, X)
+    if isinstance(estimator, Pipeline):
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].transform(X)
+        return last_step(estimator.steps[-1][1], X)
+    return estimator, check_array(X, dtype=np.float64, ensure_min_samples=2)
+
+
+def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
+    """Draw rows from a fitted model, without a change to it."""
+    if not hasattr(model, "sample"):
+        raise TypeError(
+            f"estimator == {model!r}, must be a fitted model with a method `sample`."
+        )
+    seed = generator.randint(np.iinfo(np.int32).max)
+    options = {}
+    if "random_state" in inspect.signature(model.sample).parameters:
+        options["random_state"] = seed
+    elif "random_state" in getattr(model, "get_params", dict)():
+        # A copy: the parameters of the model are not ours to change.
+        model = copy.copy(model).set_params(random_state=seed)
+    draws = model.sample(n, **options)
+    return np.asarray(draws[0] if isinstance(draws, tuple) else draws)
+
+
+neg_ksd_scorer = KSDScorer()
+neg_hyvarinen_scorer = HyvarinenScorer()
+neg_mmd_scorer = MMDScorer()

@@ -1,0 +1,231 @@
+"""Stein thinning: the few points of a sample that represent a model best."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.spatial.distance import pdist
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from skdiscrepancy._checks import check_flag, check_number
+from skdiscrepancy._ksd import check_gradients, fit_model
+
+PRECONDITIONERS = ("id", "med", "cov")
+# Rows, at equal steps, that the median distance is taken from.
+MEDIAN_ROWS = 1000
+
+
+def stein_thinning(
+    X: ArrayLike,
+    gradients: ArrayLike,
+    n_points: int,
+    *,
+    standardize: bool = True,
+    preconditioner: str = "id",
+) -> np.ndarray:
+    r"""Choose rows of a sample that represent a model, greedily by KSD.
+
+    Each step adds the row, possibly again, that makes the KSD of the chosen rows to the
+    model smallest [1]_, for the Stein kernel of the inverse multiquadric kernel
+    :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`. Takes O(n) memory and O(n) time
+    for each point.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample, e.g. of a Markov chain.
+    gradients : array-like of shape (n_samples, n_features)
+        Gradients of the log-density of the model at the rows of X.
+    n_points : int
+        Number of points to choose.
+    standardize : bool, default=True
+        Divide each column by its mean absolute deviation first.
+    preconditioner : {"id", "med", "cov"}, default="id"
+        The matrix :math:`\Gamma`: the identity, the identity over the squared median
+        distance, or the inverse of the covariance.
+
+    Returns
+    -------
+    indices : ndarray of shape (n_points,)
+        Chosen rows, in the order of their choice.
+
+    See Also
+    --------
+    SteinThinning : The same for a model.
+
+    References
+    ----------
+    .. [1] M. Riabiz et al., "Optimal thinning of MCMC output", Journal of the Royal
+       Statistical Society B 84, 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import ksd_score
+    >>> from skdiscrepancy.model_checking import stein_thinning
+    >>> X = np.random.RandomState(0).normal(size=(200, 2)) + 0.5
+    >>> chosen = stein_thinning(X, -X, 20)
+    >>> bool(np.abs(X[chosen].mean()) < np.abs(X.mean()))
+    True
+    """
+    check_flag(standardize, "standardize")
+    check_number(n_points, "n_points", integer=True, least=1)
+    if preconditioner not in PRECONDITIONERS:
+        raise ValueError(
+            f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
+        )
+    X = check_array(X, dtype=np.float64, input_name="X")
+    S = check_gradients(gradients, X)
+    if standardize:
+        X, S = _standardize(X, S)
+    Y, trace = _precondition(X, preconditioner)
+    # Twice the sum of the Stein kernel with the chosen rows, and its diagonal.
+    objective = trace + np.einsum("ij,ij->i", S, S)
+    indices = np.empty(n_points, dtype=np.int64)
+    for step in range(n_points):
+        chosen = indices[step] = int(np.argmin(objective))
+        if step + 1 < n_points:
+            objective += 2 * _stein_column(X, Y, S, trace, chosen)
+    return indices
+
+
+class SteinThinning(BaseEstimator):
+    """Choose rows of a sample that represent a model, greedily by KSD.
+
+    Parameters
+    ----------
+    n_points : int, default=10
+        Number of points to choose.
+    model : density estimator, frozen distribution, callable or None, default=None
+        Model, as for :class:`skdiscrepancy.KSDEstimator`; a density estimator is cloned
+        and fitted to the sample. Not used if `fit` is given gradients.
+    standardize : bool, default=True
+        Divide each column by its mean absolute deviation first.
+    preconditioner : {"id", "med", "cov"}, default="id"
+        Shape of the inverse multiquadric kernel: see :func:`stein_thinning`.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_points,)
+        Indices of the chosen rows, in the order of their choice; a row can be chosen
+        more than once.
+    points_ : ndarray of shape (n_points, n_features)
+        The chosen rows.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    stein_thinning : The same from gradients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.model_checking import SteinThinning
+    >>> X = np.random.RandomState(0).normal(size=(200, 2))
+    >>> SteinThinning(5, lambda X: -X).fit(X).points_.shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        n_points: int = 10,
+        model: Any = None,
+        *,
+        standardize: bool = True,
+        preconditioner: str = "id",
+    ):
+        self.n_points = n_points
+        self.model = model
+        self.standardize = standardize
+        self.preconditioner = preconditioner
+
+    def fit(
+        self, X: ArrayLike, y: Any = None, *, gradients: ArrayLike | None = None
+    ) -> SteinThinning:
+        """Choose the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        gradients : array-like of shape (n_samples, n_features), default=None
+            Gradients of the log-density at the rows of X, instead of a model.
+
+        Returns
+        -------
+        self : SteinThinning
+            Fitted estimator.
+        """
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        if gradients is None:
+            gradients = fit_model(self.model, X, y)[1](X.copy())
+        self.support_ = stein_thinning(
+            X,
+            gradients,
+            self.n_points,
+            standardize=self.standardize,
+            preconditioner=self.preconditioner,
+        )
+        self.points_ = X[self.support_]
+        return self
+
+
+def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    deviations = np.mean(np.abs(X - X.mean(axis=0)), axis=0)
+    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+    if np.any(constant):
+        raise ValueError(
+            "standardize == True, must be False here: column "
+            f"{int(np.argmax(constant))} of X is constant."
+        )
+    return X / deviations, S * deviations
+
+
+def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float]:
+    """Return X times the preconditioning matrix, and the trace of the latter."""
+    n, d = X.shape
+    if preconditioner == "id":
+        return X, float(d)
+    if preconditioner == "med":
+        some = X[np.linspace(0, n - 1, min(n, MEDIAN_ROWS), dtype=int)]
+        median = np.median(pdist(some)) if n > 1 else 0.0
+        if not median > 0:
+            raise ValueError(
+                "preconditioner == 'med', must be 'id' here: most rows of X are equal."
+            )
+        return X / median**2, d / median**2
+    try:
+        factor = cho_factor(np.atleast_2d(np.cov(X, rowvar=False)))
+    except (LinAlgError, ValueError):
+        raise ValueError(
+            "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
+            "is singular."
+        ) from None
+    precision = cho_solve(factor, np.eye(d))
+    return X @ precision, float(np.trace(precision))
+
+
+def _stein_column(
+    X: np.ndarray, Y: np.ndarray, S: np.ndarray, trace: float, chosen: int
+) -> np.ndarray:
+    """Return the Stein kernel of all rows with a chosen one; Y = X Gamma."""
+    gaps, pulls = X - X[chosen], Y - Y[chosen]
+    weight = 1 / (1 + np.einsum("ij,ij->i", gaps, pulls))
+    values = np.einsum("ij,ij->i", pulls, pulls)
+    values *= -3 * weight
+    values += trace + np.einsum("ij,ij->i", S - S[chosen], pulls)
+    values *= weight
+    values += S @ S[chosen]
+    return values * np.sqrt(weight)
