@@ -32,6 +32,7 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
+from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 
 CLASSES = [MMDEstimator, HSICEstimator, KSDEstimator]
@@ -75,6 +76,32 @@ def configurations():
 
 @parametrize_with_checks(list(configurations()))
 def test_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+METHODS = ["filter", "mrmr", "lasso", "forward", "backward"]
+
+
+def selectors():
+    for method in METHODS:
+        yield HSICSelector(1, method=method)
+        yield HSICSelector(method=method)
+    yield HSICSelectorCV(cv=2)
+
+
+def failures_for_a_reason(estimator):
+    if not isinstance(estimator, HSICSelectorCV):
+        return {}
+    reason = "of five rows, three are held out at most; the unbiased HSIC needs four"
+    return {"check_estimators_nan_inf": reason}
+
+
+# The data of most checks is noise, which "auto" says.
+@pytest.mark.filterwarnings("ignore:n_features_to_select == 'auto' found no column")
+@parametrize_with_checks(
+    list(selectors()), expected_failed_checks=failures_for_a_reason
+)
+def test_selectors_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -452,7 +479,14 @@ def test_a_keyword_with_a_typo_is_named(function, keyword, data):
 
 
 def public_objects():
-    for name in ("", ".kernels", ".designs", ".bandwidths", ".pooling"):
+    for name in (
+        "",
+        ".kernels",
+        ".designs",
+        ".bandwidths",
+        ".pooling",
+        ".feature_selection",
+    ):
         module = importlib.import_module(f"skdiscrepancy{name}")
         for member in module.__all__:
             yield pytest.param(module, member, id=f"{module.__name__}.{member}")
