@@ -72,9 +72,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     step : int or float, default=1
         Columns that "backward" takes away at a time, or the fraction of those left.
     n_probes : int, default=19
-        Permutations for "auto": if y depends on no column, one is found with probability
-        1 / (1 + `n_probes`), about that for "backward". After a true column is found,
-        that of each further step is only about this.
+        Permutations for "auto": if y depends on no column, one is found with a
+        probability of 1 / (1 + `n_probes`), about that for "backward"; so it is, about,
+        at each step after true columns were found.
     n_jobs : int or None, default=None
         Number of threads, over columns; the selection does not depend on it.
     random_state : int, RandomState instance or None, default=None
