@@ -6,9 +6,16 @@ import default_cases
 import incomplete_cases
 import limit_cases
 import peer_cases
+import selection_cases
 
 CASES = {
     case.name: case
-    for module in (default_cases, peer_cases, incomplete_cases, limit_cases)
+    for module in (
+        default_cases,
+        peer_cases,
+        selection_cases,
+        incomplete_cases,
+        limit_cases,
+    )
     for case in module.CASES
 }

@@ -92,7 +92,7 @@ def design_case(statistic, design):
         f"{name}-{letter.lower()}",
         f"{score.__name__}, {collection}, d = 5, {letter}: {title}",
         lambda n: make(n, 5),
-        (Contender(OURS, run),),
+        (Contender(OURS, run, threaded=False),),
         sizes=(100_000, 1_000_000),
         quick_sizes=(1_000, 10_000),
         pairs=lambda n: count(used_rows(n) // rows_of_sample, n),

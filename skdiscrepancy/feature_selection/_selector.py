@@ -87,12 +87,12 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     ----------
     n_features_ : int
         Number of selected columns.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
-    ranking_ : ndarray of shape (n_features_in_,)
+    ranking_ : ndarray of shape (`n_features_in_`,)
         1 for the column chosen first, and so on; columns that were not chosen follow in
         the order of their scores.
-    scores_ : ndarray of shape (n_features_in_,)
+    scores_ : ndarray of shape (`n_features_in_`,)
         Normalised HSIC of each column alone with y, from 0 to 1.
     path_ : Bunch
         The order of entry, one entry for each selected column: `feature`, its index;

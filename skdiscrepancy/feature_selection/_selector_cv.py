@@ -74,9 +74,9 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         Parameters from the grid.
     n_features_ : int
         Number of selected columns.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
-    ranking_ : ndarray of shape (n_features_in_,)
+    ranking_ : ndarray of shape (`n_features_in_`,)
         Ranking of `selector_`.
     cv_results_ : dict of arrays
         One entry for each setting of the parameters and each number of columns:
