@@ -174,7 +174,10 @@ def weighted_statistics(
     w = weights / weights.sum()
     region = square(0, n, diagonal=not unbiased)
     [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
-    masses = w * (1 - w) if unbiased else w
+    # The weights of the others, not 1 - w: one row may have nearly all of the weight.
+    others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
+    others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
+    masses = w * others if unbiased else w
     total = masses.sum()
     values = sums.sum(axis=1) / total
     deviations = sums / masses - values[:, np.newaxis]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -245,8 +246,12 @@ def _apply_rules(
 
 def column_medians(X: np.ndarray) -> np.ndarray:
     """Return the median of the non-zero distances of every column, 1.0 if constant."""
-    columns = (_representative_rows([X[:, [j]]]) for j in range(X.shape[1]))
-    return np.array([_choose(SortedColumn(c[:, 0]), "median", 1)[0] for c in columns])
+    medians = []
+    for column in X.T:
+        if len(column) > MAX_ROWS:
+            column = _representative_rows([column[:, np.newaxis]])[:, 0]
+        medians += _choose(SortedColumn(column), "median", 1)
+    return np.array(medians)
 
 
 class SortedColumn:
@@ -257,14 +262,17 @@ class SortedColumn:
     """
 
     def __init__(self, x: np.ndarray):
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.x = np.sort(x - np.median(x))
+        self.x = np.sort(x)
+        with np.errstate(over="ignore"):
+            steps = np.diff(self.x)
             span = self.x[-1] - self.x[0]
         if not np.isfinite(span):
             raise ValueError(TOO_LARGE)
-        ties = np.diff(np.flatnonzero(np.diff(self.x, prepend=np.nan, append=np.nan)))
         n = len(x)
-        self.n_zero = int((ties * (ties - 1) // 2).sum())
+        self.n_zero = 0
+        if not np.all(steps):
+            ties = np.diff(np.flatnonzero(np.concatenate(([1], steps, [1]))))
+            self.n_zero = int((ties * (ties - 1) // 2).sum())
         self.size = n * (n - 1) // 2 - self.n_zero
 
     def quantile(self, fraction: float) -> float:
@@ -285,20 +293,20 @@ class SortedColumn:
         n_pairs, own = n * (n - 1) // 2, np.arange(n)
         starts, stops = own + 1, np.full(n, n)
         if n_pairs > 8 * DRAWN_GAPS:
-            generator = np.random.RandomState(SEED)
-            first = generator.randint(n, size=DRAWN_GAPS)
-            second = (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
-            drawn = np.sort(np.abs(x[first] - x[second]))
+            first, second = _drawn_pairs(n)
+            drawn = np.abs(x[first] - x[second])
             share = rank / n_pairs
             # Four standard deviations, on both sides.
             width = 4 * np.sqrt(share * (1 - share) / DRAWN_GAPS) + 4 / DRAWN_GAPS
             least, most = int((share - width) * DRAWN_GAPS), share + width
             closer, further = starts, stops
             if least > 0:
+                drawn.partition(least)
                 closer = np.searchsorted(x, x + drawn[least], "left").clip(starts)
             if most < 1:
-                bound = drawn[int(most * DRAWN_GAPS)]
-                further = np.searchsorted(x, x + bound, "right").clip(closer)
+                index = int(most * DRAWN_GAPS)
+                drawn.partition(index)
+                further = np.searchsorted(x, x + drawn[index], "right").clip(closer)
             n_below = int((closer - starts).sum())
             n_inside = int((further - closer).sum())
             if n_below <= rank and rank + 1 < n_below + n_inside:
@@ -309,6 +317,14 @@ class SortedColumn:
         ends = np.cumsum(lengths)
         cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
         return n_below, x[cols] - x[rows]
+
+
+@lru_cache(maxsize=8)
+def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs of different rows, the same ones for every column."""
+    generator = np.random.RandomState(SEED)
+    first = generator.randint(n, size=DRAWN_GAPS)
+    return first, (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
 
 
 def _choose(distances: Any, rule: str, n_bandwidths: int) -> list[float]:

@@ -15,8 +15,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skdiscrepancy
@@ -34,6 +38,7 @@ from skdiscrepancy import (
 from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
+from skdiscrepancy.model_checking import SteinThinning
 
 CLASSES = [MMDEstimator, HSICEstimator, KSDEstimator]
 FUNCTIONS = {
@@ -72,6 +77,10 @@ def configurations():
     yield KSDEstimator(standard_normal_score)
     yield KSDEstimator(standard_normal_score, **ROOT)
     yield KSDEstimator(standard_normal_score, design="r", kernel=MaternKernel(nu=3.5))
+    yield KSDEstimator(GaussianMixture())
+    yield KSDEstimator(make_pipeline(StandardScaler(), EmpiricalCovariance()))
+    yield SteinThinning()
+    yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
 
 
 @parametrize_with_checks(list(configurations()))

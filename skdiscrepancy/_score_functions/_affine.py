@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -31,18 +32,27 @@ class TransformedScore:
 
     def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
         for step in steps:
-            pull_back(step, np.zeros((1, step.n_features_in_)))
-        self.steps = steps
+            # Steps that are known have this attribute; others are refused.
+            pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
+        self.steps = [_without_names(step) for step in steps]
         self.score = score
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
         for step in self.steps:
-            X = step.transform(X)
+            X = np.asarray(step.transform(X))
         gradients = np.asarray(self.score(X))
         for step in reversed(self.steps):
             gradients = pull_back(step, gradients)
         return gradients
+
+
+def _without_names(step: Any) -> Any:
+    """Return a step that takes arrays without a warning, whatever it was fitted to."""
+    step = copy.copy(step)
+    if hasattr(step, "feature_names_in_"):
+        del step.feature_names_in_
+    return step
 
 
 @singledispatch
@@ -59,16 +69,13 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
 @pull_back.register(MaxAbsScaler)
 @pull_back.register(RobustScaler)
 def _(step: Any, gradients: np.ndarray) -> np.ndarray:
+    _refuse_clipping(step)
     return gradients if step.scale_ is None else gradients / step.scale_
 
 
 @pull_back.register(MinMaxScaler)
 def _(step: MinMaxScaler, gradients: np.ndarray) -> np.ndarray:
-    if step.clip:
-        raise ValueError(
-            f"model has the step {step!r}, must have clip=False: what is clipped has "
-            "no density."
-        )
+    _refuse_clipping(step)
     return gradients * step.scale_
 
 
@@ -82,3 +89,12 @@ def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
     if step.whiten:
         gradients = gradients / np.sqrt(step.explained_variance_)
     return gradients @ step.components_
+
+
+def _refuse_clipping(step: Any) -> None:
+    # MaxAbsScaler has this parameter in newer releases of scikit-learn only.
+    if getattr(step, "clip", False):
+        raise ValueError(
+            f"model has the step {step!r}, must have clip=False: what is clipped has "
+            "no density."
+        )

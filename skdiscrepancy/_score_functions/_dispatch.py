@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -34,6 +35,7 @@ from skdiscrepancy._score_functions._distributions import (
 )
 from skdiscrepancy._score_functions._mixtures import (
     GaussianScore,
+    check_columns,
     kernel_density_score,
     mixture_score,
     naive_bayes_score,
@@ -128,7 +130,9 @@ def log_density(model: Any) -> ScoreFunction:
         return lambda X: model.logpdf(X.T)
     if hasattr(model, "logpdf"):
         one = hasattr(model, "dist")
-        return (lambda X: model.logpdf(X[:, 0])) if one else model.logpdf
+        return (
+            (lambda X: model.logpdf(check_columns(X, 1)[:, 0])) if one else model.logpdf
+        )
     if callable(model):
         return model
     raise TypeError(
@@ -195,6 +199,8 @@ def is_density_estimator(model: Any) -> bool:
 
 
 def _refuse(model: Any) -> None:
+    if isinstance(model, Pipeline):
+        _refuse(model.steps[-1][1])
     for kind, reason in REFUSED.items():
         if isinstance(model, kind):
             raise TypeError(f"model == {model!r} cannot be checked by KSD: {reason}.")
@@ -231,8 +237,16 @@ def _(model: EmpiricalCovariance) -> ScoreFunction:
 
 
 @score_function_of.register(PCA)
+def _(model: PCA) -> ScoreFunction:
+    check_is_fitted(model)
+    # Whitening changes what comes out of `transform`, not the density; scikit-learn
+    # multiplies the variances of its covariance twice (its issue 13898).
+    precision = copy.copy(model).set_params(whiten=False).get_precision()
+    return GaussianScore(model.mean_, precision)
+
+
 @score_function_of.register(FactorAnalysis)
-def _(model: Any) -> ScoreFunction:
+def _(model: FactorAnalysis) -> ScoreFunction:
     check_is_fitted(model)
     return GaussianScore(model.mean_, model.get_precision())
 

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdiscrepancy._score_functions._mixtures import GaussianScore, PointsScore
+from skdiscrepancy._score_functions._mixtures import (
+    GaussianScore,
+    PointsScore,
+    check_columns,
+    log_weights_of,
+)
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
@@ -51,7 +56,7 @@ class UnivariateScore:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X, which have one column."""
-        z = (X - self.loc) / self.scale
+        z = (check_columns(X, 1) - self.loc) / self.scale
         return STANDARD[self.name](z, *self.shapes) / self.scale
 
 
@@ -97,15 +102,26 @@ def univariate_score(model: Any) -> UnivariateScore:
 
 def normal_score(model: Any) -> GaussianScore:
     """Return the gradient of a frozen multivariate normal distribution."""
-    return GaussianScore(model.mean, np.linalg.inv(np.atleast_2d(model.cov)))
+    return GaussianScore(model.mean, _inverse(model.cov, "cov"))
 
 
 def student_score(model: Any) -> StudentScore:
     """Return the gradient of a frozen multivariate t distribution."""
-    return StudentScore(model.loc, np.linalg.inv(np.atleast_2d(model.shape)), model.df)
+    return StudentScore(model.loc, _inverse(model.shape, "shape"), model.df)
+
+
+def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
+    matrix = np.atleast_2d(matrix)
+    rank = np.linalg.matrix_rank(matrix, hermitian=True)
+    if rank < len(matrix):
+        raise ValueError(
+            f"model has {name} of rank {rank}, must have rank {len(matrix)}: there is "
+            "no density."
+        )
+    return np.linalg.inv(matrix)
 
 
 def kde_score(model: Any) -> PointsScore:
     """Return the gradient of a gaussian_kde."""
     factor = np.linalg.cholesky(np.linalg.inv(model.covariance))
-    return PointsScore(model.dataset.T, np.log(model.weights), factor)
+    return PointsScore(model.dataset.T, log_weights_of(model.weights), factor)

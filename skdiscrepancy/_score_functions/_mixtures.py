@@ -17,6 +17,23 @@ from skdiscrepancy._samples import block_distances
 BLOCK_NUMBERS = 2**20
 
 
+def check_columns(X: np.ndarray, n_features: int) -> np.ndarray:
+    """Refuse rows that are not of the length that a density is for."""
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(
+            f"X has shape {X.shape}, must have shape (n_samples, {n_features}): model "
+            f"is a density of {n_features} variables."
+        )
+    return X
+
+
+def log_weights_of(weights: np.ndarray) -> np.ndarray:
+    """Return the logarithms of weights, minus infinity for those that are zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
+
+
 class SampleGaussianScore:
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
@@ -68,6 +85,7 @@ class GaussianScore:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
+        X = check_columns(X, len(self.precision))
         return -(X - self.mean) @ self.precision
 
 
@@ -100,6 +118,7 @@ class MixtureScore:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
+        X = check_columns(X, self.means.shape[1])
         logs = np.empty((len(X), len(self.means)))
         # From differences: expanded squares lose digits far from the origin.
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
@@ -157,6 +176,7 @@ class PointsScore:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
+        X = check_columns(X, self.points.shape[1])
         scaled = self._scaled(X, self.factor)
         gradients = np.empty(X.shape)
         step = max(1, BLOCK_NUMBERS // len(self.points))
@@ -199,7 +219,7 @@ def mixture_score(model: Any) -> MixtureScore:
     if isinstance(model, BayesianGaussianMixture):
         log_weights = _expected_log_weights(model)
     else:
-        log_weights = np.log(model.weights_)
+        log_weights = log_weights_of(model.weights_)
     return MixtureScore(log_weights, means, factors)
 
 
@@ -230,7 +250,8 @@ def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
 
 def naive_bayes_score(model: Any) -> MixtureScore:
     """Return the gradient of the marginal density of X of a GaussianNB."""
-    return MixtureScore(np.log(model.class_prior_), model.theta_, model.var_**-0.5)
+    log_weights = log_weights_of(model.class_prior_)
+    return MixtureScore(log_weights, model.theta_, model.var_**-0.5)
 
 
 def quadratic_score(model: Any) -> MixtureScore:
@@ -246,7 +267,7 @@ def quadratic_score(model: Any) -> MixtureScore:
             f"model == {model!r} has a singular covariance, and no density; set "
             "reg_param."
         )
-    return MixtureScore(np.log(model.priors_), model.means_, factors)
+    return MixtureScore(log_weights_of(model.priors_), model.means_, factors)
 
 
 def kernel_density_score(model: Any) -> PointsScore:
@@ -263,7 +284,7 @@ def kernel_density_score(model: Any) -> PointsScore:
             "'euclidean'."
         )
     weights = model.tree_.sample_weight
-    log_weights = None if weights is None else np.log(np.asarray(weights))
+    log_weights = None if weights is None else log_weights_of(np.asarray(weights))
     points = np.asarray(model.tree_.data)
     factor = 1 / model.bandwidth_
     exponential = model.kernel == "exponential"

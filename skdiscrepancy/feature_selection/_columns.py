@@ -104,7 +104,9 @@ class Columns:
         self.scales = scales
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self._kept: dict[int, Variable] = {}
+        rank = 1 if is_smooth(kernel) else min(self.n_samples, MAX_RANK)
+        self._batch_size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
+        self._kept: dict[int, Batch] = {}
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
     @property
@@ -119,49 +121,71 @@ class Columns:
 
     def variable(self, column: int) -> Variable:
         """Return one column with its kernel."""
-        return self._variables(np.array([column]))[0]
+        position, inside = divmod(column, self._batch_size)
+        return self._batch(position).variables[inside]
 
-    def map(
-        self, function: Callable[[Variable], Any], columns: Any = None
-    ) -> list[Any]:
-        """Apply a function to the variables of some columns, in threads, in order."""
-        if columns is None:
-            columns = np.arange(self.n_features)
-        rank = 1 if is_smooth(self.kernel) else min(self.n_samples, MAX_RANK)
-        size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
-        batches = [columns[i : i + size] for i in range(0, len(columns), size)]
+    def map(self, function: Callable[[Variable], Any]) -> list[Any]:
+        """Apply a function to the variables of all columns, in threads, in order."""
+        return self._map_batches(lambda batch: list(map(function, batch.variables)))
 
-        def run(batch: np.ndarray) -> list[Any]:
+    def alignments(self, target: Variable) -> np.ndarray:
+        """Return the normalised HSIC of each column with a variable."""
+        return np.array(self._map_batches(lambda batch: batch.alignments(target)))
+
+    def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
+        def run(position: int) -> list[Any]:
             with np.errstate(all="ignore"), _one_blas_thread():
-                return [function(variable) for variable in self._variables(batch)]
+                return function(self._batch(position))
 
         options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         parallel = Parallel(require="sharedmem", **options)
-        parts = parallel(delayed(run)(batch) for batch in batches)
+        n_batches = -(-self.n_features // self._batch_size)
+        parts = parallel(delayed(run)(position) for position in range(n_batches))
         return [result for part in parts for result in part]
 
-    def alignments(self, target: Variable, columns: Any = None) -> np.ndarray:
+    def _batch(self, position: int) -> Batch:
+        """Return a batch of columns; those that fit the working memory are kept."""
+        if position in self._kept:
+            return self._kept[position]
+        start = position * self._batch_size
+        columns = slice(start, start + self._batch_size)
+        batch = Batch(self.X[:, columns], self.kernel, self.scales[columns])
+        if self._room > batch.rows.nbytes:
+            self._room -= batch.rows.nbytes
+            self._kept[position] = batch
+        return batch
+
+
+class Batch:
+    """Some columns with their kernels, their factors in one array."""
+
+    def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
+        factors = column_factors(X, kernel, scales)
+        ranks = [len(factor.rows) for factor in factors]
+        self.starts = np.cumsum([0, *ranks[:-1]])
+        self.rows = np.concatenate([factor.rows for factor in factors])
+        self.variables = [
+            Variable(
+                X[:, [j]],
+                kernel,
+                factor._replace(rows=self.rows[start : start + rank]),
+                bandwidth=float(scale),
+            )
+            for j, (factor, start, rank, scale) in enumerate(
+                zip(factors, self.starts, ranks, scales, strict=True)
+            )
+        ]
+        self.complete = all(factor.complete for factor in factors)
+
+    def alignments(self, target: Variable) -> list[float]:
         """Return the normalised HSIC of each column with a variable."""
-        return np.array(self.map(target.alignment, columns))
-
-    def _variables(self, columns: np.ndarray) -> list[Variable]:
-        """Return the variables of a batch, those that fit the working memory kept."""
-        missing = [j for j in columns if j not in self._kept]
-        made = {}
-        if missing:
-            kernels = [self._kernel_of(j) for j in missing]
-            factors = column_factors(self.X[:, missing], kernels)
-            for j, kernel, factor in zip(missing, kernels, factors, strict=True):
-                made[j] = Variable(self.X[:, [j]], kernel, factor)
-                if self._room > factor.rows.nbytes:
-                    self._room -= factor.rows.nbytes
-                    self._kept[j] = made[j]
-        return [self._kept[j] if j in self._kept else made[j] for j in columns]
-
-    def _kernel_of(self, column: int) -> Kernel:
-        if isinstance(self.kernel, IndicatorKernel):
-            return self.kernel
-        return clone(self.kernel).set_params(bandwidth=float(self.scales[column]))
+        if not (self.complete and target.factor.complete):
+            return [variable.alignment(target) for variable in self.variables]
+        squares = np.square(self.rows @ target.factor.rows.T).sum(axis=1)
+        products = np.add.reduceat(squares, self.starts)
+        sizes = target.norm * np.array([variable.norm for variable in self.variables])
+        aligned = np.divide(products, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        return aligned.clip(0, 1).tolist()
 
 
 class TargetKernel:

@@ -27,9 +27,11 @@ from skdiscrepancy.kernels import (
 )
 from skdiscrepancy.kernels._labels import encode_labels
 
-# The factor is complete when so small a part of the trace is left: inner products of
-# normalised matrices are then right to about 1e-9.
-RESIDUAL = 1e-10
+# The factor is complete when so small a part of the trace of the centred matrix is
+# left: inner products of normalised matrices are then right to about 1e-9.
+RESIDUAL = 1e-8
+# Part of the trace that rounding leaves.
+ROUNDING = 1e-5
 # Beyond this rank the matrix is taken as it is, tile by tile.
 MAX_RANK = 512
 # Rank that is enough for the null distribution of a kernel that is not smooth.
@@ -61,16 +63,32 @@ class Variable:
     rows : ndarray of shape (n_samples, n_columns)
         Values or labels.
     kernel : kernel object
-        With a number as bandwidth.
+        Kernel.
     factor : Factor or None, default=None
         Computed if None.
+    bandwidth : float or None, default=None
+        Bandwidth of the kernel; None if it has a number of its own, or is of labels.
     """
 
-    def __init__(self, rows: np.ndarray, kernel: Any, factor: Factor | None = None):
+    def __init__(
+        self,
+        rows: np.ndarray,
+        kernel: Any,
+        factor: Factor | None = None,
+        bandwidth: float | None = None,
+    ):
         self.rows = rows
-        self.kernel = kernel
+        self._kernel = kernel
+        self._bandwidth = bandwidth
         self.factor = factor_of(rows, kernel) if factor is None else factor
         self._norm: float | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel, with a number as bandwidth."""
+        if self._bandwidth is None or isinstance(self._kernel, IndicatorKernel):
+            return self._kernel
+        return clone(self._kernel).set_params(bandwidth=self._bandwidth)
 
     @property
     def source(self) -> Source:
@@ -117,13 +135,11 @@ def is_smooth(kernel: Any) -> bool:
     return isinstance(kernel, (GaussianKernel, IMQKernel))
 
 
-def column_factors(X: np.ndarray, kernels: list[Any]) -> list[Factor]:
-    """Return the factors of the columns of X, each with its kernel of the same type."""
-    kernel = kernels[0]
+def column_factors(X: np.ndarray, kernel: Any, bandwidths: np.ndarray) -> list[Factor]:
+    """Return the factors of the columns of X, each with its own bandwidth."""
     n, n_columns = X.shape
     if isinstance(kernel, IndicatorKernel):
         return [factor_of(X[:, [j]], kernel) for j in range(n_columns)]
-    bandwidths = np.array([kernel.bandwidth for kernel in kernels])
     Z = np.ascontiguousarray(((X - np.median(X, axis=0)) / bandwidths).T)
     unit = clone(kernel).set_params(bandwidth=1.0)
 
@@ -145,7 +161,8 @@ def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
     if isinstance(kernel, IndicatorKernel):
         return _label_factor(encode_labels(rows), balanced=kernel.norm == "balanced")
     if rows.shape[1] == 1:
-        return column_factors(rows.astype(np.float64, copy=False), [kernel])[0]
+        rows = rows.astype(np.float64, copy=False)
+        return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
     Z = (rows - np.median(rows, axis=0)).astype(np.float64, copy=False)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
@@ -187,21 +204,27 @@ def pivoted_cholesky(
         Whether the residual is small.
     """
     members, rank = np.arange(n_matrices), 0
-    G = np.empty((n_matrices, min(16, max_rank), n))
+    G = np.empty((n_matrices, min(24, max_rank), n))
     residuals = np.ones((n_matrices, n))
+    totals = np.zeros(n_matrices)
     factors: list[Any] = [None] * n_matrices
     complete = [False] * n_matrices
+    done = np.zeros(n_matrices, dtype=bool)
     while True:
-        small = residuals.sum(axis=1) <= RESIDUAL * n
-        finished = small | (rank == max_rank)
-        for position in np.flatnonzero(finished):
+        # Of wide kernels, hardly anything is left once they are centred.
+        centred = np.maximum(n - totals / n, ROUNDING * n)
+        small = residuals.sum(axis=1) <= RESIDUAL * centred
+        for position in np.flatnonzero((small | (rank == max_rank)) & ~done):
             factors[members[position]] = G[position, :rank].copy()
             complete[members[position]] = bool(small[position])
-        if finished.any():
-            going_on = ~finished
-            members, G, residuals = members[going_on], G[going_on], residuals[going_on]
-        if not members.size:
+            done[position] = True
+        if done.all():
             return factors, complete
+        if 2 * np.count_nonzero(done) > len(done):
+            # Those that are done are carried along for a while: a copy takes longer.
+            left = ~done
+            members, G, residuals = members[left], G[left], residuals[left]
+            totals, done = totals[left], done[left]
         if rank == G.shape[1]:
             larger = np.empty((len(members), min(2 * rank, max_rank), n))
             larger[:, :rank] = G
@@ -211,10 +234,14 @@ def pivoted_cholesky(
         if rank:
             weights = G[at, :rank, pivots][:, np.newaxis]
             row -= np.matmul(weights, G[:, :rank])[:, 0]
-        row /= np.sqrt(residuals[at, pivots])[:, np.newaxis]
+        pivot_residuals = residuals[at, pivots]
+        pivot_residuals[done] = np.inf
+        row /= np.sqrt(pivot_residuals)[:, np.newaxis]
         G[:, rank] = row
         rank += 1
-        residuals -= row * row
+        totals += row.sum(axis=1) ** 2
+        np.multiply(row, row, out=row)
+        residuals -= row
         np.maximum(residuals, 0, out=residuals)
         residuals[at, pivots] = 0
 

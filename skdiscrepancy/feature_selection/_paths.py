@@ -157,17 +157,17 @@ def lasso_path(
         if active and _unexplained(enters, active, similar) < COLLINEAR:
             allowed[enters] = False
             continue
+        active.append(enters)
+        entered[enters] = float(residual[enters])
+        if len(active) == k:
+            break
         if enters not in similar:
             variable = columns.variable(enters)
             similar[enters] = columns.alignments(variable)
             if probes is not None:
                 noise_of[enters] = probes.alignments(variable)
-        active.append(enters)
-        entered[enters] = float(residual[enters])
-        if len(active) == k:
-            break
     path = [(j, entered[j]) for j in active]
-    if probes is None:
+    if probes is None and len(path) < k:
         path += _fill(relevance, weights, active, similar, k)
     return path
 
@@ -189,10 +189,12 @@ def _step(
     slopes = sum(g * similar[j] for g, j in zip(direction, active, strict=True))
     rates = 1 - slopes
     length, event = level, None
-    for j in np.flatnonzero(free & (rates > TIES)):
-        reach = max((level - residual[j]) / rates[j], 0.0)
-        if reach < length * (1 - TIES):
-            length, event = reach, int(j)
+    candidates = np.flatnonzero(free & (rates > TIES))
+    reaches = np.maximum((level - residual[candidates]) / rates[candidates], 0.0)
+    if reaches.size and reaches.min() < level * (1 - TIES):
+        # The first of equal ones.
+        first = int(np.argmax(reaches <= reaches.min() * (1 + TIES)))
+        length, event = float(reaches[first]), int(candidates[first])
     leaving = None
     for g, j in zip(direction, active, strict=True):
         if g < 0 and 0 < -weights[j] / g < length:

@@ -19,6 +19,7 @@ from skdiscrepancy._checks import check_number, generator_of
 from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
 from skdiscrepancy._mmd import mmd_score
 from skdiscrepancy._score_functions import score_function_of
+from skdiscrepancy._score_functions._numeric import widths
 from skdiscrepancy.bandwidths import median_bandwidth
 
 # Step, in deviations of a column, of the derivatives of gradients.
@@ -179,10 +180,9 @@ class HyvarinenScorer(BaseEstimator):
         score = score_function_of(model)
         gradients = check_gradients(score(X), X)
         total = np.square(gradients).sum(axis=1) / 2
-        deviations = X.std(axis=0)
-        for j, deviation in enumerate(deviations):
+        for j, width in enumerate(widths(X)):
             shift = np.zeros(X.shape[1])
-            shift[j] = STEP * (deviation if deviation > 0 else 1.0)
+            shift[j] = STEP * width
             ahead = check_gradients(score(X + shift), X)[:, j]
             behind = check_gradients(score(X - shift), X)[:, j]
             total += (ahead - behind) / (2 * shift[j])

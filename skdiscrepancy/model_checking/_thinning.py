@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
@@ -158,8 +158,8 @@ class SteinThinning(BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,), default=None
+            Handed to the model, for those that need it.
         gradients : array-like of shape (n_samples, n_features), default=None
             Gradients of the log-density at the rows of X, instead of a model.
 
@@ -206,14 +206,20 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
                 "preconditioner == 'med', must be 'id' here: most rows of X are equal."
             )
         return X / median**2, d / median**2
-    try:
-        factor = cho_factor(np.atleast_2d(np.cov(X, rowvar=False)))
-    except (LinAlgError, ValueError):
+    centred = X - X.mean(axis=0)
+    covariance = centred.T @ centred / max(n - 1, 1)
+    deviations = np.sqrt(np.diag(covariance))
+    # Of the correlations, whose rank does not depend on units; Cholesky alone would
+    # accept a rank that rounding has filled up.
+    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+    if np.any(constant) or (
+        np.linalg.eigvalsh(covariance / np.outer(deviations, deviations))[0] < 1e-12 * d
+    ):
         raise ValueError(
             "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
             "is singular."
-        ) from None
-    precision = cho_solve(factor, np.eye(d))
+        )
+    precision = cho_solve(cho_factor(covariance), np.eye(d))
     return X @ precision, float(np.trace(precision))
 
 
