@@ -37,7 +37,7 @@ MAX_RANK = 512
 # Rank that is enough for the null distribution of a kernel that is not smooth.
 ROUGH_RANK = 128
 # Numbers of a batch of residuals.
-BATCH_NUMBERS = 2**16
+BATCH_NUMBERS = 2**15
 
 
 class Factor(NamedTuple):
