@@ -37,6 +37,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     PolynomialFeatures,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -613,7 +614,9 @@ def test_finite_differences_of_something_else_than_log_densities_are_refused():
     with pytest.raises(NotFittedError, match="KernelDensity"):
         score_function(KernelDensity(), finite_differences=True)
     # Beyond its support the logarithm of a density is minus infinity.
-    score = score_function(stats.expon(), finite_differences=True)
+    score = score_function(
+        lambda rows: stats.expon.logpdf(rows[:, 0]), finite_differences=True
+    )
     with pytest.raises(ValueError, match="gradients of model contains NaN"):
         ksd_score(X[:, :1] - 0.5, score)
 
@@ -943,3 +946,14 @@ def test_singular_covariances_of_classes_are_refused():
     model.scalings_ = [scaling[:2] for scaling in model.scalings_]
     with pytest.raises(ValueError, match=r"singular covariance.*set reg_param"):
         score_function(model)
+
+
+def test_finite_differences_refuse_what_has_a_boundary_or_a_jacobian():
+    X = np.random.RandomState(0).lognormal(size=(40, 1))
+    pipeline = make_pipeline(PowerTransformer(), GaussianMixture()).fit(X)
+    with pytest.raises(TypeError, match="must have invertible affine steps"):
+        score_function(pipeline, finite_differences=True)
+    with pytest.raises(ValueError, match="on the whole line"):
+        score_function(stats.expon(), finite_differences=True)
+    with pytest.raises(ValueError, match="'tophat', must have"):
+        score_function(KernelDensity(kernel="tophat").fit(X), finite_differences=True)

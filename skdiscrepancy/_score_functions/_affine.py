@@ -31,9 +31,7 @@ class TransformedScore:
     """
 
     def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
-        for step in steps:
-            # Steps that are known have this attribute; others are refused.
-            pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
+        check_affine(steps)
         self.steps = [_without_names(step) for step in steps]
         self.score = score
 
@@ -45,6 +43,13 @@ class TransformedScore:
         for step in reversed(self.steps):
             gradients = pull_back(step, gradients)
         return gradients
+
+
+def check_affine(steps: list[Any]) -> None:
+    """Refuse steps that are not affine, or not invertible."""
+    for step in steps:
+        # Steps that are known have this attribute; others are refused.
+        pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
 
 
 def _without_names(step: Any) -> Any:

@@ -26,8 +26,9 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._checks import check_flag
-from skdiscrepancy._score_functions._affine import TransformedScore
+from skdiscrepancy._score_functions._affine import TransformedScore, check_affine
 from skdiscrepancy._score_functions._distributions import (
+    check_support,
     kde_score,
     normal_score,
     student_score,
@@ -36,6 +37,7 @@ from skdiscrepancy._score_functions._distributions import (
 from skdiscrepancy._score_functions._mixtures import (
     GaussianScore,
     check_columns,
+    check_kernel_density,
     kernel_density_score,
     mixture_score,
     naive_bayes_score,
@@ -125,11 +127,18 @@ def log_density(model: Any) -> ScoreFunction:
         return log_density(model.estimator)
     if hasattr(model, "score_samples"):
         check_is_fitted(model)
+        if isinstance(model, Pipeline):
+            # A step that is not affine changes the density by its Jacobian.
+            check_affine(steps_before(model))
+        if isinstance(model, KernelDensity):
+            check_kernel_density(model)
         return model.score_samples
     if isinstance(model, stats.gaussian_kde):
         return lambda X: model.logpdf(X.T)
     if hasattr(model, "logpdf"):
         one = hasattr(model, "dist")
+        if one:
+            check_support(model)
         return (
             (lambda X: model.logpdf(check_columns(X, 1)[:, 0])) if one else model.logpdf
         )
@@ -266,8 +275,12 @@ def _(model: QuadraticDiscriminantAnalysis) -> ScoreFunction:
 @score_function_of.register(Pipeline)
 def _(model: Pipeline) -> ScoreFunction:
     check_is_fitted(model)
-    steps = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
-    return TransformedScore(steps, score_function_of(model.steps[-1][1]))
+    return TransformedScore(steps_before(model), score_function_of(model.steps[-1][1]))
+
+
+def steps_before(model: Pipeline) -> list[Any]:
+    """Return the steps of a pipeline before its last that do something."""
+    return [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
 
 
 @score_function_of.register(stats.gaussian_kde)

@@ -76,16 +76,21 @@ class StudentScore:
         return (self.df + X.shape[1]) * pulls / (self.df + squares)[:, np.newaxis]
 
 
-def univariate_score(model: Any) -> UnivariateScore:
-    """Return the gradient of a frozen distribution of one variable."""
-    name = model.dist.name
+def check_support(model: Any) -> None:
+    """Refuse a frozen distribution of one variable that has a boundary."""
     low, high = model.support()
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
-            f"model is the distribution {name!r} on [{low}, {high}], must be one on "
-            "the whole line: KSD is not valid for a density with a boundary. Transform "
-            "the data and the density, e.g. by the logarithm."
+            f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
+            "be one on the whole line: KSD is not valid for a density with a boundary. "
+            "Transform the data and the density, e.g. by the logarithm."
         )
+
+
+def univariate_score(model: Any) -> UnivariateScore:
+    """Return the gradient of a frozen distribution of one variable."""
+    check_support(model)
+    name = model.dist.name
     if name not in STANDARD:
         raise ValueError(
             f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}; "

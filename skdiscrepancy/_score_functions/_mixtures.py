@@ -270,14 +270,19 @@ def quadratic_score(model: Any) -> MixtureScore:
     return MixtureScore(log_weights_of(model.priors_), model.means_, factors)
 
 
-def kernel_density_score(model: Any) -> PointsScore:
-    """Return the gradient of a fitted KernelDensity."""
+def check_kernel_density(model: Any) -> None:
+    """Refuse a KernelDensity that is zero beyond a bound."""
     if model.kernel not in ("gaussian", "exponential"):
         raise ValueError(
             f"model == {model!r} has the kernel {model.kernel!r}, must have 'gaussian' "
             "or 'exponential': a density that is zero beyond a bound has no gradient "
             "of its logarithm there."
         )
+
+
+def kernel_density_score(model: Any) -> PointsScore:
+    """Return the gradient of a fitted KernelDensity."""
+    check_kernel_density(model)
     if model.metric != "euclidean":
         raise ValueError(
             f"model == {model!r} has the metric {model.metric!r}, must have "
