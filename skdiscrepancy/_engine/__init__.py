@@ -18,7 +18,7 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     kernel_source,
 )
-from skdiscrepancy._engine._walk import design_moments, walk
+from skdiscrepancy._engine._walk import design_moments, run_tasks, walk
 
 __all__ = [
     "CentredSource",
@@ -32,5 +32,6 @@ __all__ = [
     "WeightedSource",
     "design_moments",
     "kernel_source",
+    "run_tasks",
     "walk",
 ]

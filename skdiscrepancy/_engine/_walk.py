@@ -49,7 +49,7 @@ def walk(
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
     # All tasks are handed over at once, so that joblib can tell how many are left.
-    run = _run(tasks, work, n_jobs, verbose, pre_dispatch="all")
+    run = run_tasks(tasks, work, n_jobs, verbose, pre_dispatch="all")
     with closing(run) as answers:
         for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
             if piece.whole:
@@ -78,7 +78,7 @@ def design_moments(
     fitting = int(reducer.max_pairs * _working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
-    with closing(_run(chunks, _PairTask(reducer, n), n_jobs, verbose)) as parts:
+    with closing(run_tasks(chunks, _PairTask(reducer, n), n_jobs, verbose)) as parts:
         return reduce(Moments.merge, parts)
 
 
@@ -235,7 +235,7 @@ def _add_piece(
         cols[:, at : at + col_sums.shape[1]] += col_sums
 
 
-def _run(
+def run_tasks(
     tasks: Iterable[Any],
     work: _RegionTask | _PairTask,
     n_jobs: int | None,

@@ -1,0 +1,140 @@
+"""Sums of kernels over groups of rows: what permutations of groups need to know."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._engine._sources import Source
+from skdiscrepancy._engine._walk import run_tasks
+
+# Groups are gathered to blocks of about so many rows.
+BLOCK_ROWS = 256
+
+
+class GroupSums(NamedTuple):
+    """Sums of the off-diagonal entries of symmetric matrices, one for each kernel.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_kernels, n_groups, n_groups)
+        Sums over the rows of one group and the columns of another.
+    rows : ndarray of shape (n_kernels, n_samples)
+        Sums over rows.
+    squares : ndarray of shape (n_kernels,)
+        Sums of squares.
+    diagonal : ndarray of shape (n_kernels, n_samples)
+        The diagonal, which is in none of the sums.
+    """
+
+    groups: np.ndarray
+    rows: np.ndarray
+    squares: np.ndarray
+    diagonal: np.ndarray
+
+
+def group_sums(
+    source: Source, bounds: np.ndarray, *, n_jobs: int | None = None, verbose: int = 0
+) -> GroupSums:
+    """Sum a source over all pairs of groups, in one walk over its tiles.
+
+    Parameters
+    ----------
+    source : Source
+        Symmetric values of several kernels.
+    bounds : ndarray of shape (n_groups + 1,)
+        Group g has the rows bounds[g] to bounds[g + 1].
+    n_jobs : int or None, default=None
+        Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+
+    Returns
+    -------
+    sums : GroupSums
+        Sums of all kernels.
+    """
+    n, n_groups = int(bounds[-1]), len(bounds) - 1
+    K = source.n_kernels
+    groups = np.zeros((K, n_groups, n_groups))
+    rows, squares = np.zeros((K, n)), np.zeros(K)
+    blocks = _blocks(bounds)
+    tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
+    work = _GroupTask(source, bounds, n)
+    with closing(run_tasks(tasks, work, n_jobs, verbose)) as answers:
+        for (a, b), part, of_rows, of_cols, of_squares in answers:
+            groups[:, a, b] += part
+            rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
+            squares += of_squares
+            if a != b:
+                groups[:, b, a] += part.transpose(0, 2, 1)
+                rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
+    every = np.arange(n)
+    return GroupSums(groups, rows, squares, source.aligned(every, every))
+
+
+def _blocks(bounds: np.ndarray) -> list[slice]:
+    """Gather consecutive groups to blocks; a large group is a block of its own."""
+    blocks, start = [], 0
+    for stop in range(1, len(bounds)):
+        full = stop == len(bounds) - 1
+        if full or bounds[stop + 1] - bounds[start] > BLOCK_ROWS:
+            blocks.append(slice(start, stop))
+            start = stop
+    return blocks
+
+
+class _GroupTask:
+    """The work on the tiles of one pair of blocks."""
+
+    def __init__(self, source: Source, bounds: np.ndarray, n: int):
+        self.source = source
+        self.bounds = bounds
+        self.n = n
+
+    def __call__(self, task: tuple[slice, slice]) -> Any:
+        a, b = task
+        K = self.source.n_kernels
+        part = np.zeros((K, a.stop - a.start, b.stop - b.start))
+        first, second = self.bounds[a.start], self.bounds[b.start]
+        of_rows = np.zeros((K, self.bounds[a.stop] - first))
+        of_cols = np.zeros((K, self.bounds[b.stop] - second))
+        of_squares = np.zeros(K)
+        # A group can be larger than a tile.
+        for rows, row_groups in self._tiles(a):
+            for cols, col_groups in self._tiles(b):
+                on_diagonal = rows == cols
+                out = np.empty(
+                    (rows.stop - rows.start, cols.stop - cols.start),
+                    dtype=self.source.dtype,
+                )
+                index = rows if on_diagonal else cols
+                for k, values in self.source.block(rows, index, out):
+                    if on_diagonal:
+                        np.fill_diagonal(values, 0)
+                    by_group = values @ col_groups
+                    sums = row_groups.T @ by_group
+                    part[k] += sums
+                    of_rows[k, rows.start - first : rows.stop - first] += values.sum(1)
+                    of_cols[k, cols.start - second : cols.stop - second] += values.sum(
+                        0
+                    )
+                    of_squares[k] += np.vdot(values, values)
+        return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
+
+    def _tiles(self, block: slice) -> list[tuple[slice, np.ndarray]]:
+        """Return the tiles of a block with the indicators of their groups."""
+        start, stop = int(self.bounds[block.start]), int(self.bounds[block.stop])
+        inner = self.bounds[block.start : block.stop + 1]
+        tiles = []
+        for begin in range(start, stop, BLOCK_ROWS):
+            rows = np.arange(begin, min(begin + BLOCK_ROWS, stop))
+            group = np.searchsorted(inner, rows, "right") - 1
+            indicator = np.zeros((len(rows), len(inner) - 1), dtype=self.source.dtype)
+            indicator[np.arange(len(rows)), group] = 1
+            tiles.append((slice(begin, begin + len(rows)), indicator))
+        return tiles

@@ -1,0 +1,166 @@
+"""From the statistics of resamples to one p-value."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+POOLINGS = ("max", "mean", "fuse")
+# Statistics that agree to this part are equal: some resamples change nothing.
+TIES = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TestResult:
+    """Result of a test.
+
+    Attributes
+    ----------
+    statistic : float
+        Pooled statistic of the data.
+    pvalue : float
+        Probability of a statistic as large under the null hypothesis; never 0.
+    null_distribution : ndarray of shape (n_resamples,)
+        Pooled statistics of the resamples.
+    method : str
+        How the null distribution was found.
+    kernels : list of length n_kernels
+        The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+    statistics : ndarray of shape (n_kernels,)
+        The statistic of each kernel.
+    pvalues : ndarray of shape (n_kernels,)
+        p-value of each kernel, adjusted for their number: those below a level are the
+        scales on which there is a difference, with this probability of any error.
+    """
+
+    # Not a test for pytest.
+    __test__ = False
+
+    statistic: float
+    pvalue: float
+    null_distribution: np.ndarray
+    method: str
+    kernels: list[Any]
+    statistics: np.ndarray
+    pvalues: np.ndarray
+
+    def __repr__(self) -> str:
+        return (
+            f"TestResult(statistic={self.statistic:.6g}, pvalue={self.pvalue:.6g}, "
+            f"method={self.method!r}, {len(self.kernels)} kernels)"
+        )
+
+
+def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two scales of kernels that resampling leaves unchanged.
+
+    The Hilbert-Schmidt norm, off the diagonal, of the matrix whose rows sum to zero
+    there, which the null deviation is proportional to, and that of the matrix itself,
+    which is smaller against it for small bandwidths and so favours them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_kernels, n_samples)
+        Row sums without the diagonal.
+    squares : ndarray of shape (n_kernels,)
+        Sums of squares without the diagonal.
+
+    Returns
+    -------
+    centred, uncentred : ndarray of shape (n_kernels,)
+        Scales.
+    """
+    n = rows.shape[1]
+    total = rows.sum(axis=1)
+    centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
+    centred += total**2 / ((n - 1) * (n - 2))
+    # What is left of a constant kernel is rounding.
+    centred = np.maximum(centred, 1e-14 * squares)
+    return np.sqrt(centred), np.sqrt(squares)
+
+
+def combine(
+    values: np.ndarray,
+    scales: tuple[np.ndarray, ...],
+    kernels: list[Any],
+    *,
+    pooling: str,
+    method: str,
+) -> TestResult:
+    """Pool the statistics of all resamples in the same way, and rank that of the data.
+
+    With several scales, the pooled statistics on each are standardised by their mean
+    and deviation over all resamples, the data included, and the largest counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_kernels, 1 + n_resamples)
+        Statistics, those of the data first.
+    scales : tuple of ndarray of shape (n_kernels,)
+        Scales that resampling leaves unchanged.
+    kernels : list of length n_kernels
+        The kernels.
+    pooling : {"max", "mean", "fuse"}
+        How kernels are pooled.
+    method : str
+        Name of the null distribution.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    deviations = values.std(axis=1)
+    sizes = np.abs(values).max(axis=1)
+    # A kernel that no resample changes says nothing.
+    useful = deviations > TIES * np.maximum(sizes, np.finfo(float).tiny)
+    pooled = np.zeros(values.shape[1])
+    if useful.any():
+        parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
+        if len(parts) > 1:
+            parts = [_standardize(part) for part in parts]
+        pooled = np.max(parts, axis=0)
+    pvalues = np.ones(len(values))
+    if useful.any():
+        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
+            useful
+        ].reshape(-1, 1)
+        largest = z.max(axis=0)
+        pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
+    return TestResult(
+        statistic=float(pooled[0]),
+        pvalue=rank_pvalue(pooled, pooled[0]),
+        null_distribution=pooled[1:],
+        method=method,
+        kernels=kernels,
+        statistics=values[:, 0].copy(),
+        pvalues=pvalues,
+    )
+
+
+def rank_pvalue(values: np.ndarray, observed: float) -> float:
+    """Return the part of all values, the data included, that is as large."""
+    tolerance = TIES * np.abs(values).max(initial=0.0)
+    return float(np.mean(values >= observed - tolerance))
+
+
+def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
+    scaled = values / scale[:, np.newaxis]
+    if pooling == "mean":
+        return scaled.mean(axis=0)
+    if pooling == "max":
+        return scaled.max(axis=0)
+    # The parameter of the relaxed maximum, in units of the deviation of a statistic:
+    # all resamples have the same one.
+    rate = 3 / scaled.std(axis=1).mean()
+    return (logsumexp(rate * scaled, axis=0) - np.log(len(scaled))) / rate
+
+
+def _standardize(values: np.ndarray) -> np.ndarray:
+    deviation = values.std()
+    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)

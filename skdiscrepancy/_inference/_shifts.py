@@ -1,0 +1,155 @@
+"""Cyclic shifts of y: the null distribution of HSIC, all shifts at once."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.fft import irfft, rfft
+
+from skdiscrepancy._engine import Source, run_tasks
+from skdiscrepancy._inference._result import TestResult, combine
+
+# Numbers of the values of one kernel on some diagonals.
+CHUNK_NUMBERS = 2**14
+
+
+def shift_test(
+    x: Source,
+    y_of: Callable[[np.ndarray], Source],
+    n: int,
+    offsets: Callable[[Source], np.ndarray],
+    *,
+    n_resamples: int,
+    shuffle: bool,
+    generator: np.random.RandomState,
+    pooling: str,
+    kernels: list[Any],
+    **walk_options: Any,
+) -> TestResult:
+    """Test whether n rows of x and y are independent, by HSIC for all products.
+
+    The rows of y are shifted cyclically against those of x, by each of 0 to n - 1
+    steps. Shifts form a group, so the level is exact for exchangeable rows; for more
+    resamples than n, y is put into further random orders and shifted again, by all
+    steps. Without `shuffle` the rows keep their order, and the test is one for
+    stationary series.
+
+    Parameters
+    ----------
+    x : Source
+        Kernels on x, of the rows in their order.
+    y_of : callable
+        Takes an order of rows and returns the kernels on y of the rows so ordered.
+    n : int
+        Number of rows.
+    offsets : callable
+        Takes a source and returns what is to be taken from its rows and columns to
+        centre it, for the U-statistic.
+    n_resamples : int
+        Least number of resamples.
+    shuffle : bool
+        Whether further orders of y may be drawn.
+    generator : RandomState
+        Draws them.
+    pooling : {"max", "mean", "fuse"}
+        How products are pooled.
+    kernels : list
+        Pairs of kernels.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
+    of_x = offsets(x)
+    parts = []
+    for orbit in range(n_orbits):
+        order = np.arange(n) if orbit == 0 else generator.permutation(n)
+        y = y_of(order)
+        products, x_squares, y_squares = _all_shifts(
+            x, y, n, of_x, offsets(y), **walk_options
+        )
+        parts.append(products)
+        if orbit == 0:
+            scale = np.sqrt(np.outer(x_squares, y_squares)).ravel()
+    values = np.concatenate(parts, axis=1) / (n * (n - 3))
+    # In units of the deviation under the null.
+    scale = np.maximum(scale, np.finfo(float).tiny)
+    scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
+    return combine(values, (scale,), kernels, pooling=pooling, method="shifts")
+
+
+def _all_shifts(
+    x: Source,
+    y: Source,
+    n: int,
+    x_offsets: np.ndarray,
+    y_offsets: np.ndarray,
+    **walk_options: Any,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the sums of products of centred matrices for every shift.
+
+    On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
+    one circular cross-correlation: a product of Fourier transforms.
+    """
+    n_frequencies = n // 2 + 1
+    spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
+    x_squares, y_squares = np.zeros(x.n_kernels), np.zeros(y.n_kernels)
+    work = _ShiftTask(x, y, n, x_offsets, y_offsets)
+    n_jobs, verbose = walk_options.get("n_jobs"), walk_options.get("verbose", 0)
+    for part, of_x, of_y in run_tasks(_diagonals(n), work, n_jobs, verbose):
+        spectrum += part
+        x_squares += of_x
+        y_squares += of_y
+    products = irfft(spectrum, n=n, axis=0).reshape(n, -1).T
+    return products, x_squares, y_squares
+
+
+def _diagonals(n: int) -> Iterator[np.ndarray]:
+    """Yield the diagonals of one half of a matrix, some at a time."""
+    step = max(1, CHUNK_NUMBERS // n)
+    for start in range(1, n // 2 + 1, step):
+        yield np.arange(start, min(start + step, n // 2 + 1))
+
+
+class _ShiftTask:
+    """The work on some diagonals."""
+
+    def __init__(
+        self,
+        x: Source,
+        y: Source,
+        n: int,
+        x_offsets: np.ndarray,
+        y_offsets: np.ndarray,
+    ):
+        self.sources = (x, y)
+        self.offsets = (x_offsets, y_offsets)
+        self.n = n
+
+    def __call__(
+        self, diagonals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = self.n
+        rows = np.tile(np.arange(n), len(diagonals))
+        cols = (rows + np.repeat(diagonals, n)) % n
+        # Both halves of the matrix; the middle diagonal has both of its own.
+        weights = np.where(2 * diagonals == n, 1.0, 2.0)
+        spectra, squares = [], []
+        for source, offsets in zip(self.sources, self.offsets, strict=True):
+            values = source.aligned(rows, cols).astype(np.float64, copy=False)
+            values -= offsets[:, rows]
+            values -= offsets[:, cols]
+            values = values.reshape(len(values), len(diagonals), n)
+            squares.append(np.einsum("kdi,kdi,d->k", values, values, weights))
+            spectra.append(rfft(values, axis=2))
+        x, y = spectra
+        x = np.conj(x, out=x) * weights[:, np.newaxis]
+        return np.matmul(x.transpose(2, 0, 1), y.transpose(2, 1, 0)), *squares

@@ -1,0 +1,267 @@
+"""Null distributions: every resample against brute force, and the level."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
+
+from skdiscrepancy import hsic_from_gram, ksd_from_gram, mmd_from_gram
+from skdiscrepancy._engine import GramSource, RowSums, kernel_source, walk
+from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._hsic import centring_offsets
+from skdiscrepancy._inference import permutation_test, shift_test, wild_test
+from skdiscrepancy._inference._permutations import (
+    draw_groups,
+    group_bounds,
+    mmd_of_groups,
+)
+from skdiscrepancy._inference._result import combine, null_scales
+from skdiscrepancy._inference._shifts import _all_shifts
+from skdiscrepancy.designs._base import square
+from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+
+KERNELS = [GaussianKernel(bandwidth=1.3), LaplaceKernel(bandwidth=0.8)]
+
+
+def gram(kernel, X):
+    """Return a Gram matrix from its formula."""
+    differences = X[:, np.newaxis] - X
+    if isinstance(kernel, GaussianKernel):
+        return np.exp(-(differences**2).sum(axis=2) / kernel.bandwidth**2)
+    return np.exp(-np.abs(differences).sum(axis=2) / kernel.bandwidth)
+
+
+def offsets_of(source):
+    """Return the offsets that centre a source off its diagonal."""
+    n = len(next(iter(source.samples.values())))
+    [(rows, _)] = walk([square(0, n, diagonal=False)], RowSums(source))
+    return centring_offsets(rows, unbiased=True)
+
+
+def test_formulas_here_are_those_of_the_kernels():
+    X = np.random.RandomState(0).normal(size=(9, 3))
+    for kernel in KERNELS:
+        assert_allclose(gram(kernel, X), kernel(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("bounds", [[0, 40], [0, 1, 2, 3], [0, 300, 310, 620, 700]])
+def test_group_sums_are_sums_over_groups(bounds, n_jobs):
+    bounds = np.array(bounds)
+    n = bounds[-1]
+    X = np.random.RandomState(0).normal(size=(n, 2))
+    sums = group_sums(kernel_source(KERNELS, X), bounds, n_jobs=n_jobs)
+    indicators = np.zeros((len(bounds) - 1, n))
+    for g in range(len(bounds) - 1):
+        indicators[g, bounds[g] : bounds[g + 1]] = 1
+    for k, kernel in enumerate(KERNELS):
+        K = gram(kernel, X)
+        assert_allclose(sums.diagonal[k], np.diag(K))
+        np.fill_diagonal(K, 0)
+        expected = indicators @ K @ indicators.T
+        assert_allclose(sums.groups[k], expected, rtol=1e-11, atol=1e-12)
+        assert_allclose(sums.rows[k], K.sum(axis=1), rtol=1e-11)
+        assert_allclose(sums.squares[k], (K**2).sum(), rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "n_groups"),
+    [(30, 50, 256), (2, 2, 256), (300, 411, 64), (700, 300, 50), (20, 5000, 64)],
+)
+def test_groups_are_of_one_size_and_keep_both_samples(m, n, n_groups):
+    bounds, moves = group_bounds(m, n, n_groups)
+    sizes = np.diff(bounds)
+    assert bounds[-1] == m + n
+    assert m in bounds
+    assert np.count_nonzero(moves) <= max(n_groups, 2)
+    assert len(set(sizes[moves])) == 1
+    in_x = bounds[:-1] < m
+    assert np.any(moves & in_x)
+    assert np.any(moves & ~in_x)
+    divisions = draw_groups(in_x, moves, 20, np.random.RandomState(0))
+    assert_array_equal(divisions @ sizes, np.full(21, m))
+    assert_array_equal(divisions[0], in_x)
+    assert_array_equal(divisions[:, ~moves], np.tile(in_x[~moves], (21, 1)))
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize(("m", "n", "n_groups"), [(12, 17, 256), (90, 61, 20)])
+def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(m + n, 2))
+    bounds, moves = group_bounds(m, n, n_groups)
+    sums = group_sums(kernel_source(KERNELS, X), bounds)
+    divisions = draw_groups(bounds[:-1] < m, moves, 6, rng)
+    values = mmd_of_groups(sums, bounds, divisions, m, n, unbiased=unbiased)
+    for b, division in enumerate(divisions):
+        in_x = np.repeat(division, np.diff(bounds)).astype(bool)
+        for k, kernel in enumerate(KERNELS):
+            K = gram(kernel, X)
+            expected = mmd_from_gram(
+                K[np.ix_(in_x, in_x)],
+                K[np.ix_(~in_x, ~in_x)],
+                K[np.ix_(in_x, ~in_x)],
+                design="u" if unbiased else "v",
+                normalize=False,
+            )
+            assert_allclose(values[k, b], expected, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [12, 13])
+def test_every_shift_has_the_hsic_of_the_shifted_rows(n):
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
+    x_source, y_source = kernel_source(KERNELS, X), kernel_source(KERNELS, y)
+    products, x_squares, _ = _all_shifts(
+        x_source, y_source, n, offsets_of(x_source), offsets_of(y_source)
+    )
+    values = products / (n * (n - 3))
+    for shift in range(n):
+        shifted = np.roll(y, -shift, axis=0)
+        expected = [
+            hsic_from_gram(gram(a, X), gram(b, shifted), normalize=False)
+            for a in KERNELS
+            for b in KERNELS
+        ]
+        assert_allclose(values[:, shift], expected, rtol=1e-9, atol=1e-14)
+    # The squared norm of a centred matrix is n (n - 3) times its HSIC with itself.
+    own = [hsic_from_gram(gram(a, X), gram(a, X), normalize=False) for a in KERNELS]
+    assert_allclose(x_squares, np.multiply(n * (n - 3), own), rtol=1e-9)
+
+
+def test_centred_scale_is_the_norm_of_the_centred_matrix():
+    n = 15
+    X = np.random.RandomState(0).normal(size=(n, 2))
+    K = gram(KERNELS[0], X)
+    np.fill_diagonal(K, 0)
+    centred, uncentred = null_scales(
+        K.sum(axis=1)[np.newaxis], np.array([(K**2).sum()])
+    )
+    rows = K.sum(axis=1) / (n - 2)
+    C = K - rows - rows[:, np.newaxis] + K.sum() / ((n - 1) * (n - 2))
+    np.fill_diagonal(C, 0)
+    assert_allclose(centred, np.linalg.norm(C), rtol=1e-10)
+    assert_allclose(uncentred, np.linalg.norm(K), rtol=1e-12)
+
+
+def test_wild_test_has_the_statistic_of_the_data():
+    rng = np.random.RandomState(0)
+    H = rng.normal(size=(40, 40))
+    H += H.T
+    options = {"generator": rng, "pooling": "max", "kernels": ["h"], "n_resamples": 50}
+    for n_groups in (7, 512):
+        result = wild_test(GramSource(H), 40, n_groups=n_groups, **options)
+        assert_allclose(result.statistics, ksd_from_gram(H, normalize=False))
+        assert result.null_distribution.shape == (50,)
+        assert 1 / 51 <= result.pvalue <= 1
+
+
+def test_deviation_of_wild_resamples_is_the_unit_of_the_statistic():
+    rng = np.random.RandomState(0)
+    H = rng.normal(size=(60, 60))
+    H += H.T
+    options = {"generator": rng, "pooling": "max", "kernels": ["h"]}
+    result = wild_test(GramSource(H), 60, n_groups=512, n_resamples=4000, **options)
+    # The deviation of a deviation of 4000 draws is below 2 %; four of them.
+    assert_allclose(result.null_distribution.std(), 1, atol=0.08)
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "fuse"])
+def test_pooled_rank_of_exchangeable_statistics_is_uniform(pooling):
+    """The data are one of the resamples: p-values cannot be too small."""
+    rng = np.random.RandomState(0)
+    n_repetitions, level = 1000, 0.05
+    scales = np.array([1.0, 5.0, 0.2]), np.array([2.0, 1.0, 1.0])
+    pvalues = [
+        combine(
+            scales[0][:, np.newaxis] * rng.gamma(2, size=(3, 40)),
+            scales,
+            list("abc"),
+            pooling=pooling,
+            method="none",
+        ).pvalue
+        for _ in range(n_repetitions)
+    ]
+    n_rejected = np.count_nonzero(np.array(pvalues) <= level)
+    # Exact binomial limits: a correct program fails for one seed in 1000.
+    assert binom.ppf(0.0005, n_repetitions, level) <= n_rejected
+    assert n_rejected <= binom.ppf(0.9995, n_repetitions, level)
+
+
+def test_adjusted_pvalues_are_not_below_the_smallest_rank():
+    values = np.random.RandomState(0).normal(size=(5, 200))
+    values[3, 0] = 50
+    result = combine(values, (np.ones(5),), list("abcde"), pooling="max", method="m")
+    assert_allclose(result.pvalues[3], 1 / 200)
+    assert np.all(result.pvalues[[0, 1, 2, 4]] > 0.05)
+    assert "pvalue=0.005" in repr(result)
+
+
+def test_statistics_that_no_resample_changes_say_nothing():
+    values = np.full((2, 30), 0.3)
+    result = combine(values, (np.ones(2),), ["a", "b"], pooling="max", method="m")
+    assert result.pvalue == 1
+    assert_array_equal(result.pvalues, [1, 1])
+
+
+def draw_null(kind, rng):
+    """Draw two samples from one distribution."""
+    if kind == "normal":
+        return rng.normal(size=(25, 2)), rng.normal(size=(35, 2))
+    # Discrete, heavily tied and unbalanced.
+    return rng.binomial(1, 0.1, size=(30, 1)) * 1.0, rng.binomial(
+        1, 0.1, size=(90, 1)
+    ) * 1.0
+
+
+@pytest.mark.parametrize("kind", ["normal", "bernoulli"])
+def test_permutations_of_groups_hold_their_level(kind):
+    n_repetitions, level = 300, 0.05
+    n_rejected = 0
+    for seed in range(n_repetitions):
+        rng = np.random.RandomState(seed)
+        X, Y = draw_null(kind, rng)
+        result = permutation_test(
+            kernel_source(KERNELS, X, Y),
+            len(X),
+            len(Y),
+            unbiased=True,
+            n_resamples=39,
+            n_groups=30,
+            generator=rng,
+            pooling="max",
+            kernels=KERNELS,
+        )
+        n_rejected += result.pvalue <= level
+    # Too many rejections in one run of 1000, for a correct program.
+    assert n_rejected <= binom.ppf(0.999, n_repetitions, level)
+
+
+def test_shifts_hold_their_level_and_find_dependence():
+    n_repetitions, level, n = 200, 0.05, 20
+    n_rejected = n_found = 0
+    for seed in range(n_repetitions):
+        rng = np.random.RandomState(seed)
+        X, noise = rng.normal(size=(2, n, 1))
+        for y, dependent in ((noise, False), (X + 0.3 * noise, True)):
+            result = shift_test(
+                kernel_source(KERNELS, X),
+                lambda order, y=y: kernel_source(KERNELS, y[order]),
+                n,
+                offsets_of,
+                n_resamples=39,
+                shuffle=True,
+                generator=rng,
+                pooling="max",
+                kernels=[(a, b) for a in KERNELS for b in KERNELS],
+            )
+            assert result.null_distribution.shape == (39,)
+            if dependent:
+                n_found += result.pvalue <= level
+            else:
+                n_rejected += result.pvalue <= level
+    # Too many rejections in one run of 1000, for a correct program.
+    assert n_rejected <= binom.ppf(0.999, n_repetitions, level)
+    assert n_found > 0.95 * n_repetitions
