@@ -21,7 +21,7 @@ from skdiscrepancy._base import (
     takes_parameters_of,
     warn_unused,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._checks import check_flag, generator_of
 from skdiscrepancy._engine import (
     CentredSource,
     GramSource,
@@ -31,6 +31,13 @@ from skdiscrepancy._engine import (
     Source,
     kernel_source,
     walk,
+)
+from skdiscrepancy._inference import (
+    TestResult,
+    check_options,
+    one_sample_methods,
+    one_sample_test,
+    shift_test,
 )
 from skdiscrepancy._targets import (
     as_target,
@@ -131,6 +138,13 @@ def complete_statistics(
     [(row_sums, _)] = walk([region], reducer, **walk_options)
     values, scales = complete_hsic(row_sums, unbiased=unbiased)
     return Statistics(values, scales, float(n), np.outer(*sizes).ravel(), reducer.dtype)
+
+
+def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:
+    """Return what centres the Gram matrices of a source for the U-statistic."""
+    region = square(0, n, diagonal=False)
+    [(row_sums, _)] = walk([region], RowSums(source), **walk_options)
+    return centring_offsets(row_sums, unbiased=True)
 
 
 def hsic_statistics(
@@ -383,6 +397,94 @@ class HSICEstimator(BaseDiscrepancy):
         )
         pairs = list(product(self.kernels_, self.target_kernels_))
         return self._result(statistics, pairs)
+
+    def test(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        pooling: str = "max",
+    ) -> TestResult:
+        """Test whether X and y are independent.
+
+        Kernels are those of `fit`. The parameters `normalize`, `squared`, `pooling` and
+        `fuse_nu` of the estimator play no role.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+        method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
+            Null distribution. Complete designs, by U-statistics: permutations of y, in
+            the form of all cyclic shifts of rows in random order, of exact level; or
+            "shift", which keeps the order of the rows, for stationary series. Other
+            designs, and `second_order`: exchanges of y_i and y_(i + n), of exact level;
+            the designs X, L and B have a normal limit, and take that by default.
+        n_resamples : int, default=999
+            Least number of resamples; permutations are made by whole rounds of shifts.
+        pooling : {"max", "mean", "fuse"}, default="max"
+            How the statistics of several products become one.
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            each product of kernels.
+        """
+        check_is_fitted(self)
+        design = self._check_params()
+        X, y = self._validate(X, y, self.kernels_, reset=False)
+        y = as_target(y, self.target_kernels_, self.target_kernel)
+        complete = design.complete and not self.second_order
+        options = check_options(
+            method,
+            n_resamples,
+            None,
+            pooling,
+            ("permutation", "shift") if complete else one_sample_methods(design),
+        )
+        pairs = list(product(self.kernels_, self.target_kernels_))
+        generator = generator_of(self.random_state)
+        n = len(X)
+        if complete:
+            if n < 4:
+                raise ValueError(f"n_samples == {n}, must be >= 4 for a test by HSIC.")
+            shuffle = options.method == "permutation"
+            order = generator.permutation(n) if shuffle else np.arange(n)
+            X, y = X[order], y[order]
+            return shift_test(
+                kernel_source(self.kernels_, X),
+                lambda order: kernel_source(self.target_kernels_, y[order]),
+                n,
+                lambda source: unbiased_offsets(source, n, **self._walk_options()),
+                n_resamples=options.n_resamples,
+                shuffle=shuffle,
+                generator=generator,
+                pooling=options.pooling,
+                kernels=pairs,
+                **self._walk_options(),
+            )
+        half = n // 2
+        reducer = ProductRowSums(
+            PairedSource(kernel_source(self.kernels_, X), half),
+            PairedSource(kernel_source(self.target_kernels_, y), half),
+            factor=0.25,
+            moments=True,
+        )
+        return one_sample_test(
+            options,
+            reducer,
+            design,
+            half,
+            generator,
+            kernels=pairs,
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
 
     def _validate(
         self, X: Any, y: Any, kernels: list[Any], *, reset: bool

@@ -24,8 +24,15 @@ from skdiscrepancy._base import (
     second_order_statistics,
     takes_parameters_of,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._checks import check_flag, generator_of
 from skdiscrepancy._engine import GramSource, RowSums, Source, WeightedSource, walk
+from skdiscrepancy._inference import (
+    TestResult,
+    check_options,
+    one_sample_methods,
+    one_sample_test,
+    wild_test,
+)
 from skdiscrepancy._loops import stein_sums
 from skdiscrepancy._samples import (
     Index,
@@ -379,6 +386,88 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = check_gradients(self.score_function_(X.copy()), X)
         return self._evaluate(X, gradients, sample_weight)
 
+    def test(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        n_groups: int | None = 512,
+        pooling: str = "max",
+    ) -> TestResult:
+        """Test whether a sample is from the model.
+
+        The parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator
+        play no role.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        method : {"auto", "wild", "asymptotic"}, default="auto"
+            Null distribution. Complete designs, by U-statistics: the wild bootstrap,
+            random signs of the rows, asymptotically of the right level if the model was
+            not fitted to the same rows. Other designs: the same on their pairs; X, L
+            and B have a normal limit, and take that by default.
+        n_resamples : int, default=999
+            Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
+        n_groups : int or None, default=512
+            Consecutive rows share their sign if there are more rows than this; None:
+            each row has its own.
+        pooling : {"max", "mean", "fuse"}, default="max"
+            How the statistics of several kernels become one.
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            each kernel.
+        """
+        check_is_fitted(self)
+        design = self._check_params()
+        X = self._validate(X, reset=False)
+        allowed = ("wild",)
+        if not design.complete:
+            # Signs of the rows are the swaps of a core, and the wild bootstrap.
+            methods = one_sample_methods(design)
+            allowed = tuple("wild" if m == "swap" else m for m in methods)
+        options = check_options(method, n_resamples, n_groups, pooling, allowed)
+        gradients = check_gradients(self.score_function_(X.copy()), X)
+        generator = generator_of(self.random_state)
+        if design.complete:
+            # Groups are of rows at random: neighbours may be alike.
+            order = generator.permutation(len(X))
+            source = self._source(X[order], gradients[order])
+            return wild_test(
+                source,
+                len(X),
+                n_resamples=options.n_resamples,
+                n_groups=options.n_groups,
+                generator=generator,
+                pooling=options.pooling,
+                kernels=list(self.kernels_),
+                **self._walk_options(),
+            )
+        return one_sample_test(
+            options,
+            RowSums(self._source(X, gradients), moments=True),
+            design,
+            len(X),
+            generator,
+            kernels=list(self.kernels_),
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
+
+    def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
+        """Return the Stein kernel, standardised if asked to."""
+        if self.scale_ is not None:
+            X, gradients = X / self.scale_, gradients * self.scale_
+        return SteinSource(self.kernels_, X, gradients)
+
     def _fit_kernels(self, X: ArrayLike) -> np.ndarray:
         self._check_params()
         check_flag(self.standardize, "standardize")
@@ -406,9 +495,7 @@ class KSDEstimator(BaseDiscrepancy):
             weights = self._check_weights(sample_weight, X, design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
-        if self.scale_ is not None:
-            X, gradients = X / self.scale_, gradients * self.scale_
-        source = SteinSource(self.kernels_, X, gradients)
+        source = self._source(X, gradients)
         if weights is None:
             statistics = second_order_statistics(
                 design,
@@ -478,7 +565,9 @@ def ksd_score(
         X. An estimator that is fitted is used as it is; one that is not is cloned and
         fitted to X. None is the Gaussian with mean and covariance of X.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows, for complete designs; rows of weight 0 do not count.
+        Weights of the rows in the statistic, for complete designs. Rows of weight 0 do
+        not count at all; the others count alike for the bandwidths, and for a model
+        that is fitted here.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
@@ -501,14 +590,23 @@ def ksd_score(
     >>> ksd_score(X, -X) == ksd_score(X, lambda X: -X)
     True
     """
-    if not (hasattr(model, "__array__") or isinstance(model, (list, tuple))):
-        if is_density_estimator(model) and is_fitted(model):
-            model = FrozenEstimator(model)
-        estimator = KSDEstimator(model, **params).fit(X)
-        return estimator.score(X, sample_weight=sample_weight)
-    estimator = KSDEstimator(**params)
+    if is_density_estimator(model) and is_fitted(model):
+        model = FrozenEstimator(model)
+    estimator = KSDEstimator(model, **params)
+    X = estimator._validate(X, reset=True)
+    gradients = None
+    if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
+        gradients = check_gradients(model, X)
+    if sample_weight is not None:
+        weights = estimator._check_weights(sample_weight, X, estimator._check_params())
+        # Before anything is fitted: rows of weight 0 count for nothing.
+        some = weights > 0
+        X, sample_weight = X[some], weights[some]
+        gradients = None if gradients is None else gradients[some]
+    if gradients is None:
+        return estimator.fit(X).score(X, sample_weight=sample_weight)
     X = estimator._fit_kernels(X)
-    return estimator._evaluate(X, check_gradients(model, X), sample_weight).value
+    return estimator._evaluate(X, gradients, sample_weight).value
 
 
 def ksd_from_gram(

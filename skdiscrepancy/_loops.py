@@ -115,6 +115,7 @@ def compiled_loops() -> Any:
     """
     try:
         from skdiscrepancy import _compiled
-    except ImportError:
+    except (ImportError, RuntimeError):
+        # RuntimeError: numba found no place to keep what it compiles.
         return None
     return _compiled

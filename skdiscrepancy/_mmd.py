@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,13 +23,20 @@ from skdiscrepancy._base import (
     takes_parameters_of,
     warn_unused,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._checks import check_flag, generator_of
 from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
     Source,
     kernel_source,
     walk,
+)
+from skdiscrepancy._inference import (
+    TestResult,
+    check_options,
+    one_sample_methods,
+    one_sample_test,
+    permutation_test,
 )
 from skdiscrepancy._samples import Index
 from skdiscrepancy.bandwidths import build_collection
@@ -352,6 +360,91 @@ class MMDEstimator(BaseDiscrepancy):
         Y = self._validate(X, self.kernels_, reset=False)
         statistics = self._statistics(self.reference_, Y, design)
         return self._result(statistics, list(self.kernels_))
+
+    def test(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        n_groups: int | None = 256,
+        pooling: str = "max",
+    ) -> TestResult:
+        """Test whether a sample is from the distribution of the reference sample.
+
+        Bandwidths are taken from both samples together, which permutations leave
+        unchanged, unless they are numbers. The parameters `normalize`, `squared`,
+        `pooling` and `fuse_nu` of the estimator play no role.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
+            Null distribution. Complete designs: permutations of the pooled sample, of
+            exact level. Other designs, and `second_order`: exchanges of X_i and Y_i, of
+            exact level; the designs X, L and B have a normal limit, and take that by
+            default.
+        n_resamples : int, default=999
+            Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
+        n_groups : int or None, default=256
+            Whole groups of rows are permuted, so many in all, if there are more rows;
+            the level stays exact and the time is that of the statistic. None: single
+            rows.
+        pooling : {"max", "mean", "fuse"}, default="max"
+            How the statistics of several kernels become one.
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            each kernel.
+        """
+        check_is_fitted(self)
+        design = self._check_params()
+        Y = self._validate(X, self.kernels_, reset=False)
+        complete = design.complete and not self.second_order
+        allowed = one_sample_methods(design)
+        options = check_options(
+            method,
+            n_resamples,
+            n_groups,
+            pooling,
+            ("permutation",) if complete else allowed,
+        )
+        X = self.reference_
+        kernels = clone(self).set_params(pooling="mean")._fit(X, Y).kernels_
+        generator = generator_of(self.random_state)
+        if complete:
+            # Groups are of rows at random: neighbours may be alike.
+            X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
+            return permutation_test(
+                kernel_source(kernels, X, Y),
+                len(X),
+                len(Y),
+                unbiased=not isinstance(design, CompleteV),
+                n_resamples=options.n_resamples,
+                n_groups=options.n_groups,
+                generator=generator,
+                pooling=options.pooling,
+                kernels=kernels,
+                **self._walk_options(),
+            )
+        size = paired_size(len(X), len(Y), design)
+        core = PairedSource(kernel_source(kernels, X[:size], Y[:size]), size)
+        return one_sample_test(
+            options,
+            RowSums(core, moments=True),
+            design,
+            size,
+            generator,
+            kernels=kernels,
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
 
     def _statistics(self, X: np.ndarray, Y: np.ndarray, design: Design) -> Statistics:
         m, n = len(X), len(Y)

@@ -50,6 +50,7 @@ def choose_target_kernels(
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
     if _are_labels(y):
+        _refuse_numbers_among_labels(y)
         return [IndicatorKernel()]
     # Numbers that are hardly ever equal have no use for a label kernel on X.
     numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
@@ -87,6 +88,19 @@ def _are_labels(y: np.ndarray) -> bool:
         integers = y.dtype.kind in "iu"
     # With several columns it is whole rows that are compared.
     return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
+
+
+def _refuse_numbers_among_labels(y: np.ndarray) -> None:
+    """Refuse columns of numbers beside labels: as labels, no two rows would agree."""
+    if y.ndim == 1 or y.dtype != object:
+        return
+    for j, column in enumerate(y.T):
+        if _is_numeric(column) and not all(isinstance(v, Integral) for v in column):
+            raise ValueError(
+                f"Column {j} of y holds numbers and another one labels, must be of one "
+                "kind for target_kernel == 'auto'; target_kernel='indicator' takes "
+                "numbers for labels."
+            )
 
 
 def _is_numeric(y: np.ndarray) -> bool:

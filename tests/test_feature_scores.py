@@ -772,3 +772,27 @@ def test_bad_samples_are_named(X, y, error, message):
 def test_labels_are_no_numbers():
     with pytest.raises(ValueError, match="labels need target_kernel='indicator'"):
         hsic_regression(FINE, ["a", "b"] * 5)
+
+
+def test_pvalues_allow_for_the_higher_scores_of_noise_of_many_labels():
+    rng = np.random.RandomState(0)
+    # A name for each row, and a label that y depends on, if weakly.
+    X = np.column_stack([np.arange(200), rng.randint(3, size=200)])
+    y = rng.uniform(size=200) < 0.35 + 0.3 * (X[:, 1] == 1)
+    for pvalue in ("gamma", "permutation"):
+        scores, pvalues = hsic_classif(X, y, kernel="indicator", pvalue=pvalue)
+        # All labels different: H, whose cosine with the rank-one matrix of two classes
+        # is 1 / sqrt(n - 1) whatever y is.
+        assert_allclose(scores[0], 1 / np.sqrt(199), rtol=1e-9)
+        assert pvalues[0] == 1
+        assert pvalues[1] < 0.05
+
+
+def test_numbers_beside_labels_are_refused():
+    words, counts = np.array(["a", "b"] * 5), np.arange(10) % 3
+    y = np.column_stack([words.astype(object), FINE[:, 0]])
+    with pytest.raises(ValueError, match="Column 1 of y holds numbers and another one"):
+        HSICScore()(FINE, y)
+    joined = np.char.add(words, counts.astype(str))
+    whole = np.column_stack([words.astype(object), counts])
+    assert_allclose(HSICScore()(FINE, whole), HSICScore()(FINE, joined), rtol=1e-12)

@@ -2,12 +2,22 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom
+from scipy.stats import binom, norm
+from sklearn.mixture import GaussianMixture
 
-from skdiscrepancy import hsic_from_gram, ksd_from_gram, mmd_from_gram
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_from_gram,
+    ksd_from_gram,
+    mmd_from_gram,
+)
 from skdiscrepancy._engine import GramSource, RowSums, kernel_source, walk
 from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import centring_offsets
@@ -19,7 +29,9 @@ from skdiscrepancy._inference._permutations import (
 )
 from skdiscrepancy._inference._result import combine, null_scales
 from skdiscrepancy._inference._shifts import _all_shifts
+from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.designs._base import square
+from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 
 KERNELS = [GaussianKernel(bandwidth=1.3), LaplaceKernel(bandwidth=0.8)]
@@ -265,3 +277,147 @@ def test_shifts_hold_their_level_and_find_dependence():
     # Too many rejections in one run of 1000, for a correct program.
     assert n_rejected <= binom.ppf(0.999, n_repetitions, level)
     assert n_found > 0.95 * n_repetitions
+
+
+SMALL = {"n_bandwidths": 2, "n_resamples": 99, "random_state": 0}
+DESIGNS = ["u", "v", "l", "d", "b", "x", RandomPairs(), Blocks(n_blocks=5), Cross()]
+
+
+def results_of(X, Y, design, **options):
+    """Run the three tests with one design."""
+    params = {**SMALL, "design": design, **options}
+    return [
+        mmd_test(X, Y, **params),
+        hsic_test(X, Y[:, 0], **params),
+        ksd_test(X, lambda X: -X, **params),
+    ]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_results_do_not_depend_on_threads_and_repeat_with_their_seed(design):
+    X, Y = np.random.RandomState(0).normal(size=(2, 60, 2))
+    state = np.random.get_state()[1].copy()
+    for one, two in zip(
+        results_of(X, Y, design, n_jobs=1),
+        results_of(X, Y, design, n_jobs=2),
+        strict=True,
+    ):
+        assert one.pvalue == two.pvalue
+        assert 0 < one.pvalue <= 1
+        assert_array_equal(one.null_distribution, two.null_distribution)
+        assert_array_equal(one.pvalues, two.pvalues)
+        assert len(one.kernels) == len(one.pvalues) == len(one.statistics)
+    assert_array_equal(np.random.get_state()[1], state)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_statistics_are_those_of_the_estimators(design):
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(2, 40, 2))
+    params = {"design": design, "normalize": False, "random_state": 0}
+    fixed = {"kernel": KERNELS, "pooling": "mean", **params}
+    mmd = MMDEstimator(**fixed).fit(X)
+    hsic = HSICEstimator(target_kernel=KERNELS, **fixed).fit(X, Y[:, 0])
+    ksd = KSDEstimator(lambda X: -X, kernel=KERNELS[0], **params).fit(X)
+    if design == "v":
+        # Tests by HSIC and KSD use the U-statistic for both complete designs.
+        hsic.set_params(design="u")
+        ksd.set_params(design="u")
+    pairs = [
+        (mmd.test(Y, n_resamples=9), mmd.evaluate(Y)),
+        (hsic.test(X, Y[:, 0], n_resamples=9), hsic.evaluate(X, Y[:, 0])),
+        (ksd.test(X, n_resamples=9), ksd.evaluate(X)),
+    ]
+    for result, expected in pairs:
+        if isinstance(design, Blocks) or design == "b":
+            # Blocks of one size: the mean of the blocks is that of the pairs.
+            assert len(result.statistics) == len(expected.statistics)
+            continue
+        assert_allclose(result.statistics, expected.statistics, rtol=1e-8, atol=1e-12)
+
+
+def test_swaps_are_those_of_brute_force():
+    n = 5
+    X, Y = np.random.RandomState(0).normal(size=(2, n, 1))
+    kernel = GaussianKernel(bandwidth=1.0)
+    params = {"kernel": kernel, "design": "d", "normalize": False, "pooling": None}
+    estimator = MMDEstimator(random_state=0, **params).fit(X)
+    result = estimator.test(Y, n_resamples=500)
+    possible = []
+    for swaps in product((False, True), repeat=n):
+        swapped = np.array(swaps)[:, np.newaxis]
+        first, second = np.where(swapped, Y, X), np.where(swapped, X, Y)
+        possible.append(MMDEstimator(**params).fit(first).score(second))
+    # In units of one scale, which swaps leave unchanged.
+    unit = result.statistic / result.statistics[0]
+    assert_allclose(
+        np.unique(np.round(result.null_distribution / unit, 10)),
+        np.unique(np.round(possible, 10)),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "fuse"])
+def test_differences_are_found(pooling):
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(80, 2)), rng.normal(size=(90, 2)) + 1
+    options = {"pooling": pooling, "random_state": 0, "n_resamples": 199}
+    assert mmd_test(X, Y, **options).pvalue == 1 / 200
+    assert hsic_test(X, X[:, 0] ** 2, **options).pvalue <= 1 / 200
+    assert ksd_test(Y, lambda X: -X, **options).pvalue == 1 / 200
+
+
+def test_adjusted_pvalues_show_the_scale_of_a_difference():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(200, 1))
+    Y = rng.normal(size=(200, 1)) + 0.6
+    kernels = [GaussianKernel(bandwidth=1e-6), GaussianKernel(bandwidth=2.0)]
+    result = mmd_test(X, Y, kernel=kernels, random_state=0)
+    assert result.pvalues[1] < 0.01 < 0.5 < result.pvalues[0]
+
+
+def test_a_fitted_density_is_tested_as_it_is():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(150, 2))
+    model = GaussianMixture(random_state=0).fit(X)
+    assert ksd_test(X + 1, model, **SMALL).pvalue <= 0.01
+    assert ksd_test(rng.normal(size=(150, 2)), model, **SMALL).pvalue > 0.01
+
+
+def test_asymptotic_pvalue_of_pairs_is_that_of_their_mean():
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(2, 50, 1))
+    kernel = GaussianKernel(bandwidth=1.0)
+    result = MMDEstimator(kernel=kernel, design="l", pooling=None).fit(X).test(Y)
+    core = [
+        float(
+            gram(kernel, np.array([X[i], X[i + 1]]))[0, 1]
+            + gram(kernel, np.array([Y[i], Y[i + 1]]))[0, 1]
+            - gram(kernel, np.array([X[i], Y[i + 1]]))[0, 1]
+            - gram(kernel, np.array([Y[i], X[i + 1]]))[0, 1]
+        )
+        for i in range(0, 50, 2)
+    ]
+    z = np.mean(core) / (np.std(core, ddof=1) / np.sqrt(25))
+    assert_allclose(result.statistic, z, rtol=1e-9)
+    assert_allclose(result.pvalue, norm.sf(z), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "swap"}, "method == 'swap', must be one of .'auto', 'permutation'"),
+        ({"n_resamples": 0}, "n_resamples == 0, must be an integer >= 1"),
+        ({"n_groups": 1}, "n_groups == 1, must be an integer >= 4"),
+        ({"pooling": "sum"}, "pooling == 'sum', must be one of .'max', 'mean', 'fuse'"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    X, Y = np.random.RandomState(0).normal(size=(2, 20, 2))
+    with pytest.raises(ValueError, match=message):
+        mmd_test(X, Y, **options)
+
+
+def test_few_rows_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"n_samples == 3|minimum of 4"):
+        hsic_test(np.arange(3.0)[:, np.newaxis], np.arange(3.0))

@@ -7,6 +7,7 @@ import tracemalloc
 
 import brute_force as reference
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -29,7 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy import KSDEstimator, ksd_score, mmd_score
+from skdiscrepancy import KSDEstimator, MMDEstimator, ksd_score
 from skdiscrepancy.kernels import IMQKernel
 from skdiscrepancy.model_checking import (
     HyvarinenScorer,
@@ -316,6 +317,26 @@ def test_rows_of_zero_weight_are_dropped(design, X):
     assert_allclose(value, expected, **CLOSE)
 
 
+@pytest.mark.parametrize("model", [None, EmpiricalCovariance(), "gradients"], ids=str)
+def test_rows_of_zero_weight_count_neither_for_bandwidths_nor_for_the_fit(model, X):
+    weights = np.random.RandomState(0).uniform(0.5, 2, size=60)
+    weights[::3] = 0
+    some = weights > 0
+    X[~some] *= 100
+    gradients = isinstance(model, str)
+    value = ksd_score(X, -X if gradients else model, sample_weight=list(weights))
+    expected = ksd_score(
+        X[some], -X[some] if gradients else model, sample_weight=weights[some]
+    )
+    assert_allclose(value, expected, **CLOSE)
+
+
+def test_one_row_with_its_gradient_is_enough_for_v(X):
+    value = ksd_score(X[:1], -X[:1], design="v", normalize=False, **ONE)
+    [[expected]] = reference.stein_gram("imq", X[:1], -X[:1], 1.3)
+    assert_allclose(value, expected, **CLOSE)
+
+
 def test_one_row_can_have_nearly_all_of_the_weight(X):
     # In the limit U is the mean over the pairs with this row.
     Z = X[:4]
@@ -439,7 +460,9 @@ def test_mmd_scorer_is_the_negative_u_statistic_to_draws_of_the_model(X):
         def sample(self, n_samples):
             return np.resize(X[::-1] + 1, (n_samples, 2))
 
-    expected = -mmd_score(X, Fixed().sample(40), normalize=False, pooling="mean")
+    # Bandwidths from the held-out rows alone: those of draws differ by candidate.
+    mmd = MMDEstimator(normalize=False, pooling="mean").fit(X)
+    expected = -mmd.score(Fixed().sample(40))
     assert MMDScorer(n_samples=40)(Fixed(), X) == expected
     # A model whose draws come with labels, as those of mixtures do.
     Fixed.sample, plain = lambda self, n: (plain(self, n), np.zeros(n)), Fixed.sample
@@ -468,6 +491,17 @@ def test_mmd_scorer_is_reproducible_and_changes_nothing(model, X):
     assert_array_equal(np.random.get_state()[1], state)
     if given is not None:
         assert_array_equal(model.random_state.get_state()[1], given)
+
+
+@every_scorer
+def test_scorers_refuse_columns_in_another_order_than_that_of_the_fit(scorer, X):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = KernelDensity().fit(frame)
+    expected = scorer(KernelDensity().fit(X), X)
+    assert_allclose(scorer(model, frame), expected, **CLOSE)
+    for given in (model, FrozenEstimator(model), make_pipeline(model)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            scorer(given, frame[["b", "a"]])
 
 
 @every_scorer
@@ -753,3 +787,10 @@ def test_thinning_refuses_samples_without_a_scale(X):
     message = "preconditioner == 'med', must be 'id' here: most rows of X are equal"
     with pytest.raises(ValueError, match=message):
         stein_thinning(Z, -Z, 5, preconditioner="med")
+
+
+def test_a_search_is_scored_by_the_model_that_it_found():
+    X = np.random.RandomState(0).normal(size=(60, 2))
+    search = GridSearchCV(GaussianMixture(random_state=0), {"n_components": [1, 2]})
+    search.fit(X)
+    assert neg_ksd_scorer(search, X) == neg_ksd_scorer(search.best_estimator_, X)

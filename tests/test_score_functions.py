@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import copy
+import pickle
 import re
 import sys
 
@@ -509,7 +510,29 @@ def test_models_fitted_to_a_data_frame_take_arrays_without_a_warning():
     assert_allclose(score_function(model.fit(frame))(X), expected, rtol=1e-12)
     model.set_output(transform="pandas").fit(frame)
     assert_allclose(score_function(model)(X), expected, rtol=1e-12)
+    assert_allclose(score_function(model)(frame), expected, rtol=1e-12)
+    mixture = make_pipeline(StandardScaler(), GaussianMixture(2, random_state=0))
+    numeric = score_function(mixture.fit(frame), finite_differences=True)
+    expected = score_function(mixture)(X)
+    assert_allclose(numeric(X), expected, rtol=1e-6, atol=1e-8)
     assert list(model[0].feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("options", [{}, {"finite_differences": True}], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        stats.logistic(1, 2),
+        stats.multivariate_normal([0.0]),
+        stats.gaussian_kde(np.arange(5.0)),
+        make_pipeline(StandardScaler(), KernelDensity()).fit(np.eye(4)[:, :1]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_gradients_survive_pickle(model, options):
+    rows = np.linspace(-1, 2, 7)[:, np.newaxis]
+    score = score_function(model, **options)
+    assert_array_equal(pickle.loads(pickle.dumps(score))(rows), score(rows))
 
 
 def test_exponential_kernel_density_has_no_gradient_at_its_points():
@@ -681,6 +704,12 @@ def test_torch_gradient_is_that_of_the_sum_of_log_densities(monkeypatch):
         score_function(lambda x: x, backend="torch")(X)
 
 
+def test_two_ways_of_differentiation_at_once_are_refused():
+    message = "finite_differences == True, must be False for backend == 'torch'"
+    with pytest.raises(ValueError, match=message):
+        score_function(np.sum, finite_differences=True, backend="torch")
+
+
 def test_unknown_backend_and_model_without_call_are_refused():
     with pytest.raises(ValueError, match=r"backend == 'numpy', must be one of"):
         score_function(lambda x: x, backend="numpy")
@@ -818,6 +847,64 @@ def test_kernel_densities_of_other_metrics_are_refused():
 def test_densities_with_a_boundary_are_refused(model, support):
     message = re.escape(support) + ".* must be one on the whole line.*e.g. by the log"
     with pytest.raises(ValueError, match=message):
+        score_function(model)
+
+
+@pytest.mark.parametrize("options", [{}, {"finite_differences": True}], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [stats.norm, stats.multivariate_normal, stats.multivariate_t],
+    ids=lambda model: type(model).__name__,
+)
+def test_distributions_without_parameters_are_refused(model, options):
+    with pytest.raises(TypeError, match="must be a frozen distribution: call it"):
+        score_function(model, **options)
+
+
+def test_distributions_with_arrays_of_parameters_are_refused():
+    message = "distribution 'norm' with arrays of parameters, must have numbers"
+    with pytest.raises(ValueError, match=message):
+        score_function(stats.norm([0, 1]))
+
+
+def test_classes_are_not_taken_for_models():
+    with pytest.raises(TypeError, match=r"must be a density .* not its class"):
+        score_function(GaussianMixture)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "model",
+    [EmpiricalCovariance(), PCA(), PCA(whiten=True), FactorAnalysis(2)],
+    ids=repr,
+)
+def test_gaussians_on_a_plane_in_space_are_refused(model, dtype):
+    X = np.random.RandomState(0).normal(size=(60, 2))
+    X = np.column_stack((X, X.sum(axis=1))).astype(dtype)
+    with pytest.raises(ValueError, match="has a singular covariance, and no density"):
+        score_function(model.fit(X))
+
+
+def test_gaussians_with_a_constant_column_are_refused():
+    X = np.random.RandomState(0).normal(size=(60, 3)) * [1, 1, 0]
+    with pytest.raises(ValueError, match="has a singular covariance, and no density"):
+        score_function(EmpiricalCovariance().fit(X))
+
+
+def test_columns_that_a_pseudo_inverse_drops_are_not_lost_silently():
+    X = np.random.RandomState(0).normal(size=(60, 2))
+    rows = X * [1, 1e-9]
+    with pytest.raises(ValueError, match="Standardise the columns"):
+        score_function(EmpiricalCovariance().fit(rows))
+    model = make_pipeline(StandardScaler(), EmpiricalCovariance())
+    expected = score_function(EmpiricalCovariance().fit(X))(X) / [1, 1e-9]
+    assert_allclose(score_function(model.fit(rows))(rows), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("step", [StandardScaler(), MinMaxScaler(), PCA()], ids=repr)
+def test_unfitted_steps_are_refused(step):
+    model = make_pipeline(step, EmpiricalCovariance().fit(X_SMALL))
+    with pytest.raises(NotFittedError, match=f"This {type(step).__name__} instance"):
         score_function(model)
 
 

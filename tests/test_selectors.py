@@ -426,6 +426,7 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
             ValueError,
             "method == 'rfe', must be one of ['backward', 'filter', 'forward', 'lasso'",
         ),
+        ({"method": ["lasso"]}, ValueError, "method == ['lasso'], must be one of"),
         ({"step": 0}, ValueError, "step == 0, must be an integer >= 1"),
         ({"step": 1.5}, ValueError, "step == 1.5, must be an integer >= 1 or a number"),
         ({"step": 0.0}, ValueError, "step == 0.0, must be"),
@@ -436,6 +437,16 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         ({"target_bandwidth": 0}, ValueError, "target_bandwidth == 0, must be"),
         ({"kernel": "cosine"}, ValueError, "kernel == 'cosine', must be"),
         ({"kernel": RBF()}, ValueError, "must be one kernel of skdiscrepancy.kernels"),
+        (
+            {"kernel": "cosine"},
+            ValueError,
+            "must be one kernel of skdiscrepancy.kernels, or one of ['gaussian', ",
+        ),
+        (
+            {"target_kernel": "cosine"},
+            ValueError,
+            "must be one kernel of skdiscrepancy.kernels, or one of ['auto', ",
+        ),
         (
             {"kernel": ["gaussian", "laplace"]},
             ValueError,
@@ -1074,6 +1085,59 @@ def test_cv_is_a_selector_with_names():
     pd.testing.assert_frame_equal(out, frame[names])
     loaded = pickle.loads(pickle.dumps(search))
     pd.testing.assert_frame_equal(loaded.transform(frame), out)
+
+
+def test_cv_reads_masks_as_indices():
+    X, y = problem(0)
+    test = np.arange(60) % 3 == 0
+    masks, indices = (
+        HSICSelectorCV(cv=[split]).fit(X, y).cv_results_["mean_test_score"]
+        for split in ((~test, test), (np.flatnonzero(~test), np.flatnonzero(test)))
+    )
+    assert_array_equal(masks, indices)
+    with pytest.raises(ValueError, match="holds out 3 of 60 rows"):
+        HSICSelectorCV(cv=[(np.arange(60) > 2, np.arange(60) < 3)]).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "indicator"])
+def test_cv_takes_the_kernel_of_y_from_all_rows(kernel):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(63, 3)).round(1)
+    # With 21 values these are numbers; without the first rows, 20 values are labels.
+    y = np.repeat(np.arange(21), 3)
+    splits = [(np.arange(3, 63), np.r_[:3, 10:30]), (np.arange(40), np.arange(40, 63))]
+    by_auto, by_name = (
+        HSICSelectorCV(
+            HSICSelector(method="filter", kernel=kernel, target_kernel=target_kernel),
+            cv=splits,
+        ).fit(X, y)
+        for target_kernel in ("auto", "gaussian")
+    )
+    for name in ("split0_test_score", "split1_test_score"):
+        assert_array_equal(by_auto.cv_results_[name], by_name.cv_results_[name])
+    assert by_auto.selector_.target_kernel == "auto"
+
+
+def test_cv_gains_nothing_by_constant_columns():
+    # Counted as columns, they would make the joint kernel wider, and here better.
+    X, y = problem(0)
+    X[:, 4] = 1.0
+    search = HSICSelectorCV(cv=3).fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert_array_equal(scores[-1], scores[-2])
+    others = HSICSelectorCV(cv=3).fit(np.delete(X, 4, axis=1), y)
+    assert_array_equal(scores[:-1], others.cv_results_["mean_test_score"])
+
+
+def test_cv_does_not_warn_of_constant_columns_that_it_leaves_out():
+    X, y = problem(0)
+    X[:, 4] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = HSICSelectorCV(cv=3).fit(X, y)
+    assert not search.support_[4]
+    with pytest.warns(UserWarning, match="1 of the 6 selected columns are constant"):
+        HSICSelectorCV(cv=3, min_features_to_select=6).fit(X, y)
 
 
 def test_cv_scores_zero_where_held_out_rows_are_constant():

@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     RobustScaler,
     StandardScaler,
 )
+from sklearn.utils.validation import check_is_fitted
 
 
 class TransformedScore:
@@ -25,18 +28,18 @@ class TransformedScore:
     Parameters
     ----------
     steps : list of transformers
-        Invertible affine steps.
+        Invertible affine steps, as :func:`check_affine` says.
     score : callable
         Gradient of the model behind them.
     """
 
     def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
-        check_affine(steps)
-        self.steps = [_without_names(step) for step in steps]
+        self.steps = [without_names(step) for step in steps]
         self.score = score
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
+        X = np.asarray(X)
         for step in self.steps:
             X = np.asarray(step.transform(X))
         gradients = np.asarray(self.score(X))
@@ -52,12 +55,16 @@ def check_affine(steps: list[Any]) -> None:
         pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
 
 
-def _without_names(step: Any) -> Any:
-    """Return a step that takes arrays without a warning, whatever it was fitted to."""
-    step = copy.copy(step)
-    if hasattr(step, "feature_names_in_"):
-        del step.feature_names_in_
-    return step
+def without_names(model: Any) -> Any:
+    """Return a model that takes arrays without a warning, whatever it was fitted to."""
+    if isinstance(model, FrozenEstimator):
+        return without_names(model.estimator)
+    model = copy.copy(model)
+    if isinstance(model, Pipeline):
+        model.steps = [(name, without_names(step)) for name, step in model.steps]
+    elif hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return model
 
 
 @singledispatch
@@ -74,18 +81,21 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
 @pull_back.register(MaxAbsScaler)
 @pull_back.register(RobustScaler)
 def _(step: Any, gradients: np.ndarray) -> np.ndarray:
+    check_is_fitted(step)
     _refuse_clipping(step)
     return gradients if step.scale_ is None else gradients / step.scale_
 
 
 @pull_back.register(MinMaxScaler)
 def _(step: MinMaxScaler, gradients: np.ndarray) -> np.ndarray:
+    check_is_fitted(step)
     _refuse_clipping(step)
     return gradients * step.scale_
 
 
 @pull_back.register(PCA)
 def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
+    check_is_fitted(step)
     if step.n_components_ != step.n_features_in_:
         raise ValueError(
             f"model has the step {step!r} with {step.n_components_} of "

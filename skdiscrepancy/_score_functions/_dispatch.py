@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
@@ -26,26 +26,39 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._checks import check_flag
-from skdiscrepancy._score_functions._affine import TransformedScore, check_affine
+from skdiscrepancy._score_functions._affine import (
+    TransformedScore,
+    check_affine,
+    without_names,
+)
 from skdiscrepancy._score_functions._distributions import (
     check_support,
+    kde_log_density,
     kde_score,
     normal_score,
     student_score,
+    univariate_log_density,
     univariate_score,
 )
 from skdiscrepancy._score_functions._mixtures import (
-    GaussianScore,
-    check_columns,
     check_kernel_density,
     kernel_density_score,
     mixture_score,
     naive_bayes_score,
     quadratic_score,
+    regular_gaussian_score,
 )
 from skdiscrepancy._score_functions._numeric import BACKENDS, FiniteDifferences
 
 ScoreFunction = Callable[[np.ndarray], Any]
+
+# scipy has no public names for the classes of its distributions.
+UNIVARIATE = type(stats.norm())
+NOT_FROZEN = (
+    stats.rv_continuous,
+    type(stats.multivariate_normal),
+    type(stats.multivariate_t),
+)
 
 REFUSED = {
     BernoulliRBM: "its variables are binary and have no gradient",
@@ -114,6 +127,10 @@ def score_function(
                 f"model == {model!r}, must be a callable that returns log-densities "
                 f"for backend == {backend!r}."
             )
+        if finite_differences:
+            raise ValueError(
+                f"finite_differences == True, must be False for backend == {backend!r}."
+            )
         return BACKENDS[backend](model)
     if finite_differences:
         return FiniteDifferences(log_density(model))
@@ -132,16 +149,14 @@ def log_density(model: Any) -> ScoreFunction:
             check_affine(steps_before(model))
         if isinstance(model, KernelDensity):
             check_kernel_density(model)
-        return model.score_samples
+        return without_names(model).score_samples
     if isinstance(model, stats.gaussian_kde):
-        return lambda X: model.logpdf(X.T)
+        return partial(kde_log_density, model)
+    if isinstance(model, UNIVARIATE):
+        check_support(model)
+        return partial(univariate_log_density, model)
     if hasattr(model, "logpdf"):
-        one = hasattr(model, "dist")
-        if one:
-            check_support(model)
-        return (
-            (lambda X: model.logpdf(check_columns(X, 1)[:, 0])) if one else model.logpdf
-        )
+        return model.logpdf
     if callable(model):
         return model
     raise TypeError(
@@ -185,7 +200,8 @@ def score_function_of(model: Any) -> ScoreFunction:
     _refuse(model)
     if callable(model) and not isinstance(model, type):
         return model
-    if hasattr(model, "score_samples") or hasattr(model, "logpdf"):
+    has_values = hasattr(model, "score_samples") or hasattr(model, "logpdf")
+    if has_values and not isinstance(model, type):
         raise TypeError(
             f"model == {model!r} has no gradient that is known here. "
             "score_function(model, finite_differences=True) differentiates its "
@@ -193,8 +209,8 @@ def score_function_of(model: Any) -> ScoreFunction:
             "register takes a gradient of your own."
         )
     raise TypeError(
-        f"model == {model!r}, must be a density of scikit-learn or scipy, or a "
-        "callable that returns the gradient of the log-density."
+        f"model == {model!r}, must be a density of scikit-learn or scipy, not its "
+        "class, or a callable that returns the gradient of the log-density."
     )
 
 
@@ -210,15 +226,18 @@ def is_density_estimator(model: Any) -> bool:
 def _refuse(model: Any) -> None:
     if isinstance(model, Pipeline):
         _refuse(model.steps[-1][1])
+    if isinstance(model, NOT_FROZEN):
+        raise TypeError(
+            f"model == {model!r}, must be a frozen distribution: call it with its "
+            "parameters, as in scipy.stats.norm(0, 1)."
+        )
     for kind, reason in REFUSED.items():
         if isinstance(model, kind):
             raise TypeError(f"model == {model!r} cannot be checked by KSD: {reason}.")
 
 
-@score_function_of.register(EllipticEnvelope)
-def _(model: EllipticEnvelope) -> ScoreFunction:
-    _refuse(model)
-    raise AssertionError("refused")
+# Its class is a subclass of MinCovDet, which is known.
+score_function_of.register(EllipticEnvelope)(_refuse)
 
 
 @score_function_of.register(FrozenEstimator)
@@ -242,7 +261,9 @@ def _(model: KernelDensity) -> ScoreFunction:
 @score_function_of.register(EmpiricalCovariance)
 def _(model: EmpiricalCovariance) -> ScoreFunction:
     check_is_fitted(model)
-    return GaussianScore(model.location_, model.get_precision())
+    return regular_gaussian_score(
+        model, model.location_, model.covariance_, model.get_precision
+    )
 
 
 @score_function_of.register(PCA)
@@ -250,14 +271,18 @@ def _(model: PCA) -> ScoreFunction:
     check_is_fitted(model)
     # Whitening changes what comes out of `transform`, not the density; scikit-learn
     # multiplies the variances of its covariance twice (its issue 13898).
-    precision = copy.copy(model).set_params(whiten=False).get_precision()
-    return GaussianScore(model.mean_, precision)
+    plain = copy.copy(model).set_params(whiten=False)
+    return regular_gaussian_score(
+        model, model.mean_, plain.get_covariance(), plain.get_precision
+    )
 
 
 @score_function_of.register(FactorAnalysis)
 def _(model: FactorAnalysis) -> ScoreFunction:
     check_is_fitted(model)
-    return GaussianScore(model.mean_, model.get_precision())
+    return regular_gaussian_score(
+        model, model.mean_, model.get_covariance(), model.get_precision
+    )
 
 
 @score_function_of.register(GaussianNB)
@@ -275,7 +300,9 @@ def _(model: QuadraticDiscriminantAnalysis) -> ScoreFunction:
 @score_function_of.register(Pipeline)
 def _(model: Pipeline) -> ScoreFunction:
     check_is_fitted(model)
-    return TransformedScore(steps_before(model), score_function_of(model.steps[-1][1]))
+    steps = steps_before(model)
+    check_affine(steps)
+    return TransformedScore(steps, score_function_of(model.steps[-1][1]))
 
 
 def steps_before(model: Pipeline) -> list[Any]:
@@ -288,7 +315,6 @@ def _(model: stats.gaussian_kde) -> ScoreFunction:
     return kde_score(model)
 
 
-# scipy has no public names for the classes of frozen distributions.
-score_function_of.register(type(stats.norm()))(univariate_score)
+score_function_of.register(UNIVARIATE)(univariate_score)
 score_function_of.register(type(stats.multivariate_normal()))(normal_score)
 score_function_of.register(type(stats.multivariate_t()))(student_score)

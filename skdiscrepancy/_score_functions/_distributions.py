@@ -79,12 +79,27 @@ class StudentScore:
 def check_support(model: Any) -> None:
     """Refuse a frozen distribution of one variable that has a boundary."""
     low, high = model.support()
+    if np.ndim(low) or np.ndim(high):
+        raise ValueError(
+            f"model is the distribution {model.dist.name!r} with arrays of parameters, "
+            "must have numbers: it is the density of one column."
+        )
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
             f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
             "be one on the whole line: KSD is not valid for a density with a boundary. "
             "Transform the data and the density, e.g. by the logarithm."
         )
+
+
+def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the log-densities of a frozen distribution of one variable."""
+    return model.logpdf(check_columns(X, 1)[:, 0])
+
+
+def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the log-densities of a gaussian_kde, which takes rows as columns."""
+    return model.logpdf(np.transpose(X))
 
 
 def univariate_score(model: Any) -> UnivariateScore:

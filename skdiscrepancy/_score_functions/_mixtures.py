@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,35 @@ class GaussianScore:
         """Return the gradients at the rows of X."""
         X = check_columns(X, len(self.precision))
         return -(X - self.mean) @ self.precision
+
+
+def regular_gaussian_score(
+    model: Any,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    get_precision: Callable[[], np.ndarray],
+) -> GaussianScore:
+    """Return the gradient of a model that is a Gaussian, if it has a density.
+
+    The precision that scikit-learn gives for a singular covariance is a pseudo-inverse,
+    or noise.
+    """
+    variances = np.diag(covariance)
+    if np.all(variances > 0):
+        # In units of the deviations, the rank does not depend on those of the columns.
+        units, d = np.sqrt(np.outer(variances, variances)), len(variances)
+        least = max(1e-12, 10 * np.finfo(covariance.dtype).eps) * d
+        if np.linalg.eigvalsh(covariance / units)[0] >= least:
+            precision = get_precision()
+            # Correlations have no eigenvalue above d, their inverse none below 1 / d;
+            # a column in small units is zero in a pseudo-inverse.
+            if np.linalg.eigvalsh(precision * units)[0] >= 0.1 / d:
+                return GaussianScore(mean, precision)
+    raise ValueError(
+        f"model == {model!r} has a singular covariance, and no density. Standardise "
+        "the columns if their units differ by many orders of magnitude; else take "
+        "fewer columns, more rows or a shrunk covariance."
+    )
 
 
 class MixtureScore:

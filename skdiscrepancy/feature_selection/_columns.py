@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,21 @@ from skdiscrepancy.feature_selection._factors import (
     is_smooth,
 )
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
+from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 
-def check_single_kernel(kernel: Any, name: str) -> Kernel:
-    """Return the one kernel that a parameter names."""
-    kernels = check_kernel(kernel, name)
-    if len(kernels) != 1 or not isinstance(kernels[0], Kernel):
-        raise ValueError(
-            f"{name} == {kernel!r}, must be one kernel of skdiscrepancy.kernels, or "
-            "its name."
-        )
-    return kernels[0]
+def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
+    """Return the one kernel that a parameter names.
+
+    `words` are what else is allowed, for the error message.
+    """
+    if isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in KERNELS):
+        return check_kernel(kernel, name)[0]
+    raise ValueError(
+        f"{name} == {kernel!r}, must be one kernel of skdiscrepancy.kernels, or one of "
+        f"{[*words, *sorted(KERNELS)]}."
+    )
 
 
 def check_multiple(bandwidth: Any, name: str) -> float:
@@ -107,6 +111,7 @@ class Columns:
         rank = 1 if is_smooth(kernel) else min(self.n_samples, MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
         self._kept: dict[int, Batch] = {}
+        self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
     @property
@@ -150,9 +155,10 @@ class Columns:
         start = position * self._batch_size
         columns = slice(start, start + self._batch_size)
         batch = Batch(self.X[:, columns], self.kernel, self.scales[columns])
-        if self._room > batch.rows.nbytes:
-            self._room -= batch.rows.nbytes
-            self._kept[position] = batch
+        with self._lock:
+            if self._room > batch.rows.nbytes:
+                self._room -= batch.rows.nbytes
+                self._kept[position] = batch
         return batch
 
 
@@ -207,7 +213,7 @@ class TargetKernel:
         self, y: np.ndarray, kernel: Kernel, target_kernel: Any, target_bandwidth: Any
     ):
         if not (isinstance(target_kernel, str) and target_kernel == "auto"):
-            check_single_kernel(target_kernel, "target_kernel")
+            check_single_kernel(target_kernel, "target_kernel", "auto")
         self.name = target_kernel
         self.kernel = choose_target_kernels(target_kernel, y, [kernel])[0]
         self.scales = None

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -161,6 +160,7 @@ class JointKernel:
             F = self.target.factor.rows
             return F[:, rows].T @ F[:, cols]
         out = np.empty((rows.stop - rows.start, cols.stop - cols.start))
-        index: Any = rows if rows == cols else cols
-        [(_, values)] = self._centred_target.block(rows, index, out)
+        # Sources know the diagonal by `cols is rows`.
+        cols = rows if rows == cols else cols
+        [(_, values)] = self._centred_target.block(rows, cols, out)
         return values

@@ -47,6 +47,10 @@ class HSICScore(BaseEstimator):
     those of a permutation test, either by permutations or by the gamma law that has the
     first three moments of *all* permutations, which are known exactly [2]_.
 
+    The score of noise is not 0 but of the order of 1 / n_samples, and larger for a
+    column of heavy tails, or of labels that hardly occur twice. The p-values allow for
+    that: compare them where columns are of different kinds.
+
     Smooth kernels take O(n r^2) time for each column, r being the numerical rank of its
     Gram matrix (10 to 100); others, as "laplace", O(n^2) time. Memory is O(n r).
 

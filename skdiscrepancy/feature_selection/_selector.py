@@ -96,8 +96,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         Normalised HSIC of each column alone with y, from 0 to 1.
     path_ : Bunch
         The order of entry, one entry for each selected column: `feature`, its index;
-        `objective`, the value that the method made large at that step; `relevance`, its
-        CKA with y; `redundancy`, its mean CKA with the columns chosen before.
+        `objective`, the value that the method made large at that step, 0 for a column
+        that was added because there was no other; `relevance`, its CKA with y;
+        `redundancy`, its mean CKA with the columns chosen before.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -167,6 +168,14 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         self : HSICSelector
             Fitted selector.
         """
+        columns, path, n_telling = self._choose(X, y)
+        if n_telling < len(path):
+            self._warn_of_noise(path, n_telling)
+        self._set_path(columns, path)
+        return self
+
+    def _choose(self, X: ArrayLike, y: ArrayLike) -> tuple[Columns, Path, int]:
+        """Return the columns, the path, and how many of its columns tell something."""
         kernel = self._check_params()
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         k = self._number_of_features(X.shape[1])
@@ -187,11 +196,10 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         if probes is not None and len(probes.permutations) < self.n_probes:
             # Rows so few do not have the orders that it takes to tell noise.
             path = []
-        self._set_path(columns, self._complete(path, k))
-        return self
+        return columns, self._complete(path, k), len(path)
 
     def _check_params(self) -> Any:
-        if self.method not in PATHS:
+        if self.method not in list(PATHS):
             raise ValueError(
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
             )
@@ -235,19 +243,21 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         chosen = [j for j, _ in path]
         others = [int(j) for j in np.argsort(-self.scores_, kind="stable")]
         others = [j for j in others if j not in chosen]
-        if k is None and not path:
+        if k is None:
+            k = max(len(path), 1)
+        return path + [(j, 0.0) for j in others[: k - len(path)]]
+
+    def _warn_of_noise(self, path: Path, n_telling: int) -> None:
+        if self.n_features_to_select == "auto":
             warn_user(
                 "n_features_to_select == 'auto' found no column that is told from "
-                f"noise; the one of the largest score is selected, column {others[0]}."
+                f"noise; the one of the largest score is selected, column {path[0][0]}."
             )
-            k = 1
-        missing = 0 if k is None else k - len(path)
-        if missing and self.n_features_to_select != "auto":
-            warn_user(
-                f"{missing} of the {k} selected columns are constant, or y is: only "
-                f"{len(path)} have a score above 0."
-            )
-        return path + [(j, 0.0) for j in others[:missing]]
+            return
+        warn_user(
+            f"{len(path) - n_telling} of the {len(path)} selected columns are "
+            f"constant, or y is: only {n_telling} have a score above 0."
+        )
 
     def _set_path(self, columns: Columns, path: Path) -> None:
         chosen = [j for j, _ in path]

@@ -18,7 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._checks import check_number
 from skdiscrepancy._engine import Source, kernel_source
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy._targets import tag_target, validate_with_target
+from skdiscrepancy._targets import (
+    choose_target_kernels,
+    tag_target,
+    validate_with_target,
+)
 from skdiscrepancy.feature_selection._columns import (
     TargetKernel,
     check_single_kernel,
@@ -41,9 +45,9 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         \frac{\mathrm{HSIC}_u(X_S, y)}
         {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
 
-    with bandwidths from the training rows: noise among the columns makes it smaller,
-    as does a column that is missing. The number, and the parameters, of the largest
-    mean are used on all rows.
+    with bandwidths from the training rows. Noise among the columns makes it smaller,
+    and so may a weak column that y does depend on: the measure favours few columns. The
+    number, and the parameters, of the largest mean are used on all rows.
 
     Parameters
     ----------
@@ -153,9 +157,14 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
             clone(selector).set_params(**{**setting, "n_features_to_select": most})
             for setting in settings
         ]
+        for candidate in candidates:
+            _settle_target_kernel(candidate, y)
         X, y, groups = indexable(X, y, groups)
         labels = y.ndim == 1 and _has_labels(candidates[0], y)
-        splits = list(check_cv(self.cv, y, classifier=labels).split(X, y, groups))
+        folds = check_cv(self.cv, y, classifier=labels)
+        # An iterable may hold masks, which have more entries than rows.
+        rows = np.arange(len(X))
+        splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
         for _, test in splits:
             if len(test) < 4:
                 raise ValueError(
@@ -223,7 +232,8 @@ def held_out_scores(
 
     One entry for each number of columns from `least` on.
     """
-    order = clone(selector).fit(X[train], y[train]).path_.feature
+    _, path, n_telling = clone(selector)._choose(X[train], y[train])
+    order = [j for j, _ in path]
     kernel = check_single_kernel(selector.kernel, "kernel")
     scales = column_scales(X[train], kernel, selector.bandwidth, "bandwidth")
     target = TargetKernel(
@@ -233,6 +243,8 @@ def held_out_scores(
     Z = X[test] / scales
     scores = []
     for size in range(least, len(order) + 1):
+        # Constants come last. All that they would do is to widen the joint kernel.
+        size = max(min(size, n_telling), 1)
         if not isinstance(kernel, IndicatorKernel):
             bandwidth = joint_bandwidth(size, kernel.norm)
             kernel = clone(kernel).set_params(bandwidth=bandwidth)
@@ -250,6 +262,14 @@ def unbiased_alignment(x: Source, y: Source, n: int) -> float:
     size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))
     # Constants on the held-out rows: nothing is seen of a dependence.
     return product / size if size > 1e-14 else 0.0
+
+
+def _settle_target_kernel(selector: HSICSelector, y: np.ndarray) -> None:
+    """Replace "auto" by its choice for all rows: those of a fold may have another."""
+    kernel = check_single_kernel(selector.kernel, "kernel")
+    if isinstance(selector.target_kernel, str) and selector.target_kernel == "auto":
+        chosen = choose_target_kernels("auto", y, [kernel])[0]
+        selector.set_params(target_kernel=chosen)
 
 
 def _has_labels(selector: HSICSelector, y: np.ndarray) -> bool:

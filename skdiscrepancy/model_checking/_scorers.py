@@ -14,10 +14,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._checks import check_number, generator_of
 from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
-from skdiscrepancy._mmd import mmd_score
+from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._score_functions import score_function_of
 from skdiscrepancy._score_functions._numeric import widths
 from skdiscrepancy.bandwidths import median_bandwidth
@@ -33,6 +34,11 @@ class KSDScorer(BaseEstimator):
     :func:`~sklearn.model_selection.cross_val_score` and the like. It needs no
     normalising constant. Where there is one, the log-likelihood, which is what `score`
     of a density gives, chooses better; see the user guide.
+
+    A U-statistic far below zero is noise, not a good fit. A density that is much too
+    rough, such as a KernelDensity with a tiny bandwidth, has large gradients and much
+    of this noise, and can win a search by it: leave such candidates out, and mistrust a
+    best score far above zero.
 
     The last step of a pipeline is scored, in the space of that step: candidates with
     other steps before it are not to be compared.
@@ -135,7 +141,13 @@ class HyvarinenScorer(BaseEstimator):
     gradient s of the log-density [1]_. It differs by a constant of the data from half
     the Fisher divergence, to which KSD tends for small bandwidths, and needs no
     normalising constant either. The divergence is taken by central differences of s,
-    2 d + 1 evaluations of it for d columns.
+    2 d + 1 evaluations of it for d columns, with steps of 1e-4 deviations of a column.
+
+    It is for densities whose gradient is continuous, and smooth at the scale of these
+    steps. Where the gradient jumps, as for a Laplace distribution or a KernelDensity
+    with the exponential kernel in one column, the score means nothing. Rows that are
+    equal, as in rounded data, reward components that shrink on to them, more than a
+    log-likelihood does.
 
     The last step of a pipeline is scored, in the space of that step.
 
@@ -192,8 +204,10 @@ class HyvarinenScorer(BaseEstimator):
 class MMDScorer(BaseEstimator):
     """Negative maximum mean discrepancy of held-out rows to draws from a fitted model.
 
-    For models that can `sample`. The last step of a pipeline is scored, in the space of
-    that step.
+    For models that can `sample`. Kernels and bandwidths are the defaults of
+    :class:`~skdiscrepancy.MMDEstimator`, taken from the held-out rows alone: they are
+    the same for all candidates of a search. The last step of a pipeline is scored, in
+    the space of that step.
 
     Parameters
     ----------
@@ -262,23 +276,29 @@ class MMDScorer(BaseEstimator):
             check_number(self.n_samples, "n_samples", integer=True, least=2)
             n = self.n_samples
         draws = draw_from(model, n, generator_of(self.random_state))
-        return -mmd_score(
-            X,
-            draws,
-            normalize=self.normalize,
-            pooling=self.pooling,
-            n_jobs=self.n_jobs,
+        estimator = MMDEstimator(
+            normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
         )
+        return -estimator.fit(X).score(draws)
 
 
 def last_step(estimator: Any, X: ArrayLike) -> tuple[Any, np.ndarray]:
     """Return the last step of a pipeline, and X in its space."""
     if isinstance(estimator, FrozenEstimator):
         return last_step(estimator.estimator, X)
+    if hasattr(estimator, "best_estimator_"):
+        # A search within a search.
+        return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
         return last_step(estimator.steps[-1][1], X)
+    if isinstance(estimator, BaseEstimator):
+        # Columns must be those that the estimator was fitted to, by name and order.
+        X = validate_data(
+            estimator, X, reset=False, dtype=np.float64, ensure_min_samples=2
+        )
+        return estimator, X
     return estimator, check_array(X, dtype=np.float64, ensure_min_samples=2)
 
 

@@ -68,7 +68,6 @@ def stein_thinning(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy import ksd_score
     >>> from skdiscrepancy.model_checking import stein_thinning
     >>> X = np.random.RandomState(0).normal(size=(200, 2)) + 0.5
     >>> chosen = stein_thinning(X, -X, 20)
