@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
-    Statistics,
     check_gram,
     one_statistic,
     second_order_statistics,
     takes_parameters_of,
 )
 from skdiscrepancy._checks import check_flag, generator_of
-from skdiscrepancy._engine import GramSource, RowSums, Source, WeightedSource, walk
+from skdiscrepancy._engine import GramSource, RowSums
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
@@ -33,165 +31,18 @@ from skdiscrepancy._inference import (
     one_sample_test,
     wild_test,
 )
-from skdiscrepancy._loops import stein_sums
-from skdiscrepancy._samples import (
-    Index,
-    Rows,
-    aligned_distances,
-    block_distances,
-    cross_products,
-)
 from skdiscrepancy._score_functions import (
     SampleGaussianScore,
     ScoreFunction,
     is_density_estimator,
     score_function_of,
 )
+from skdiscrepancy._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.designs._base import square
-from skdiscrepancy.kernels import GaussianKernel, IMQKernel, Kernel, check_kernel
+from skdiscrepancy.kernels import Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.pooling import check_pooling
-
-
-class SteinSource(Source):
-    r"""The Stein kernel of a model, for the kernels of a collection.
-
-    With the gradients s of the log-density, the distance d and a kernel psi(d),
-
-    .. math::
-
-        h(x, y) = s(x)^\top s(y) \psi - \frac{\psi'}{d} (s(x) - s(y))^\top (x - y)
-        - \psi'' - (n_\mathrm{features} - 1) \frac{\psi'}{d}.
-
-    The inner products are shared by all kernels.
-    """
-
-    def __init__(self, kernels: list[Any], X: np.ndarray, gradients: np.ndarray):
-        self.kernels = kernels
-        self.rows = Rows(X).check_range()
-        self.gradients = Rows(gradients, centred=False)
-        self.n_kernels = len(kernels)
-        self.n_features = 2 * X.shape[1]
-        self.dtype = X.dtype
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tiles of the Stein kernel."""
-        yield from self._values(*self._products(rows, cols), range(self.n_kernels), out)
-
-    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns, in compiled loops where there are."""
-        out, sums = self._buffers(rows, cols)
-        products = self._products(rows, cols)
-        named = {GaussianKernel: "gaussian", IMQKernel: "imq"}
-        # Fourth powers of bandwidths must exist.
-        least, most = (
-            np.finfo(self.dtype).tiny ** 0.25,
-            np.finfo(self.dtype).max ** 0.25,
-        )
-        known = [
-            k
-            for k, kernel in enumerate(self.kernels)
-            if type(kernel) in named and least < kernel.bandwidth < most
-        ]
-        kinds = [named[type(self.kernels[k])] for k in known]
-        compiled = stein_sums(
-            *products, kinds, [self.kernels[k].bandwidth for k in known]
-        )
-        if compiled is None:
-            known = []
-        else:
-            sums[0][known], sums[1][known] = compiled
-        others = [k for k in range(self.n_kernels) if k not in known]
-        self._add_up(self._values(*products, others, out), sums)
-        return sums
-
-    def _products(
-        self, rows: Index, cols: Index
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the squared distances and the inner products that kernels share."""
-        A, B = self.rows.take(rows), self.rows.take(cols)
-        S, T = self.gradients.take(rows), self.gradients.take(cols)
-        distance = block_distances(A, B, 2)
-        cross = cross_products(A, B, S, T, distance)
-        cross += self.rows.n_features
-        return distance, S @ T.T, cross
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the Stein kernel of pairs."""
-        A, B = self.rows.take(rows), self.rows.take(cols)
-        S, T = self.gradients.take(rows), self.gradients.take(cols)
-        inner = np.einsum("ij,ij->i", S, T)
-        cross = np.einsum("ij,ij->i", S - T, A - B)
-        cross += self.rows.n_features
-        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        distance = aligned_distances(A, B, 2)
-        for _ in self._values(distance, inner, cross, range(self.n_kernels), values):
-            pass
-        return values
-
-    def _values(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        members: Iterable[int],
-        out: np.ndarray,
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        root = None
-        for k in members:
-            kernel = self.kernels[k]
-            if not kernel.on_squared and root is None:
-                root = np.sqrt(distance)
-            values = out[k] if out.ndim > distance.ndim else out
-            kernel.evaluate_stein(
-                distance if kernel.on_squared else root, inner, cross, values
-            )
-            yield k, values
-
-
-def weighted_statistics(
-    source: Source, weights: np.ndarray, *, unbiased: bool, **walk_options: Any
-) -> Statistics:
-    """Compute the complete statistics of a core for rows with weights.
-
-    The V-statistic is sum w_i w_j h_ij, the U-statistic the same without i = j over
-    1 - sum w_i^2, for weights that sum to one.
-
-    Parameters
-    ----------
-    source : Source
-        The core.
-    weights : ndarray of shape (n_samples,)
-        Positive weights.
-    unbiased : bool
-        U-statistic or V-statistic.
-    **walk_options : dict
-        Options of the walk.
-
-    Returns
-    -------
-    statistics : Statistics
-        With the inverse of sum w_i^2, the effective number of rows, as `nu`.
-    """
-    n = len(weights)
-    w = weights / weights.sum()
-    region = square(0, n, diagonal=not unbiased)
-    [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
-    # The weights of the others, not 1 - w: one row may have nearly all of the weight.
-    others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
-    others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
-    masses = w * others if unbiased else w
-    total = masses.sum()
-    values = sums.sum(axis=1) / total
-    deviations = sums / masses - values[:, np.newaxis]
-    scales = 2 * np.sqrt(np.square(deviations) @ masses / total)
-    with np.errstate(all="ignore"):
-        sizes = source.sizes(n).mean(axis=1)
-    return Statistics(values, scales, float(1 / (w @ w)), sizes, source.dtype)
 
 
 class KSDEstimator(BaseDiscrepancy):

@@ -98,18 +98,9 @@ def selectors():
     yield HSICSelectorCV(cv=2)
 
 
-def failures_for_a_reason(estimator):
-    if not isinstance(estimator, HSICSelectorCV):
-        return {}
-    reason = "of five rows, three are held out at most; the unbiased HSIC needs four"
-    return {"check_estimators_nan_inf": reason}
-
-
 # The data of most checks is noise, which "auto" says.
 @pytest.mark.filterwarnings("ignore:n_features_to_select == 'auto' found no column")
-@parametrize_with_checks(
-    list(selectors()), expected_failed_checks=failures_for_a_reason
-)
+@parametrize_with_checks(list(selectors()))
 def test_selectors_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
