@@ -164,6 +164,60 @@ def decay_sums(x, rates, row_sums, col_sums):
 
 @njit(
     [
+        "float64(float64[::1], int64[::1], float64[::1], float64[::1], float64[::1])",
+        "float32(float32[::1], int64[::1], float32[::1], float32[::1], float32[::1])",
+    ],
+    fastmath={"contract", "reassoc"},
+    **_options,
+)
+def _add_row_to_groups(row, bounds, group_sums, col_sums, squares):
+    """Add a row to the sums of groups of columns, of columns and of squares."""
+    total = row[:1].sum() * 0
+    square = total
+    for g in range(bounds.size - 1):
+        part = row[:1].sum() * 0
+        for j in range(bounds[g], bounds[g + 1]):
+            part += row[j]
+        group_sums[g] += part
+        total += part
+    for j in range(row.size):
+        col_sums[j] += row[j]
+        square += row[j] * row[j]
+    squares[0] += square
+    return total
+
+
+@njit(
+    [
+        "(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[:, :, ::1], "
+        "float64[:, ::1], float64[:, ::1], float64[:, ::1])",
+        "(float32[:, ::1], float32[::1], int64[::1], int64[::1], float32[:, :, ::1], "
+        "float32[:, ::1], float32[:, ::1], float32[:, ::1])",
+    ],
+    **_options,
+)
+def decay_group_sums(
+    x, rates, row_groups, col_bounds, group_sums, row_sums, col_sums, squares
+):
+    """Write the sums of exp(rate * x) over groups, rows and columns, and of squares."""
+    values = np.empty_like(x[0])
+    group_sums[:] = 0
+    col_sums[:] = 0
+    squares[:] = 0
+    for i in range(x.shape[0]):
+        for k in range(rates.size):
+            decay(x[i], rates[k], values)
+            row_sums[k, i] = _add_row_to_groups(
+                values,
+                col_bounds,
+                group_sums[k, row_groups[i]],
+                col_sums[k],
+                squares[k],
+            )
+
+
+@njit(
+    [
         "(float64[::1], float64[::1], float64[::1], int64, float64, float64[::1])",
         "(float32[::1], float32[::1], float32[::1], int64, float32, float32[::1])",
     ],

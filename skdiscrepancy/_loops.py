@@ -42,6 +42,45 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
     return row_sums, col_sums
 
 
+def decay_group_sums(
+    x: np.ndarray, rates: list[float], row_groups: np.ndarray, col_bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return sums of exp(rate * x) over groups of rows and columns, one row a rate.
+
+    Then those over rows, over columns, and of squares; None without compiled loops.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_rows, n_cols)
+        Distances.
+    rates : list of float
+        Rates.
+    row_groups : ndarray of shape (n_rows,)
+        Group of each row, from 0 on.
+    col_bounds : ndarray of shape (n_groups + 1,)
+        Bounds of the groups of columns.
+    """
+    loops = compiled_loops()
+    if loops is None or not x.flags.c_contiguous:
+        return None
+    shape = (len(rates), int(row_groups[-1]) + 1, len(col_bounds) - 1)
+    group_sums = np.empty(shape, dtype=x.dtype)
+    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
+    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    squares = np.empty((len(rates), 1), dtype=x.dtype)
+    loops.decay_group_sums(
+        x,
+        np.array(rates, dtype=x.dtype),
+        row_groups.astype(np.int64),
+        col_bounds.astype(np.int64),
+        group_sums,
+        row_sums,
+        col_sums,
+        squares,
+    )
+    return group_sums, row_sums, col_sums, squares[:, 0]
+
+
 def stein_sums(
     distance: np.ndarray,
     inner: np.ndarray,

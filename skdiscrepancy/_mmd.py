@@ -404,19 +404,31 @@ class MMDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
+        pooled = clone(self).set_params(pooling="mean")
+        return pooled._fit(self.reference_, X)._test(
+            X, method, n_resamples, n_groups, pooling
+        )
+
+    def _test(
+        self,
+        X: ArrayLike,
+        method: str,
+        n_resamples: int,
+        n_groups: int | None,
+        pooling: str,
+    ) -> TestResult:
+        """Test with the kernels of `fit`, which must be of both samples."""
         design = self._check_params()
         Y = self._validate(X, self.kernels_, reset=False)
         complete = design.complete and not self.second_order
-        allowed = one_sample_methods(design)
         options = check_options(
             method,
             n_resamples,
             n_groups,
             pooling,
-            ("permutation",) if complete else allowed,
+            ("permutation",) if complete else one_sample_methods(design),
         )
-        X = self.reference_
-        kernels = clone(self).set_params(pooling="mean")._fit(X, Y).kernels_
+        X, kernels = self.reference_, self.kernels_
         generator = generator_of(self.random_state)
         if complete:
             # Groups are of rows at random: neighbours may be alike.

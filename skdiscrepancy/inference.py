@@ -72,17 +72,9 @@ def mmd_test(
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    return (
-        MMDEstimator(**params)
-        .fit(X)
-        .test(
-            Y,
-            method=method,
-            n_resamples=n_resamples,
-            n_groups=n_groups,
-            pooling=pooling,
-        )
-    )
+    # The pooling of the estimator is that of its score.
+    estimator = MMDEstimator(**{"pooling": "mean", **params})._fit(X, Y)
+    return estimator._test(Y, method, n_resamples, n_groups, pooling)
 
 
 def hsic_test(

@@ -107,34 +107,24 @@ class _GroupTask:
         # A group can be larger than a tile.
         for rows, row_groups in self._tiles(a):
             for cols, col_groups in self._tiles(b):
-                on_diagonal = rows == cols
-                out = np.empty(
-                    (rows.stop - rows.start, cols.stop - cols.start),
-                    dtype=self.source.dtype,
+                # Groups of a tile are counted from its first one.
+                i, j = int(row_groups[0]), int(col_groups[0])
+                sums, by_row, by_col, squares = self.source.tile_groups(
+                    rows, cols, row_groups - i, col_groups - j
                 )
-                index = rows if on_diagonal else cols
-                for k, values in self.source.block(rows, index, out):
-                    if on_diagonal:
-                        np.fill_diagonal(values, 0)
-                    by_group = values @ col_groups
-                    sums = row_groups.T @ by_group
-                    part[k] += sums
-                    of_rows[k, rows.start - first : rows.stop - first] += values.sum(1)
-                    of_cols[k, cols.start - second : cols.stop - second] += values.sum(
-                        0
-                    )
-                    of_squares[k] += np.vdot(values, values)
+                part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
+                of_rows[:, rows.start - first : rows.stop - first] += by_row
+                of_cols[:, cols.start - second : cols.stop - second] += by_col
+                of_squares += squares
         return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
 
     def _tiles(self, block: slice) -> list[tuple[slice, np.ndarray]]:
-        """Return the tiles of a block with the indicators of their groups."""
+        """Return the tiles of a block with the groups of their rows."""
         start, stop = int(self.bounds[block.start]), int(self.bounds[block.stop])
         inner = self.bounds[block.start : block.stop + 1]
         tiles = []
         for begin in range(start, stop, BLOCK_ROWS):
             rows = np.arange(begin, min(begin + BLOCK_ROWS, stop))
-            group = np.searchsorted(inner, rows, "right") - 1
-            indicator = np.zeros((len(rows), len(inner) - 1), dtype=self.source.dtype)
-            indicator[np.arange(len(rows)), group] = 1
-            tiles.append((slice(begin, begin + len(rows)), indicator))
+            groups = np.searchsorted(inner, rows, "right") - 1
+            tiles.append((slice(begin, begin + len(rows)), groups))
         return tiles

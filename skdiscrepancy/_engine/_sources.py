@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._loops import decay_sums
+from skdiscrepancy._loops import decay_group_sums, decay_sums
 from skdiscrepancy._samples import (
     Codes,
     Index,
@@ -92,6 +92,49 @@ class Source:
             row_sums[k] = values @ ones_of_cols
             col_sums[k] = ones_of_rows @ values
 
+    def tile_groups(
+        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums of a tile over groups, over rows, over columns, and of squares.
+
+        One row for each kernel; the diagonal is left out. `row_groups` and `col_groups`
+        are the groups of the rows and columns, in order from 0 on.
+        """
+        n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
+        out, (row_sums, col_sums) = self._buffers(rows, cols)
+        group_sums = np.empty((self.n_kernels, *n_groups))
+        squares = np.empty(self.n_kernels)
+        self._add_up_groups(
+            self.block(rows, rows if rows == cols else cols, out),
+            rows == cols,
+            row_groups,
+            col_groups,
+            (group_sums, row_sums, col_sums, squares),
+        )
+        return group_sums, row_sums, col_sums, squares
+
+    def _add_up_groups(
+        self,
+        values_of_kernels: Iterable[tuple[int, np.ndarray]],
+        on_diagonal: bool,
+        row_groups: np.ndarray,
+        col_groups: np.ndarray,
+        sums: tuple[np.ndarray, ...],
+    ) -> None:
+        """Write the sums that :meth:`tile_groups` gives."""
+        left, right = (
+            np.eye(int(groups[-1]) + 1, dtype=self.dtype)[groups]
+            for groups in (row_groups, col_groups)
+        )
+        for k, values in values_of_kernels:
+            if on_diagonal:
+                np.fill_diagonal(values, 0)
+            by_row_group = left.T @ values
+            sums[0][k] = by_row_group @ right
+            sums[1][k] = values.sum(axis=1)
+            sums[2][k] = by_row_group.sum(axis=0)
+            sums[3][k] = np.vdot(values, values)
+
     def sizes(self, n: int) -> np.ndarray:
         """Return the size of what is added up for some pairs, one row a kernel.
 
@@ -160,6 +203,28 @@ class KernelSource(Source):
             others = [k for k in members if k not in self.rates]
             self._add_up(self._radial(others, distance, key, out), sums)
         return sums
+
+    def tile_groups(
+        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums of a tile; exponentials are added up as they are computed."""
+        if rows == cols or set(self.rates) != set(range(self.n_kernels)):
+            return super().tile_groups(rows, cols, row_groups, col_groups)
+        bounds = np.append(
+            np.flatnonzero(np.diff(col_groups, prepend=-1)), len(col_groups)
+        )
+        parts: list[Any] = [None] * self.n_kernels
+        for key, members in self.groups.items():
+            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
+            rates = [self.rates[k] for k in members]
+            distance = block_distances(A, B, key)
+            sums = decay_group_sums(distance, rates, row_groups, bounds)
+            if sums is None:
+                return super().tile_groups(rows, cols, row_groups, col_groups)
+            for k, *part in zip(members, *sums, strict=True):
+                parts[k] = part
+        groups, of_rows, of_cols, squares = zip(*parts, strict=True)
+        return np.array(groups), np.array(of_rows), np.array(of_cols), np.array(squares)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the kernel values of pairs."""
