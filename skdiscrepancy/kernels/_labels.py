@@ -62,7 +62,8 @@ class IndicatorKernel(Kernel):
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Zeros and ones, balanced or not; float32 if the labels are, else float64.
+            Zeros and ones, or one over the count of the label among X and Y if
+            `balanced`; float32 if the labels are, else float64.
         """
         X = as_labels(X, "X")
         if Y is None:
