@@ -1068,7 +1068,7 @@ def test_cv_does_not_depend_on_n_jobs():
     X, y = problem(0)
     grid = {"bandwidth": [0.5, 1.0]}
     one = HSICSelectorCV(param_grid=grid, cv=3).fit(X, y)
-    with joblib.parallel_config(backend="threading"):
+    with joblib.parallel_backend("threading"):
         two = HSICSelectorCV(param_grid=grid, cv=3, n_jobs=2).fit(X, y)
     for name in one.cv_results_:
         assert_array_equal(one.cv_results_[name], two.cv_results_[name])

@@ -152,7 +152,9 @@ def column_factors(X: np.ndarray, kernel: Any, bandwidths: np.ndarray) -> list[F
             np.abs(gaps, out=gaps)
         return unit.evaluate(gaps, gaps)
 
-    return _finish(*pivoted_cholesky(evaluate, n_columns, n, _max_rank(kernel, n)))
+    rank = _max_rank(kernel, n)
+    first = np.abs(Z).argmin(axis=1)
+    return _finish(*pivoted_cholesky(evaluate, n_columns, n, rank, first))
 
 
 def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
@@ -171,7 +173,8 @@ def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
             np.sqrt(distance, out=distance)
         return kernel.evaluate(distance, distance)
 
-    factors, complete = pivoted_cholesky(evaluate, 1, n, _max_rank(kernel, n))
+    rank, first = _max_rank(kernel, n), np.square(Z).sum(axis=1).argmin()
+    factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
     # No factor holds the negative eigenvalues that some kernels have in several
     # dimensions.
     complete = [complete[0] and kernel.is_definite(rows.shape[1])]
@@ -183,6 +186,7 @@ def pivoted_cholesky(
     n_matrices: int,
     n: int,
     max_rank: int,
+    first: np.ndarray,
 ) -> tuple[list[np.ndarray], list[bool]]:
     """Factor several Gram matrices of unit diagonal, each up to a small residual.
 
@@ -195,6 +199,9 @@ def pivoted_cholesky(
         Number of matrices and of their rows.
     max_rank : int
         Where to stop in any case.
+    first : ndarray of shape (n_matrices,)
+        First pivots. All rows are alike there: chosen by their values, the order of
+        the rows makes no difference.
 
     Returns
     -------
@@ -229,7 +236,8 @@ def pivoted_cholesky(
             larger = np.empty((len(members), min(2 * rank, max_rank), n))
             larger[:, :rank] = G
             G = larger
-        at, pivots = np.arange(len(members)), residuals.argmax(axis=1)
+        at = np.arange(len(members))
+        pivots = residuals.argmax(axis=1) if rank else first
         row = evaluate(members, pivots)
         if rank:
             weights = G[at, :rank, pivots][:, np.newaxis]
