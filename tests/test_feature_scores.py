@@ -601,7 +601,7 @@ class TestSelectors:
             SelectFdr(HSICScore(), alpha=1e-3),
             SelectFdr(hsic_regression, alpha=1e-3),
         ],
-        ids=repr,
+        ids=lambda selector: type(selector).__name__,
     )
     def test_columns_that_y_depends_on_are_selected(self, selector):
         X, y = self.data()

@@ -477,7 +477,7 @@ def test_mmd_scorer_is_the_negative_u_statistic_to_draws_of_the_model(X):
         BayesianGaussianMixture(n_components=2, max_iter=1000),
         KernelDensity(),
     ],
-    ids=repr,
+    ids=lambda model: type(model).__name__,
 )
 def test_mmd_scorer_is_reproducible_and_changes_nothing(model, X):
     model.fit(X)
