@@ -29,7 +29,7 @@ from skdiscrepancy.kernels._labels import encode_labels
 
 # The factor is complete when so small a part of the trace of the centred matrix is
 # left: inner products of normalised matrices are then right to about 1e-9.
-RESIDUAL = 1e-8
+RESIDUAL = 2e-9
 # Part of the trace that rounding leaves.
 ROUNDING = 1e-5
 # Beyond this rank the matrix is taken as it is, tile by tile.
