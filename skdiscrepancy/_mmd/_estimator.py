@@ -1,10 +1,9 @@
-"""Maximum mean discrepancy between two samples."""
+"""Maximum mean discrepancy to a reference sample."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,19 +16,14 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Statistics,
-    check_gram,
-    one_statistic,
     second_order_statistics,
     takes_parameters_of,
-    warn_unused,
 )
 from skdiscrepancy._checks import check_flag, generator_of
 from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
-    Source,
     kernel_source,
-    walk,
 )
 from skdiscrepancy._inference import (
     TestResult,
@@ -38,130 +32,13 @@ from skdiscrepancy._inference import (
     one_sample_test,
     permutation_test,
 )
-from skdiscrepancy._samples import Index
+from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.designs._base import Region, square
 from skdiscrepancy.kernels import check_kernel
 from skdiscrepancy.kernels._labels import as_labels, sample_dtype
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
-
-
-def two_sample_mmd(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    *,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute squared MMD and its scale from the row sums of the Gram matrices.
-
-    Parameters
-    ----------
-    within_x : ndarray of shape (n_kernels, m)
-        Sums of k(x_i, x_i') over i'; without i' = i if `unbiased`.
-    within_y : ndarray of shape (n_kernels, n)
-        Sums of k(y_j, y_j') over j'; without j' = j if `unbiased`.
-    cross_x : ndarray of shape (n_kernels, m)
-        Sums of k(x_i, y_j) over j.
-    cross_y : ndarray of shape (n_kernels, n)
-        Sums of k(x_i, y_j) over i.
-    unbiased : bool
-        U-statistic [1]_ (Lemma 6), or V-statistic.
-
-    Returns
-    -------
-    statistics, scales : ndarray of shape (n_kernels,)
-        Squared MMD and sigma_k, with sigma_k^2 = 4 n_h (Var a_i / m + Var b_j / n),
-        n_h = 2 m n / (m + n), a_i and b_j the differences of row means.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    """
-    m, n = within_x.shape[1], within_y.shape[1]
-    a = within_x / (m - unbiased) - cross_x / n
-    b = within_y / (n - unbiased) - cross_y / m
-    # mean(a) + mean(b) is the statistic: both hold the cross term once.
-    statistics = a.mean(axis=1) + b.mean(axis=1)
-    harmonic = 2 * m * n / (m + n)
-    variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
-    return statistics, np.sqrt(variances)
-
-
-class PooledGram(Source):
-    """The Gram matrix of two stacked samples, read from its blocks."""
-
-    n_kernels = 1
-    n_features = 1
-
-    def __init__(self, K_xx: np.ndarray, K_yy: np.ndarray, K_xy: np.ndarray):
-        self.blocks = ((K_xx, K_xy), (K_xy.T, K_yy))
-        self.dtype = np.result_type(K_xx, K_yy, K_xy)
-        self.m = len(K_xx)
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the one tile."""
-        rows, cols = self._split(rows), self._split(cols)
-        for row_part, (i, inner_i) in enumerate(rows):
-            for col_part, (j, inner_j) in enumerate(cols):
-                K = self.blocks[row_part][col_part]
-                out[np.ix_(i, j)] = K[np.ix_(inner_i, inner_j)]
-        yield 0, out
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        values = np.empty((1, len(rows)), dtype=self.dtype)
-        in_rows, in_cols = rows >= self.m, cols >= self.m
-        for r in (0, 1):
-            for c in (0, 1):
-                here = (in_rows == r) & (in_cols == c)
-                K = self.blocks[r][c]
-                values[0, here] = K[rows[here] - r * self.m, cols[here] - c * self.m]
-        return values
-
-    def _split(self, index: Index) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return, for each sample, positions within the index and within the sample."""
-        if isinstance(index, slice):
-            index = np.arange(index.start, index.stop)
-        first = np.flatnonzero(index < self.m)
-        second = np.flatnonzero(index >= self.m)
-        return [(first, index[first]), (second, index[second] - self.m)]
-
-
-def two_sample_statistics(
-    source: Source, m: int, n: int, *, unbiased: bool, **walk_options: Any
-) -> Statistics:
-    """Compute the complete statistics of m and n stacked rows, in O((m + n)^2)."""
-    if min(m, n) < 1 + unbiased:
-        raise ValueError(
-            f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
-        )
-    regions = [
-        square(0, m, diagonal=not unbiased),
-        square(m, m + n, diagonal=not unbiased),
-        Region(0, m, m, m + n),
-    ]
-    reducer = RowSums(source)
-    (within_x, _), (within_y, _), (cross_x, cross_y) = walk(
-        regions, reducer, **walk_options
-    )
-    values, scales = two_sample_mmd(
-        within_x, within_y, cross_x, cross_y, unbiased=unbiased
-    )
-    # The statistic is a difference of these means.
-    means = (
-        within_x / max(m - unbiased, 1),
-        within_y / max(n - unbiased, 1),
-        cross_x / n,
-        cross_y / m,
-    )
-    sizes = np.max([np.abs(mean).max(axis=1) for mean in means], axis=0)
-    return Statistics(values, scales, 2 * m * n / (m + n), sizes, source.dtype)
 
 
 class MMDEstimator(BaseDiscrepancy):
@@ -524,89 +401,3 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Any) -> float:
     True
     """
     return MMDEstimator(**params)._fit(X, Y).score(Y)
-
-
-def mmd_from_gram(
-    K_xx: ArrayLike,
-    K_yy: ArrayLike,
-    K_xy: ArrayLike,
-    *,
-    design: Any = "u",
-    second_order: bool = False,
-    normalize: bool = True,
-    random_state: Any = None,
-) -> float:
-    """Compute squared MMD from Gram matrices.
-
-    Parameters
-    ----------
-    K_xx : array-like of shape (m, m)
-        Gram matrix of the first sample.
-    K_yy : array-like of shape (n, n)
-        Gram matrix of the second sample.
-    K_xy : array-like of shape (m, n)
-        Kernel between the samples.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used.
-    second_order : bool, default=False
-        Use the core on pairs (X_i, Y_i) for "v" and "u" too; needs m = n.
-    normalize : bool, default=True
-        Divide by the scale sigma_k.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The statistic, normalised or not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import mmd_from_gram
-    >>> ones = np.ones((2, 2))
-    >>> mmd_from_gram(ones, ones, 0 * ones, design="v", normalize=False)
-    2.0
-    """
-    design = check_design(design)
-    check_flag(second_order, "second_order")
-    check_flag(normalize, "normalize")
-    K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    K_xy = check_gram(K_xy, "K_xy", symmetric=False)
-    m, n = len(K_xx), len(K_yy)
-    if K_xy.shape != (m, n):
-        raise ValueError(
-            f"K_xy has shape {K_xy.shape}, must be {(m, n)} as K_xx and K_yy are."
-        )
-    source = PooledGram(K_xx, K_yy, K_xy)
-    if design.complete and not second_order:
-        statistics = two_sample_statistics(
-            source, m, n, unbiased=not isinstance(design, CompleteV)
-        )
-    else:
-        size = paired_size(m, n, design)
-        core = PairedSource(
-            PooledGram(K_xx[:size, :size], K_yy[:size, :size], K_xy[:size, :size]), size
-        )
-        statistics = second_order_statistics(
-            design, size, RowSums(core, moments=True), random_state=random_state
-        )
-    return one_statistic(statistics, normalize=normalize)
-
-
-def paired_size(m: int, n: int, design: Design) -> int:
-    """Return the number of pairs (X_i, Y_i); complete designs need equal sizes."""
-    if m != n:
-        if design.complete:
-            raise ValueError(
-                f"second_order == True, must be False for samples of different sizes, "
-                f"{m} and {n} rows, with the design {design!r}."
-            )
-        warn_unused(
-            abs(m - n),
-            max(m, n),
-            f"the design {design!r} pairs the rows of two samples, and the other one "
-            f"has {min(m, n)}.",
-        )
-    return min(m, n)

@@ -1,4 +1,4 @@
-"""Kernel Stein discrepancy between a model and a sample."""
+"""Kernel Stein discrepancy of a sample to a model."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,22 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
-    check_gram,
-    one_statistic,
     second_order_statistics,
     takes_parameters_of,
 )
 from skdiscrepancy._checks import check_flag, generator_of
-from skdiscrepancy._engine import GramSource, RowSums
+from skdiscrepancy._engine import RowSums
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
@@ -31,17 +26,20 @@ from skdiscrepancy._inference import (
     one_sample_test,
     wild_test,
 )
+from skdiscrepancy._ksd._models import (
+    check_differentiable,
+    check_gradients,
+    column_deviations,
+    fit_model,
+    is_fitted,
+)
+from skdiscrepancy._ksd._statistics import check_weights
 from skdiscrepancy._score_functions import (
-    SampleGaussianScore,
-    ScoreFunction,
     is_density_estimator,
-    score_function_of,
 )
 from skdiscrepancy._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.kernels import Kernel, check_kernel
-from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy.designs import CompleteV, check_design
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -343,7 +341,7 @@ class KSDEstimator(BaseDiscrepancy):
         design = self._check_params()
         weights = None
         if sample_weight is not None:
-            weights = self._check_weights(sample_weight, X, design)
+            weights = check_weights(sample_weight, len(X), self.design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
         source = self._source(X, gradients)
@@ -361,29 +359,6 @@ class KSDEstimator(BaseDiscrepancy):
                 source, weights, unbiased=unbiased, **self._walk_options()
             )
         return self._result(statistics, list(self.kernels_))
-
-    def _check_weights(
-        self, sample_weight: Any, X: np.ndarray, design: Design
-    ) -> np.ndarray:
-        if not design.complete:
-            raise ValueError(
-                f"design == {self.design!r}, must be 'v' or 'u' with sample_weight."
-            )
-        weights = check_array(
-            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-        )
-        if weights.shape != (len(X),):
-            raise ValueError(
-                f"sample_weight has shape {weights.shape}, must have {(len(X),)}."
-            )
-        needed = 1 if isinstance(design, CompleteV) else 2
-        if np.any(weights < 0) or np.count_nonzero(weights) < needed:
-            raise ValueError(
-                f"sample_weight has {np.count_nonzero(weights < 0)} negative and "
-                f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
-                f"at least {needed}."
-            )
-        return weights
 
     def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
         biased = isinstance(check_design(self.design), CompleteV)
@@ -449,7 +424,7 @@ def ksd_score(
     if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
         gradients = check_gradients(model, X)
     if sample_weight is not None:
-        weights = estimator._check_weights(sample_weight, X, estimator._check_params())
+        weights = check_weights(sample_weight, len(X), estimator.design)
         # Before anything is fitted: rows of weight 0 count for nothing.
         some = weights > 0
         X, sample_weight = X[some], weights[some]
@@ -458,105 +433,3 @@ def ksd_score(
         return estimator.fit(X).score(X, sample_weight=sample_weight)
     X = estimator._fit_kernels(X)
     return estimator._evaluate(X, gradients, sample_weight).value
-
-
-def ksd_from_gram(
-    H: ArrayLike,
-    *,
-    design: Any = "u",
-    normalize: bool = True,
-    random_state: Any = None,
-) -> float:
-    """Compute squared KSD from a matrix of the Stein kernel.
-
-    Parameters
-    ----------
-    H : array-like of shape (n_samples, n_samples)
-        Stein kernel of all pairs of samples.
-    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used.
-    normalize : bool, default=True
-        Divide by the scale sigma_k.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
-
-    Returns
-    -------
-    score : float
-        The statistic, normalised or not.
-
-    Examples
-    --------
-    >>> from skdiscrepancy import ksd_from_gram
-    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
-    1.0
-    """
-    design = check_design(design)
-    check_flag(normalize, "normalize")
-    source = GramSource(check_gram(H, "H"))
-    statistics = second_order_statistics(
-        design, len(source.K), RowSums(source, moments=True), random_state=random_state
-    )
-    return one_statistic(statistics, normalize=normalize)
-
-
-def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunction]:
-    """Return a model, fitted to X if it is to be, and the gradient of its log-density.
-
-    None is the Gaussian with the moments of X.
-    """
-    if model is None:
-        score = SampleGaussianScore(X)
-        return score, score
-    if is_density_estimator(model):
-        model = clone(model).fit(X, y)
-    return model, score_function_of(model)
-
-
-def column_deviations(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns, in the type of X."""
-    deviations = X.std(axis=0, dtype=np.float64)
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
-    if np.any(constant):
-        raise ValueError(
-            f"standardize == True, must be False here: column "
-            f"{int(np.argmax(constant))} of X is constant."
-        )
-    return deviations.astype(X.dtype)
-
-
-def is_fitted(model: Any) -> bool:
-    """Tell whether an estimator is fitted."""
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
-
-
-def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
-    """Return gradients as an array of the shape and type of the sample."""
-    shape = np.shape(gradients)
-    if shape != X.shape:
-        raise ValueError(
-            f"model gives gradients of shape {shape}, must give {X.shape}: the "
-            "gradient of the log-density at each row of X."
-        )
-    gradients = check_array(
-        gradients, dtype=[np.float64, np.float32], input_name="gradients of model"
-    )
-    return gradients.astype(X.dtype, copy=False)
-
-
-def check_differentiable(kernel: Any) -> list[Any]:
-    """Return the kernels of a parameter, refusing those that KSD cannot use."""
-    works = [name for name, make in KERNELS.items() if make().differentiable]
-    kernels = check_kernel(kernel, names=works)
-    for item in kernels:
-        if not (isinstance(item, Kernel) and item.differentiable):
-            raise ValueError(
-                f"kernel == {item!r}, must be one of {works} for KSD, or an object of "
-                "these kinds with p=2: it needs two derivatives."
-            )
-    return kernels

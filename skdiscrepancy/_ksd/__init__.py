@@ -1,0 +1,22 @@
+"""Kernel Stein discrepancy between a model and a sample."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._ksd._estimator import KSDEstimator, ksd_score
+from skdiscrepancy._ksd._models import (
+    check_differentiable,
+    check_gradients,
+    fit_model,
+    is_fitted,
+)
+from skdiscrepancy._ksd._statistics import ksd_from_gram
+
+__all__ = [
+    "KSDEstimator",
+    "check_differentiable",
+    "check_gradients",
+    "fit_model",
+    "is_fitted",
+    "ksd_from_gram",
+    "ksd_score",
+]

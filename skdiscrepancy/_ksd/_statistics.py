@@ -1,0 +1,82 @@
+"""Statistics from a matrix of the Stein kernel, and the weights of rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+
+from skdiscrepancy._base import (
+    check_gram,
+    one_statistic,
+    second_order_statistics,
+)
+from skdiscrepancy._checks import check_flag
+from skdiscrepancy._engine import GramSource, RowSums
+from skdiscrepancy.designs import CompleteV, check_design
+
+
+def ksd_from_gram(
+    H: ArrayLike,
+    *,
+    design: Any = "u",
+    normalize: bool = True,
+    random_state: Any = None,
+) -> float:
+    """Compute squared KSD from a matrix of the Stein kernel.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_samples)
+        Stein kernel of all pairs of samples.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of samples that are used.
+    normalize : bool, default=True
+        Divide by the scale sigma_k.
+    random_state : int, RandomState instance or None, default=None
+        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+        generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The statistic, normalised or not.
+
+    Examples
+    --------
+    >>> from skdiscrepancy import ksd_from_gram
+    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
+    1.0
+    """
+    design = check_design(design)
+    check_flag(normalize, "normalize")
+    source = GramSource(check_gram(H, "H"))
+    statistics = second_order_statistics(
+        design, len(source.K), RowSums(source, moments=True), random_state=random_state
+    )
+    return one_statistic(statistics, normalize=normalize)
+
+
+def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
+    """Return the weights of n rows as an array, for a complete design."""
+    if not check_design(design).complete:
+        raise ValueError(
+            f"design == {design!r}, must be 'v' or 'u' with sample_weight."
+        )
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, must have {(n,)}.")
+    needed = 1 if isinstance(check_design(design), CompleteV) else 2
+    if np.any(weights < 0) or np.count_nonzero(weights) < needed:
+        raise ValueError(
+            f"sample_weight has {np.count_nonzero(weights < 0)} negative and "
+            f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
+            f"at least {needed}."
+        )
+    return weights

@@ -1,0 +1,12 @@
+"""Maximum mean discrepancy between two samples."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._mmd._estimator import MMDEstimator, mmd_score
+from skdiscrepancy._mmd._statistics import mmd_from_gram
+
+__all__ = [
+    "MMDEstimator",
+    "mmd_from_gram",
+    "mmd_score",
+]
