@@ -23,14 +23,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
-from skdiscrepancy.feature_selection import HSICScore, hsic_classif, hsic_regression
-from skdiscrepancy.feature_selection._factors import pivoted_cholesky
-from skdiscrepancy.feature_selection._null import (
+from skdiscrepancy._factors import pivoted_cholesky
+from skdiscrepancy._inference._moments import (
     _sum_of_cubes,
     gamma_pvalue,
     invariants,
     permutation_moments,
 )
+from skdiscrepancy.feature_selection import HSICScore, hsic_classif, hsic_regression
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,

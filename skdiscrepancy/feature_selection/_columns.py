@@ -15,15 +15,15 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._checks import check_number
 from skdiscrepancy._engine._walk import _one_blas_thread
-from skdiscrepancy._targets import as_target, choose_target_kernels
-from skdiscrepancy.bandwidths import column_medians
-from skdiscrepancy.feature_selection._factors import (
+from skdiscrepancy._factors import (
     BATCH_NUMBERS,
     MAX_RANK,
-    Variable,
     column_factors,
     is_smooth,
 )
+from skdiscrepancy._targets import as_target, choose_target_kernels
+from skdiscrepancy.bandwidths import column_medians
+from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 from skdiscrepancy.kernels._radial import warn_if_indefinite

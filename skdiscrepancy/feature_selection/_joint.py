@@ -16,7 +16,7 @@ from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy._samples import block_distances
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.feature_selection._columns import Columns, joint_bandwidth
-from skdiscrepancy.feature_selection._factors import Variable
+from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel
 
 # Side of a tile, and candidates that share the distances of their common columns.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy.feature_selection._columns import Columns
-from skdiscrepancy.feature_selection._factors import Variable
 from skdiscrepancy.feature_selection._joint import JointKernel
+from skdiscrepancy.feature_selection._variables import Variable
 
 Path = list[tuple[int, float]]
 

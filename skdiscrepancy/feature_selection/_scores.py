@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._checks import check_flag, check_number
+from skdiscrepancy._inference._moments import gamma_pvalue, invariants
 from skdiscrepancy._targets import validate_with_target
 from skdiscrepancy.feature_selection._columns import (
     Columns,
@@ -18,13 +19,8 @@ from skdiscrepancy.feature_selection._columns import (
     check_single_kernel,
     column_scales,
 )
-from skdiscrepancy.feature_selection._factors import Variable
-from skdiscrepancy.feature_selection._null import (
-    MAX_LISTED,
-    Permutations,
-    gamma_pvalue,
-    invariants,
-)
+from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
+from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel
 
 PVALUES = ("gamma", "permutation", None)

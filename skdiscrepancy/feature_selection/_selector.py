@@ -22,8 +22,8 @@ from skdiscrepancy.feature_selection._columns import (
     check_single_kernel,
     column_scales,
 )
-from skdiscrepancy.feature_selection._null import Permutations
 from skdiscrepancy.feature_selection._paths import PATHS, Path, Probes
+from skdiscrepancy.feature_selection._permutations import Permutations
 
 
 class HSICSelector(SelectorMixin, BaseEstimator):

@@ -7,17 +7,11 @@ The statistic is <A, P B P'> for centred matrices A and B and a random permutati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
-from skdiscrepancy._checks import generator_of
-
-# Up to this many rows, all permutations are listed.
-MAX_LISTED = 6
 # In the sum of third powers, directions of eigenvalues below this part of the trace do
 # not count, nor do more than so many; matrices of so few rows are taken whole.
 NEGLIGIBLE = 1e-6
@@ -151,26 +145,3 @@ def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
         argument = max(shape + 2 * z / skewness, 0)
         tail = (gammaincc if skewness > 0 else gammainc)(shape, argument)
     return float(np.clip(tail, np.finfo(float).tiny, 1.0))
-
-
-class Permutations:
-    """Random permutations that can be gone through again and again.
-
-    All of them but the identity where rows are few; they are kept as seeds, not as
-    n_permutations x n numbers.
-    """
-
-    def __init__(self, n: int, n_permutations: int, random_state: Any):
-        self.n = n
-        self.listed = list(permutations(range(n)))[1:] if n <= MAX_LISTED else None
-        self.seeds = generator_of(random_state).randint(
-            np.iinfo(np.int32).max, size=n_permutations
-        )
-
-    def __len__(self) -> int:
-        return len(self.seeds if self.listed is None else self.listed)
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        if self.listed is not None:
-            return map(np.array, self.listed)
-        return (np.random.RandomState(seed).permutation(self.n) for seed in self.seeds)

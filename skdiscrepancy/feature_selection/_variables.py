@@ -1,0 +1,88 @@
+"""Variables: a column of X, or y, with its kernel."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skdiscrepancy._engine import Source, kernel_source
+from skdiscrepancy._factors import Factor, factor_of
+from skdiscrepancy._hsic import complete_statistics
+from skdiscrepancy.kernels import IndicatorKernel
+
+
+class Variable:
+    """A column of X, or y, with its kernel: a factor, and tiles where that fails.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_columns)
+        Values or labels.
+    kernel : kernel object
+        Kernel.
+    factor : Factor or None, default=None
+        Computed if None.
+    bandwidth : float or None, default=None
+        Bandwidth of the kernel; None if it has a number of its own, or is of labels.
+    """
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        kernel: Any,
+        factor: Factor | None = None,
+        bandwidth: float | None = None,
+    ):
+        self.rows = rows
+        self._kernel = kernel
+        self._bandwidth = bandwidth
+        self.factor = factor_of(rows, kernel) if factor is None else factor
+        self._norm: float | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel, with a number as bandwidth."""
+        if self._bandwidth is None or isinstance(self._kernel, IndicatorKernel):
+            return self._kernel
+        return clone(self._kernel).set_params(bandwidth=self._bandwidth)
+
+    @property
+    def source(self) -> Source:
+        """The Gram matrix, tile by tile."""
+        return kernel_source([self.kernel], self.rows)
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
+        if self._norm is None:
+            if self.factor.complete:
+                self._norm = self.factor.norm
+            else:
+                self._norm = np.sqrt(max(exact_product(self, self), 0.0))
+            # What is left of a constant column is rounding.
+            if self._norm <= 1e-12 * len(self.rows):
+                self._norm = 0.0
+        return self._norm
+
+    def product(self, other: Variable) -> float:
+        """Return the inner product of both centred Gram matrices."""
+        if self.factor.complete and other.factor.complete:
+            return float(np.square(self.factor.rows @ other.factor.rows.T).sum())
+        return exact_product(self, other)
+
+    def alignment(self, other: Variable) -> float:
+        """Return the normalised HSIC (CKA), from 0 to 1; 0 for a constant."""
+        if not self.norm or not other.norm:
+            return 0.0
+        return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)
+
+
+def exact_product(a: Variable, b: Variable) -> float:
+    """Return the inner product of two centred Gram matrices, tile by tile."""
+    n = len(a.rows)
+    statistics = complete_statistics(a.source, b.source, n, unbiased=False, n_jobs=1)
+    return float(statistics.values[0]) * n**2
