@@ -62,7 +62,7 @@ def as_target(y: np.ndarray, kernels: list[Any], target_kernel: Any) -> np.ndarr
     y = as_labels(y, "y")
     if sample_dtype(kernels) is None:
         return y
-    if _is_numeric(y):
+    if is_numeric(y):
         return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
     raise ValueError(
         f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
@@ -80,7 +80,7 @@ def tag_target(tags: Any) -> Any:
 
 def _are_labels(y: np.ndarray) -> bool:
     """Tell labels from numbers: see the parameter `target_kernel`."""
-    if not _is_numeric(y):
+    if not is_numeric(y):
         return True
     if y.dtype == object:
         integers = all(isinstance(value, Integral) for value in y.ravel())
@@ -95,7 +95,7 @@ def _refuse_numbers_among_labels(y: np.ndarray) -> None:
     if y.ndim == 1 or y.dtype != object:
         return
     for j, column in enumerate(y.T):
-        if _is_numeric(column) and not all(isinstance(v, Integral) for v in column):
+        if is_numeric(column) and not all(isinstance(v, Integral) for v in column):
             raise ValueError(
                 f"Column {j} of y holds numbers and another one labels, must be of one "
                 "kind for target_kernel == 'auto'; target_kernel='indicator' takes "
@@ -103,7 +103,7 @@ def _refuse_numbers_among_labels(y: np.ndarray) -> None:
             )
 
 
-def _is_numeric(y: np.ndarray) -> bool:
+def is_numeric(y: np.ndarray) -> bool:
     """Tell whether all values are real numbers; bool and str are not."""
     if y.dtype == object:
         return all(

@@ -6,19 +6,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_array
 
+from skdiscrepancy._checks import generator_of
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._inference import TestResult
+from skdiscrepancy._inference import ColumnTests, TestResult, columnwise_tests
 from skdiscrepancy._ksd import KSDEstimator, is_fitted
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._score_functions import is_density_estimator
+from skdiscrepancy._targets import is_numeric
+from skdiscrepancy.kernels._labels import as_array
 
 __all__ = [
+    "ColumnTests",
     "TestResult",
+    "hsic_column_tests",
     "hsic_test",
     "ksd_test",
+    "mmd_column_tests",
     "mmd_test",
 ]
 
@@ -51,8 +59,9 @@ def mmd_test(
         Number of resamples.
     n_groups : int or None, default=256
         Number of groups of rows that are permuted; None for single rows.
-    pooling : {"max", "mean", "fuse"}, default="max"
-        How the statistics of several kernels become one.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several kernels become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`,
         `bandwidth`, `design`, `n_jobs` and `random_state`.
@@ -102,8 +111,9 @@ def hsic_test(
         Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
     n_resamples : int, default=999
         Least number of resamples.
-    pooling : {"max", "mean", "fuse"}, default="max"
-        How the statistics of several products become one.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several products become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
@@ -142,7 +152,8 @@ def ksd_test(
 
     With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
     matrix, the largest of all against 999 draws of the wild bootstrap. The level is
-    right for many rows, and too small if the model was fitted to the same rows.
+    right for many rows, and too small if the model was fitted to the same rows: test
+    held-out rows then, or use ``method="parametric"``.
 
     Parameters
     ----------
@@ -151,14 +162,15 @@ def ksd_test(
     model : fitted model, frozen distribution, callable or None, default=None
         As for :class:`skdiscrepancy.KSDEstimator`; an estimator that is fitted is used
         as it is.
-    method : {"auto", "wild", "asymptotic"}, default="auto"
+    method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples.
     n_groups : int or None, default=512
         Number of random signs, at most; None for one for each row.
-    pooling : {"max", "mean", "fuse"}, default="max"
-        How the statistics of several kernels become one.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several kernels become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
@@ -189,3 +201,223 @@ def ksd_test(
             pooling=pooling,
         )
     )
+
+
+def mmd_column_tests(
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    correction: str | None = "bh",
+    kernel: Any = "laplace",
+    n_resamples: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+    **options: Any,
+) -> ColumnTests:
+    """Test every column of two samples for a difference.
+
+    Each column is a two-sample test of its own, :func:`mmd_test`. Columns that are not
+    of numbers, such as strings, booleans and categories, are compared as labels. What
+    is seen is the distribution of single columns, not how they depend on each other:
+    for that, test all of them together.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples_X, n_features)
+        First sample.
+    Y : array-like or DataFrame of shape (n_samples_Y, n_features)
+        Second sample, with the same columns; those of DataFrames are found by name.
+    correction : {"bh", "by", "holm"} or None, default="bh"
+        Correction of the p-values for the number of columns: "bh" (Benjamini and
+        Hochberg [1]_) and "by" (Benjamini and Yekutieli, for any dependence of columns)
+        bound the expected part of false finds among all finds, "holm" the probability
+        of any.
+    kernel : str, kernel object or list of them, default="laplace"
+        Kernels for the columns of numbers.
+    n_resamples : int or None, default=None
+        Number of resamples of each test. None is 100 for each column, and at least 999:
+        the smallest p-value must be small against the correction.
+    n_jobs : int or None, default=None
+        Number of threads, over columns.
+    random_state : int, RandomState instance or None, default=None
+        Rules the resamples.
+    verbose : int, default=0
+        Verbosity of joblib.
+    **options : dict
+        Other parameters of :func:`mmd_test`.
+
+    Returns
+    -------
+    tests : ColumnTests
+        Statistics, p-values and adjusted p-values of the columns; ``print(tests)``
+        shows them, the smallest first.
+
+    See Also
+    --------
+    mmd_test : Test of all columns together.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_column_tests
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(100, 3)), rng.normal(size=(80, 3))
+    >>> Y[:, 1] *= 3
+    >>> tests = mmd_column_tests(X, Y, random_state=0)
+    >>> (tests.adjusted_pvalues < 0.05).tolist()
+    [False, True, False]
+    """
+    names, of_x = _columns_of(X, "X")
+    y_names, of_y = _columns_of(Y, "Y")
+    if hasattr(X, "columns") and hasattr(Y, "columns"):
+        if set(names) != set(y_names):
+            raise ValueError(
+                f"Y has the columns {y_names}, must have those of X, {names}."
+            )
+        of_y = [of_y[y_names.index(name)] for name in names]
+    elif len(of_x) != len(of_y):
+        raise ValueError(f"Y has {len(of_y)} features, must have {len(of_x)} as X.")
+
+    def run(column: tuple[np.ndarray, np.ndarray], seed: int) -> TestResult:
+        numeric = all(map(is_numeric, column))
+        return mmd_test(
+            *column,
+            kernel=kernel if numeric else "indicator",
+            n_resamples=_resamples(n_resamples, len(names)),
+            n_jobs=1,
+            random_state=seed,
+            **options,
+        )
+
+    return columnwise_tests(
+        names,
+        list(zip(of_x, of_y, strict=True)),
+        run,
+        correction=correction,
+        generator=generator_of(random_state),
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+
+
+def hsic_column_tests(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    correction: str | None = "bh",
+    kernel: Any = ("gaussian", "laplace"),
+    n_resamples: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+    **options: Any,
+) -> ColumnTests:
+    """Test for every column of X whether y depends on it.
+
+    Each column is a test of its own, :func:`hsic_test`. Columns that are not of
+    numbers, such as strings, booleans and categories, are taken as labels. A column
+    that y depends on only together with another one is not found.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Columns.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Numbers, or labels of any type.
+    correction : {"bh", "by", "holm"} or None, default="bh"
+        Correction of the p-values for the number of columns; see
+        :func:`mmd_column_tests`.
+    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
+        Kernels for the columns of numbers.
+    n_resamples : int or None, default=None
+        Least number of resamples of each test. None is 100 for each column, and at
+        least 999.
+    n_jobs : int or None, default=None
+        Number of threads, over columns.
+    random_state : int, RandomState instance or None, default=None
+        Rules the resamples.
+    verbose : int, default=0
+        Verbosity of joblib.
+    **options : dict
+        Other parameters of :func:`hsic_test`.
+
+    Returns
+    -------
+    tests : ColumnTests
+        Statistics, p-values and adjusted p-values of the columns.
+
+    See Also
+    --------
+    hsic_test : Test of all columns together.
+    skdiscrepancy.feature_selection.HSICScore : Scores for selectors, p-values by a
+        gamma law, faster.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import hsic_column_tests
+    >>> X = np.random.RandomState(0).normal(size=(80, 3))
+    >>> tests = hsic_column_tests(X, X[:, 1] ** 2, n_bandwidths=3, random_state=0)
+    >>> (tests.adjusted_pvalues < 0.05).tolist()
+    [False, True, False]
+    """
+    names, columns = _columns_of(X, "X")
+
+    def run(column: np.ndarray, seed: int) -> TestResult:
+        return hsic_test(
+            column,
+            y,
+            kernel=kernel if is_numeric(column) else "indicator",
+            n_resamples=_resamples(n_resamples, len(names)),
+            n_jobs=1,
+            random_state=seed,
+            **options,
+        )
+
+    return columnwise_tests(
+        names,
+        columns,
+        run,
+        correction=correction,
+        generator=generator_of(random_state),
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
+
+
+def _resamples(n_resamples: int | None, n_columns: int) -> int:
+    return max(999, 100 * n_columns - 1) if n_resamples is None else n_resamples
+
+
+def _columns_of(X: Any, name: str) -> tuple[list[str], list[np.ndarray]]:
+    """Return the names of the columns of a table, and each as an array of one column.
+
+    A DataFrame keeps the types of its columns.
+    """
+    if hasattr(X, "columns"):
+        names = [str(column) for column in X.columns]
+        columns = [as_array(X[column]) for column in X.columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f"{name} has the columns {names}, must have each once.")
+    else:
+        X = check_array(X, dtype=None, input_name=name)
+        names = [f"x{j}" for j in range(X.shape[1])]
+        columns = list(X.T)
+    for column, values in zip(names, columns, strict=True):
+        if values.dtype.kind in "mM":
+            raise ValueError(
+                f"Column {column!r} of {name} holds {values.dtype}, must hold numbers "
+                "or labels."
+            )
+    return names, [values.reshape(-1, 1) for values in columns]

@@ -7,8 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom, norm
+from scipy.stats import binom, gaussian_kde, multivariate_normal, norm
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.decomposition import PCA, FactorAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -27,8 +34,9 @@ from skdiscrepancy._inference._permutations import (
     group_bounds,
     mmd_of_groups,
 )
-from skdiscrepancy._inference._result import combine, null_scales
+from skdiscrepancy._inference._result import aggregate, combine, null_scales
 from skdiscrepancy._inference._shifts import _all_shifts
+from skdiscrepancy._score_functions import draw_from
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
@@ -180,7 +188,7 @@ def test_deviation_of_wild_resamples_is_the_unit_of_the_statistic():
     assert_allclose(result.null_distribution.std(), 1, atol=0.08)
 
 
-@pytest.mark.parametrize("pooling", ["max", "mean", "fuse"])
+@pytest.mark.parametrize("pooling", ["max", "mean", "fuse", "agg"])
 def test_pooled_rank_of_exchangeable_statistics_is_uniform(pooling):
     """The data are one of the resamples: p-values cannot be too small."""
     rng = np.random.RandomState(0)
@@ -200,6 +208,38 @@ def test_pooled_rank_of_exchangeable_statistics_is_uniform(pooling):
     # Exact binomial limits: a correct program fails for one seed in 1000.
     assert binom.ppf(0.0005, n_repetitions, level) <= n_rejected
     assert n_rejected <= binom.ppf(0.9995, n_repetitions, level)
+
+
+def test_aggregation_takes_the_smallest_rank_and_breaks_ties_by_distance():
+    rng = np.random.RandomState(0)
+    z = rng.normal(size=(4, 30))
+    z[2, 5] = 9.0
+    pooled = aggregate(z)
+    counts = np.array([[np.sum(row >= value) for value in row] for row in z])
+    least = counts.min(axis=0)
+    # Smaller ranks first; of equal ones that of the largest statistic.
+    furthest = [
+        max(z[k, b] for k in range(4) if counts[k, b] == least[b]) for b in range(30)
+    ]
+    expected = sorted(range(30), key=lambda b: (least[b], -furthest[b]))
+    assert_array_equal(np.argsort(-pooled), expected)
+    assert expected[0] == 5
+    assert np.all((pooled > (1 - least / 30)) & (pooled < 1 - (least - 1) / 30))
+
+
+def test_aggregation_of_many_kernels_can_reject_with_few_resamples():
+    """400 kernels tie at the smallest rank of 100 resamples; the data stand out."""
+    values = np.random.RandomState(0).normal(size=(400, 100))
+    values[:, 0] += 8
+    scales = (np.ones(400),)
+    result = combine(values, scales, [None] * 400, pooling="agg", method="m")
+    assert_allclose(result.pvalue, 1 / 100)
+
+
+def test_equal_statistics_share_their_rank_in_an_aggregation():
+    values = np.array([[1.0, 1.0 + 1e-14, 0.0, 2.0], [5.0, 5.0, 3.0, 4.0]])
+    pooled = aggregate(values)
+    assert_allclose(pooled[0], pooled[1], rtol=1e-12)
 
 
 def test_adjusted_pvalues_are_not_below_the_smallest_rank():
@@ -357,7 +397,7 @@ def test_swaps_are_those_of_brute_force():
     )
 
 
-@pytest.mark.parametrize("pooling", ["max", "mean", "fuse"])
+@pytest.mark.parametrize("pooling", ["max", "mean", "fuse", "agg"])
 def test_differences_are_found(pooling):
     rng = np.random.RandomState(0)
     X, Y = rng.normal(size=(80, 2)), rng.normal(size=(90, 2)) + 1
@@ -421,3 +461,175 @@ def test_wrong_options_are_named(options, message):
 def test_few_rows_are_refused_by_name():
     with pytest.raises(ValueError, match=r"n_samples == 3|minimum of 4"):
         hsic_test(np.arange(3.0)[:, np.newaxis], np.arange(3.0))
+
+
+ONE_KERNEL = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.6])
+def test_gamma_law_agrees_with_permutations(strength):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(60, 2))
+    y = strength * X[:, 0] + rng.normal(size=60)
+    result = hsic_test(X, y, method="asymptotic", **ONE_KERNEL)
+    params = {"design": "v", "normalize": False, "pooling": None}
+    K, L = (np.exp(-((Z[:, None] - Z) ** 2).sum(axis=2)) for Z in (X, y[:, None]))
+    H = np.eye(60) - 1 / 60
+    statistic = np.sum((H @ K @ H) * (H @ L @ H)) / 60**2
+    assert_allclose(result.statistic, statistic, rtol=1e-7)
+    assert_allclose(
+        HSICEstimator(**ONE_KERNEL, **params).fit(X, y).score(X, y), statistic
+    )
+    A, draws = H @ K @ H, []
+    for _ in range(2000):
+        order = rng.permutation(60)
+        draws.append(np.sum(A * L[np.ix_(order, order)]) / 60**2)
+    expected = np.mean(np.array(draws) >= statistic)
+    # Five deviations of the rate of 2000 draws, and the error of the law itself.
+    assert abs(result.pvalue - expected) < 5 * np.sqrt(0.25 / 2000) + 0.01
+    assert (result.pvalue < 0.01) == (strength > 0)
+    assert result.method == "gamma"
+
+
+def test_gamma_law_of_a_constant_is_one():
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    result = hsic_test(X, np.ones(20), method="asymptotic", **ONE_KERNEL)
+    assert result.pvalue == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "params", "message"),
+    [
+        (20, {}, "method == 'asymptotic', must be .* for 400 products"),
+        (6, ONE_KERNEL, "n_samples == 6, must be >= 7"),
+        (20, {**ONE_KERNEL, "kernel": RBF()}, "kernel of skdiscrepancy.kernels"),
+    ],
+)
+def test_gamma_law_is_for_one_kernel_and_some_rows(n, params, message):
+    X = np.random.RandomState(0).normal(size=(n, 1))
+    with pytest.raises(ValueError, match=message):
+        hsic_test(X, X[:, 0], method="asymptotic", **params)
+
+
+MODELS = {
+    "mixture": lambda X: GaussianMixture(2, random_state=0).fit(X),
+    "frozen": lambda X: FrozenEstimator(GaussianMixture(2, random_state=0).fit(X)),
+    "kde": lambda X: KernelDensity(bandwidth=0.5).fit(X),
+    "covariance": lambda X: EmpiricalCovariance().fit(X),
+    "pca": lambda X: PCA(1, whiten=True).fit(X),
+    "factors": lambda X: FactorAnalysis(1, random_state=0).fit(X),
+    "pipeline": lambda X: make_pipeline(StandardScaler(), EmpiricalCovariance()).fit(X),
+    "scipy": lambda X: multivariate_normal(X.mean(axis=0), np.cov(X.T)),
+    "scipy kde": lambda X: gaussian_kde(X.T),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_draws_have_the_moments_of_the_model(name):
+    """All these models have, nearly, the moments of what they were fitted to."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(400, 2)) @ [[2.0, 0.0], [1.0, 0.5]] + [3, -1]
+    draws = draw_from(MODELS[name](X), 20_000, rng)
+    assert draws.shape == (20_000, 2)
+    # Kernel densities add their own variance.
+    extra = {"kde": 0.25 * np.eye(2), "scipy kde": MODELS["scipy kde"](X).covariance}
+    expected = np.cov(X.T, bias=True) + extra.get(name, 0)
+    if name in ("pca", "factors"):
+        # One component and noise: the sum of the variances is kept.
+        assert_allclose(np.trace(np.cov(draws.T)), np.trace(expected), rtol=0.05)
+    else:
+        # Deviations of covariances of 20 000 rows are below 1.5 % of 5.
+        assert_allclose(np.cov(draws.T), expected, atol=0.3)
+    assert_allclose(draws.mean(axis=0), X.mean(axis=0), atol=0.1)
+
+
+def test_parametric_resamples_are_statistics_of_draws():
+    X = np.random.RandomState(0).normal(size=(30, 1))
+    model = multivariate_normal([0.0], [[1.0]])
+    kernel = GaussianKernel(bandwidth=1.0)
+    estimator = KSDEstimator(model, kernel=kernel, pooling=None, random_state=0)
+    result = estimator.fit(X[:20] + 1).test(X, method="parametric", n_resamples=5)
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=5)
+    samples = [X] + [draw_from(model, 30, np.random.RandomState(s)) for s in seeds]
+    expected = []
+    for Z in samples:
+        D, gradients = Z - Z.T, -Z
+        K = np.exp(-(D**2))
+        H = K * (
+            gradients * gradients.T
+            + 2 * D * gradients
+            - 2 * D * gradients.T
+            + 2
+            - 4 * D**2
+        )
+        np.fill_diagonal(H, 0)
+        expected.append(H.sum() / np.sqrt(2 * (H**2).sum()))
+    assert_allclose([result.statistic, *result.null_distribution], expected, rtol=1e-8)
+    assert_allclose(result.statistics, estimator.evaluate(X).statistics, rtol=1e-8)
+
+
+@pytest.mark.parametrize("design", ["u", "x"])
+def test_parametric_test_holds_its_level_with_few_rows(design):
+    """Exact, also with bandwidths from the same rows: 20 rows are enough."""
+    n_repetitions, level, n_rejected = 100, 0.1, 0
+    params = {"n_bandwidths": 2, "design": design, "kernel": "imq"}
+    for seed in range(n_repetitions):
+        X = np.random.RandomState(seed).normal(size=(20, 1))
+        result = ksd_test(
+            X, norm(), method="parametric", n_resamples=9, random_state=seed, **params
+        )
+        n_rejected += result.pvalue <= level
+    # Exact binomial limits: a correct program fails for one seed in 1000.
+    assert binom.ppf(0.0005, n_repetitions, level) <= n_rejected
+    assert n_rejected <= binom.ppf(0.9995, n_repetitions, level)
+
+
+class CountedCovariance(EmpiricalCovariance):
+    """A model that counts how often it is fitted."""
+
+    n_fits = 0
+
+    def fit(self, X, y=None):
+        CountedCovariance.n_fits += 1
+        return super().fit(X, y)
+
+
+def test_a_model_fitted_to_the_same_rows_is_fitted_to_each_draw():
+    X = np.random.RandomState(0).laplace(size=(60, 1))
+    estimator = KSDEstimator(CountedCovariance(), n_bandwidths=2, random_state=0)
+    CountedCovariance.n_fits = 0
+    estimator.fit(X).test(X, method="parametric", n_resamples=7)
+    assert CountedCovariance.n_fits == 8
+    # Other rows: neither kernels nor the model are fitted again.
+    estimator.test(X + 1, method="parametric", n_resamples=7)
+    assert CountedCovariance.n_fits == 8
+
+
+def test_tests_warn_of_a_model_that_was_fitted_to_the_same_rows():
+    X = np.random.RandomState(0).laplace(size=(60, 1))
+    with pytest.warns(UserWarning, match="The model was fitted to these rows"):
+        ksd_test(X, EmpiricalCovariance(), **SMALL)
+    with pytest.warns(UserWarning, match="use method='parametric'"):
+        KSDEstimator(n_bandwidths=2).fit(X).test(X, n_resamples=9)
+
+
+def test_a_model_without_draws_is_refused_by_the_parametric_test():
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    with pytest.raises(TypeError, match=r"method == 'parametric', must be another one"):
+        ksd_test(X, np.negative, method="parametric")
+
+
+def test_parametric_result_does_not_depend_on_threads():
+    X = np.random.RandomState(0).normal(size=(25, 1))
+    one, two = (
+        ksd_test(
+            X,
+            norm(),
+            method="parametric",
+            n_resamples=20,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+        for n_jobs in (1, 2)
+    )
+    assert_array_equal(one.null_distribution, two.null_distribution)

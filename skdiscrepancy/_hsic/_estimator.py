@@ -22,14 +22,17 @@ from skdiscrepancy._engine import (
     ProductRowSums,
     kernel_source,
 )
+from skdiscrepancy._factors import factor_of
 from skdiscrepancy._hsic._statistics import hsic_statistics, unbiased_offsets
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
+    gamma_test,
     one_sample_methods,
     one_sample_test,
     shift_test,
 )
+from skdiscrepancy._inference._gamma import MIN_ROWS
 from skdiscrepancy._targets import (
     as_target,
     choose_target_kernels,
@@ -38,7 +41,7 @@ from skdiscrepancy._targets import (
 )
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
-from skdiscrepancy.kernels import check_kernel
+from skdiscrepancy.kernels import Kernel, check_kernel
 from skdiscrepancy.kernels._labels import as_labels, sample_dtype
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
@@ -286,12 +289,14 @@ class HSICEstimator(BaseDiscrepancy):
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
             Null distribution. Complete designs, by U-statistics: permutations of y, in
             the form of all cyclic shifts of rows in random order, of exact level; or
-            "shift", which keeps the order of the rows, for stationary series. Other
+            "shift", which keeps the order of the rows, for stationary series; or, for
+            one kernel on each side, "asymptotic": the V-statistic and a gamma law with
+            three exact moments of all permutations. Other
             designs, and `second_order`: exchanges of y_i and y_(i + n), of exact level;
             the designs X, L and B have a normal limit, and take that by default.
         n_resamples : int, default=999
             Least number of resamples; permutations are made by whole rounds of shifts.
-        pooling : {"max", "mean", "fuse"}, default="max"
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several products become one.
 
         Returns
@@ -310,11 +315,15 @@ class HSICEstimator(BaseDiscrepancy):
             n_resamples,
             None,
             pooling,
-            ("permutation", "shift") if complete else one_sample_methods(design),
+            ("permutation", "shift", "asymptotic")
+            if complete
+            else one_sample_methods(design),
         )
         pairs = list(product(self.kernels_, self.target_kernels_))
         generator = generator_of(self.random_state)
         n = len(X)
+        if complete and options.method == "asymptotic":
+            return self._gamma_test(X, y, pairs)
         if complete:
             if n < 4:
                 raise ValueError(f"n_samples == {n}, must be >= 4 for a test by HSIC.")
@@ -350,6 +359,21 @@ class HSICEstimator(BaseDiscrepancy):
             random_state=self.random_state,
             **self._walk_options(),
         )
+
+    def _gamma_test(self, X: np.ndarray, y: np.ndarray, pairs: list[Any]) -> TestResult:
+        if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
+            raise ValueError(
+                "method == 'asymptotic', must be 'permutation' or 'shift' for "
+                f"{len(pairs)} products of kernels: the gamma law is that of one "
+                "kernel of skdiscrepancy.kernels on each side."
+            )
+        if len(X) < MIN_ROWS:
+            raise ValueError(
+                f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == "
+                "'asymptotic'."
+            )
+        kernel, target_kernel = pairs[0]
+        return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
     def _validate(
         self, X: Any, y: Any, kernels: list[Any], *, reset: bool

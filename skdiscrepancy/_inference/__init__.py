@@ -2,27 +2,37 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._inference._columns import ColumnTests, columnwise_tests
+from skdiscrepancy._inference._gamma import gamma_test
 from skdiscrepancy._inference._one_sample import (
     normal_test,
     one_sample_methods,
     one_sample_test,
+    signed_means,
     swap_test,
 )
 from skdiscrepancy._inference._options import check_options
+from skdiscrepancy._inference._parametric import parametric_test
 from skdiscrepancy._inference._permutations import permutation_test
 from skdiscrepancy._inference._result import TestResult, rank_pvalue
 from skdiscrepancy._inference._shifts import shift_test
-from skdiscrepancy._inference._signs import wild_test
+from skdiscrepancy._inference._signs import complete_means, wild_test
 
 __all__ = [
+    "ColumnTests",
     "TestResult",
     "check_options",
+    "columnwise_tests",
+    "complete_means",
+    "gamma_test",
     "normal_test",
     "one_sample_methods",
     "one_sample_test",
+    "parametric_test",
     "permutation_test",
     "rank_pvalue",
     "shift_test",
+    "signed_means",
     "swap_test",
     "wild_test",
 ]

@@ -91,7 +91,7 @@ def swap_test(
         Draws them.
     random_state : object
         Rules the pairs of the design.
-    pooling : {"max", "mean", "fuse"}
+    pooling : {"max", "mean", "fuse", "agg"}
         How kernels are pooled.
     kernels : list
         The kernels.
@@ -105,16 +105,44 @@ def swap_test(
     """
     signs = generator.choice((-1.0, 1.0), size=(1 + n_resamples, n))
     signs[0] = 1
-    values = np.zeros((reducer.n_sums, 1 + n_resamples))
+    values, scale = signed_means(reducer, design, n, signs, random_state)
+    return combine(values, (scale,), kernels, pooling=pooling, method=method)
+
+
+def signed_means(
+    reducer: RowSums, design: Design, n: int, signs: np.ndarray, random_state: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of s_i s_j h(i, j) over a design, for every row of signs.
+
+    Parameters
+    ----------
+    reducer : RowSums
+        Gives the core of pairs.
+    design : Design
+        Pairs of samples.
+    n : int
+        Number of samples.
+    signs : ndarray of shape (n_rows, n)
+        Signs of the samples.
+    random_state : object
+        Rules the pairs of the design.
+
+    Returns
+    -------
+    means : ndarray of shape (n_kernels, n_rows)
+        Means.
+    scale : ndarray of shape (n_kernels,)
+        Their deviation under random signs, if each pair is in the design once.
+    """
+    means = np.zeros((reducer.n_sums, len(signs)))
     squares, n_pairs = np.zeros(reducer.n_sums), 0
     for rows, cols in design.chunks(n, CHUNK_PAIRS, random_state=random_state):
         core = reducer.pair_values(rows, cols)
-        values += core @ (signs[:, rows] * signs[:, cols]).T
+        means += core @ (signs[:, rows] * signs[:, cols]).T
         squares += np.einsum("kp,kp->k", core, core)
         n_pairs += len(rows)
     scale = np.sqrt(np.maximum(squares, np.finfo(float).tiny)) / n_pairs
-    values /= n_pairs
-    return combine(values, (scale,), kernels, pooling=pooling, method=method)
+    return means / n_pairs, scale
 
 
 def normal_test(

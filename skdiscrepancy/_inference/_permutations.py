@@ -12,6 +12,9 @@ from skdiscrepancy._engine import Source
 from skdiscrepancy._engine._groups import GroupSums, group_sums
 from skdiscrepancy._inference._result import TestResult, combine, null_scales
 
+# Divisions that are evaluated at a time.
+CHUNK = 4096
+
 
 def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
     """Divide two samples into groups of one size, and rows that stay.
@@ -86,7 +89,7 @@ def draw_groups(
     generator: np.random.RandomState,
 ) -> np.ndarray:
     """Return which groups are in X, for the data first and then for each resample."""
-    Z = np.repeat(in_x[np.newaxis].astype(np.float64), 1 + n_resamples, axis=0)
+    Z = np.repeat(in_x[np.newaxis], 1 + n_resamples, axis=0)
     moving = np.flatnonzero(moves)
     for row in Z[1:]:
         row[moving] = row[generator.permutation(moving)]
@@ -110,8 +113,8 @@ def mmd_of_groups(
         Sums of the kernels.
     bounds : ndarray of shape (n_groups + 1,)
         Rows of the groups.
-    Z : ndarray of shape (n_divisions, n_groups)
-        1 for groups in X, 0 for groups in Y.
+    Z : ndarray of shape (n_divisions, n_groups), of bool
+        Which groups are in X.
     m, n : int
         Rows of X and of Y.
     unbiased : bool
@@ -122,6 +125,16 @@ def mmd_of_groups(
     values : ndarray of shape (n_kernels, n_divisions)
         Squared MMD.
     """
+    parts = [
+        _divisions(sums, bounds, Z[i : i + CHUNK].astype(np.float64), m, n, unbiased)
+        for i in range(0, len(Z), CHUNK)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _divisions(
+    sums: GroupSums, bounds: np.ndarray, Z: np.ndarray, m: int, n: int, unbiased: bool
+) -> np.ndarray:
     M = sums.groups
     of_rows = M.sum(axis=2)
     total = of_rows.sum(axis=1)[:, np.newaxis]

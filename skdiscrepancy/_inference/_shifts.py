@@ -55,7 +55,7 @@ def shift_test(
         Whether further orders of y may be drawn.
     generator : RandomState
         Draws them.
-    pooling : {"max", "mean", "fuse"}
+    pooling : {"max", "mean", "fuse", "agg"}
         How products are pooled.
     kernels : list
         Pairs of kernels.

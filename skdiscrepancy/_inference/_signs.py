@@ -42,7 +42,7 @@ def wild_test(
         Number of signs, at most.
     generator : RandomState
         Draws them.
-    pooling : {"max", "mean", "fuse"}
+    pooling : {"max", "mean", "fuse", "agg"}
         How kernels are pooled.
     kernels : list
         The kernels.
@@ -63,7 +63,22 @@ def wild_test(
         between = M - np.diag(np.diag(M))
         resampled.append(np.einsum("bg,bg->b", signs @ between, signs))
     values = np.column_stack((observed, np.array(resampled))) / (n * (n - 1))
-    # In units of the deviation under the null.
-    scale = np.sqrt(2 * np.maximum(sums.squares, np.finfo(float).tiny))
-    scale /= n * (n - 1)
+    scale = deviation_of_signs(sums.squares, n)
     return combine(values, (scale,), kernels, pooling=pooling, method="wild")
+
+
+def complete_means(
+    source: Source, n: int, **walk_options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the U-statistics of a core, and their deviations under random signs."""
+    sums = group_sums(source, np.array([0, n]), **walk_options)
+    means = sums.rows.sum(axis=1) / (n * (n - 1))
+    return means, deviation_of_signs(sums.squares, n)
+
+
+def deviation_of_signs(squares: np.ndarray, n: int) -> np.ndarray:
+    """Return the deviation of a U-statistic whose rows have random signs.
+
+    `squares` are the sums of the squares of the core off the diagonal.
+    """
+    return np.sqrt(2 * np.maximum(squares, np.finfo(float).tiny)) / (n * (n - 1))

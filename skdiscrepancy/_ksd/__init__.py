@@ -2,13 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._ksd._estimator import KSDEstimator, ksd_score
+from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import (
     check_differentiable,
     check_gradients,
     fit_model,
     is_fitted,
 )
+from skdiscrepancy._ksd._score import ksd_score
 from skdiscrepancy._ksd._statistics import ksd_from_gram
 
 __all__ = [

@@ -8,38 +8,43 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.frozen import FrozenEstimator
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     second_order_statistics,
-    takes_parameters_of,
 )
-from skdiscrepancy._checks import check_flag, generator_of
+from skdiscrepancy._checks import check_flag, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
+    complete_means,
     one_sample_methods,
     one_sample_test,
+    parametric_test,
+    signed_means,
     wild_test,
 )
+from skdiscrepancy._inference._options import Options
 from skdiscrepancy._ksd._models import (
     check_differentiable,
     check_gradients,
     column_deviations,
+    fingerprint,
     fit_model,
-    is_fitted,
 )
 from skdiscrepancy._ksd._statistics import check_weights
 from skdiscrepancy._score_functions import (
+    can_be_drawn_from,
+    draw_from,
     is_density_estimator,
 )
 from skdiscrepancy._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, check_design
+from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -256,17 +261,20 @@ class KSDEstimator(BaseDiscrepancy):
             Sample.
         y : Ignored
             Not used, present for API consistency.
-        method : {"auto", "wild", "asymptotic"}, default="auto"
-            Null distribution. Complete designs, by U-statistics: the wild bootstrap,
-            random signs of the rows, asymptotically of the right level if the model was
-            not fitted to the same rows. Other designs: the same on their pairs; X, L
-            and B have a normal limit, and take that by default.
+        method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
+            Null distribution. Complete designs, by U-statistics: "wild", random signs
+            of the rows, asymptotically of the right level, and conservative if the
+            model was fitted to the same rows. Other designs: the same on their pairs;
+            X, L and B have a normal limit, and take that by default. "parametric", for
+            all designs: samples that are drawn from the model, of exact level; if X is
+            the sample that was seen in `fit`, kernels, and a model that was fitted, are
+            fitted to each of them anew.
         n_resamples : int, default=999
             Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=512
             Consecutive rows share their sign if there are more rows than this; None:
             each row has its own.
-        pooling : {"max", "mean", "fuse"}, default="max"
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several kernels become one.
 
         Returns
@@ -283,9 +291,19 @@ class KSDEstimator(BaseDiscrepancy):
             # Signs of the rows are the swaps of a core, and the wild bootstrap.
             methods = one_sample_methods(design)
             allowed = tuple("wild" if m == "swap" else m for m in methods)
+        allowed = (*allowed, "parametric")
         options = check_options(method, n_resamples, n_groups, pooling, allowed)
-        gradients = check_gradients(self.score_function_(X.copy()), X)
         generator = generator_of(self.random_state)
+        if options.method == "parametric":
+            return self._parametric_test(X, design, options, generator)
+        fitted = self.model is None or is_density_estimator(self.model)
+        if fitted and self._was_fitted_to(X):
+            warn_user(
+                f"The model was fitted to these rows: method == {options.method!r} "
+                "takes it as known, and rejects too rarely. Test held-out rows, or "
+                "use method='parametric'."
+            )
+        gradients = check_gradients(self.score_function_(X.copy()), X)
         if design.complete:
             # Groups are of rows at random: neighbours may be alike.
             order = generator.permutation(len(X))
@@ -311,6 +329,53 @@ class KSDEstimator(BaseDiscrepancy):
             **self._walk_options(),
         )
 
+    def _parametric_test(
+        self,
+        X: np.ndarray,
+        design: Design,
+        options: Options,
+        generator: np.random.RandomState,
+    ) -> TestResult:
+        if not can_be_drawn_from(self.model_):
+            raise TypeError(
+                f"method == 'parametric', must be another one for model == "
+                f"{self.model_!r}, which has no method `sample` or `rvs`."
+            )
+        n, refit = len(X), self._was_fitted_to(X)
+        one_thread = clone(self).set_params(n_jobs=1)
+
+        def draw(generator: np.random.RandomState) -> np.ndarray:
+            return draw_from(self.model_, n, generator).astype(X.dtype, copy=False)
+
+        def evaluate(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            fitted = clone(one_thread).fit(Z) if refit else self
+            return fitted._means(Z, design, n_jobs=1)
+
+        return parametric_test(
+            self._means(X, design, n_jobs=self.n_jobs),
+            evaluate,
+            draw,
+            n_resamples=options.n_resamples,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=list(self.kernels_),
+            **self._walk_options(),
+        )
+
+    def _means(
+        self, X: np.ndarray, design: Design, n_jobs: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the statistics, and their scales under random signs."""
+        source = self._source(X, check_gradients(self.score_function_(X.copy()), X))
+        if design.complete:
+            return complete_means(source, len(X), n_jobs=n_jobs)
+        reducer, plain = RowSums(source, moments=True), np.ones((1, len(X)))
+        means, scale = signed_means(reducer, design, len(X), plain, self.random_state)
+        return means[:, 0], scale
+
+    def _was_fitted_to(self, X: np.ndarray) -> bool:
+        return self._fitted_to == fingerprint(X)
+
     def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
         """Return the Stein kernel, standardised if asked to."""
         if self.scale_ is not None:
@@ -333,6 +398,7 @@ class KSDEstimator(BaseDiscrepancy):
             self.n_jobs,
         )
         check_pooling(self.pooling, len(self.kernels_))
+        self._fitted_to = fingerprint(X)
         return X
 
     def _evaluate(
@@ -371,65 +437,3 @@ class KSDEstimator(BaseDiscrepancy):
             dtype=[np.float64, np.float32],
             ensure_min_samples=1 if one_is_enough else 2,
         )
-
-
-@takes_parameters_of(KSDEstimator)
-def ksd_score(
-    X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
-) -> float:
-    """Compute the squared kernel Stein discrepancy of a sample to a model.
-
-    Bandwidths are taken from the sample itself.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Sample.
-    model : model, callable, array-like of shape (n_samples, n_features) or None, \
-            default=None
-        As for :class:`KSDEstimator`, or the gradients of the log-density at the rows of
-        X. An estimator that is fitted is used as it is; one that is not is cloned and
-        fitted to X. None is the Gaussian with mean and covariance of X.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows in the statistic, for complete designs. Rows of weight 0 do
-        not count at all; the others count alike for the bandwidths, and for a model
-        that is fitted here.
-    **params : dict
-        Parameters of :class:`KSDEstimator`.
-
-    Returns
-    -------
-    score : float
-        The larger, the worse the fit.
-
-    See Also
-    --------
-    KSDEstimator : The same with kernels from another sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import ksd_score
-    >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> ksd_score(X, lambda X: -X) < ksd_score(X, lambda X: -2 * X)
-    True
-    >>> ksd_score(X, -X) == ksd_score(X, lambda X: -X)
-    True
-    """
-    if is_density_estimator(model) and is_fitted(model):
-        model = FrozenEstimator(model)
-    estimator = KSDEstimator(model, **params)
-    X = estimator._validate(X, reset=True)
-    gradients = None
-    if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
-        gradients = check_gradients(model, X)
-    if sample_weight is not None:
-        weights = check_weights(sample_weight, len(X), estimator.design)
-        # Before anything is fitted: rows of weight 0 count for nothing.
-        some = weights > 0
-        X, sample_weight = X[some], weights[some]
-        gradients = None if gradients is None else gradients[some]
-    if gradients is None:
-        return estimator.fit(X).score(X, sample_weight=sample_weight)
-    X = estimator._fit_kernels(X)
-    return estimator._evaluate(X, gradients, sample_weight).value

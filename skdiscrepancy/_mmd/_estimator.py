@@ -271,7 +271,7 @@ class MMDEstimator(BaseDiscrepancy):
             Whole groups of rows are permuted, so many in all, if there are more rows;
             the level stays exact and the time is that of the statistic. None: single
             rows.
-        pooling : {"max", "mean", "fuse"}, default="max"
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several kernels become one.
 
         Returns

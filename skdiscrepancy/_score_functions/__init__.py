@@ -8,11 +8,14 @@ from skdiscrepancy._score_functions._dispatch import (
     score_function,
     score_function_of,
 )
+from skdiscrepancy._score_functions._draws import can_be_drawn_from, draw_from
 from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
 
 __all__ = [
     "SampleGaussianScore",
     "ScoreFunction",
+    "can_be_drawn_from",
+    "draw_from",
     "is_density_estimator",
     "score_function",
     "score_function_of",

@@ -51,6 +51,7 @@ class SampleGaussianScore:
             )
         standardized = (X - self.mean) / self.deviations
         correlation = standardized.T @ standardized / len(X)
+        self.covariance = correlation * np.outer(self.deviations, self.deviations)
         try:
             # Cholesky alone would accept a rank that rounding has filled up.
             least = np.linalg.eigvalsh(correlation)[0]

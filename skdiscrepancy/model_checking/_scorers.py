@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import copy
-import inspect
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from skdiscrepancy._checks import check_number, generator_of
 from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._score_functions import score_function_of
+from skdiscrepancy._score_functions import draw_from, score_function_of
 from skdiscrepancy._score_functions._numeric import widths
 from skdiscrepancy.bandwidths import median_bandwidth
 
@@ -300,23 +298,6 @@ def last_step(estimator: Any, X: ArrayLike) -> tuple[Any, np.ndarray]:
         )
         return estimator, X
     return estimator, check_array(X, dtype=np.float64, ensure_min_samples=2)
-
-
-def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
-    """Draw rows from a fitted model, without a change to it."""
-    if not hasattr(model, "sample"):
-        raise TypeError(
-            f"estimator == {model!r}, must be a fitted model with a method `sample`."
-        )
-    seed = generator.randint(np.iinfo(np.int32).max)
-    options = {}
-    if "random_state" in inspect.signature(model.sample).parameters:
-        options["random_state"] = seed
-    elif "random_state" in getattr(model, "get_params", dict)():
-        # A copy: the parameters of the model are not ours to change.
-        model = copy.copy(model).set_params(random_state=seed)
-    draws = model.sample(n, **options)
-    return np.asarray(draws[0] if isinstance(draws, tuple) else draws)
 
 
 neg_ksd_scorer = KSDScorer()

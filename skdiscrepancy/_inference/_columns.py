@@ -1,0 +1,212 @@
+"""Tests of many columns: their table, and p-values that are corrected for it."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from skdiscrepancy._engine import run_tasks
+from skdiscrepancy._inference._result import TestResult
+
+CORRECTIONS = ("bh", "by", "holm", None)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTests:
+    """Tests of all columns of a table.
+
+    ``print(tests)`` shows them, the smallest p-value first.
+
+    Attributes
+    ----------
+    feature_names : list of length n_features
+        Names of the columns.
+    statistics : ndarray of shape (n_features,)
+        Pooled statistic of each column.
+    pvalues : ndarray of shape (n_features,)
+        p-value of each column.
+    adjusted_pvalues : ndarray of shape (n_features,)
+        The same, corrected for the number of columns.
+    correction : {"bh", "by", "holm"} or None
+        How they are corrected.
+    results : list of TestResult
+        Results of the single tests.
+
+    See Also
+    --------
+    skdiscrepancy.inference.mmd_column_tests : Which columns have drifted?
+    skdiscrepancy.inference.hsic_column_tests : On which columns does y depend?
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_column_tests
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [0, 2]
+    >>> tests = mmd_column_tests(X, Y, random_state=0)
+    >>> tests.feature_names
+    ['x0', 'x1']
+    >>> (tests.adjusted_pvalues < 0.01).tolist()
+    [False, True]
+    """
+
+    feature_names: list[str]
+    statistics: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    correction: str | None
+    results: list[TestResult]
+
+    def to_frame(self) -> Any:
+        """Return the tests as a DataFrame, one row for each column.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With the columns `statistic`, `pvalue` and `adjusted_pvalue`, in the order
+            of the features, which are its index.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "ColumnTests.to_frame needs pandas: install skdiscrepancy[pandas]."
+            ) from error
+        return pd.DataFrame(
+            {
+                "statistic": self.statistics,
+                "pvalue": self.pvalues,
+                "adjusted_pvalue": self.adjusted_pvalues,
+            },
+            index=pd.Index(self.feature_names, name="feature"),
+        )
+
+    def __repr__(self) -> str:
+        smallest = self.adjusted_pvalues.min()
+        return (
+            f"ColumnTests({len(self.feature_names)} columns, smallest adjusted p-value "
+            f"{smallest:.6g}, correction={self.correction!r})"
+        )
+
+    def __str__(self) -> str:
+        names = [str(name) for name in self.feature_names]
+        width = max(map(len, [*names, "feature"]))
+        head = (
+            f"{'feature':<{width}}  {'statistic':>10}  {'p-value':>9}  {'adjusted':>9}"
+        )
+        lines = [head]
+        for j in np.argsort(self.pvalues, kind="stable"):
+            lines.append(
+                f"{names[j]:<{width}}  {self.statistics[j]:>10.4g}  "
+                f"{self.pvalues[j]:>9.4g}  {self.adjusted_pvalues[j]:>9.4g}"
+            )
+        return "\n".join(lines)
+
+
+def columnwise_tests(
+    names: list[str],
+    columns: list[Any],
+    run: Callable[[Any, int], TestResult],
+    *,
+    correction: str | None,
+    generator: np.random.RandomState,
+    n_jobs: int | None,
+    verbose: int = 0,
+) -> ColumnTests:
+    """Run a test for each column, in threads, and correct the p-values.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the columns.
+    columns : list
+        What the test is given of each.
+    run : callable
+        Takes an entry of `columns` and a seed, and returns the result of a test.
+    correction : {"bh", "by", "holm"} or None
+        How p-values are corrected.
+    generator : RandomState
+        Draws the seeds.
+    n_jobs : int or None
+        Number of threads.
+    verbose : int, default=0
+        Verbosity of joblib.
+
+    Returns
+    -------
+    tests : ColumnTests
+        Results.
+    """
+    check_correction(correction)
+    seeds = generator.randint(np.iinfo(np.int32).max, size=len(columns))
+    tasks = zip(names, columns, map(int, seeds), strict=True)
+    with closing(run_tasks(tasks, _ColumnTask(run), n_jobs, verbose)) as answers:
+        results = list(answers)
+    pvalues = np.array([result.pvalue for result in results])
+    return ColumnTests(
+        feature_names=names,
+        statistics=np.array([result.statistic for result in results]),
+        pvalues=pvalues,
+        adjusted_pvalues=adjust_pvalues(pvalues, correction),
+        correction=correction,
+        results=results,
+    )
+
+
+def check_correction(correction: Any) -> None:
+    """Refuse what is not the name of a correction."""
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction == {correction!r}, must be one of {CORRECTIONS}.")
+
+
+def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
+    """Return p-values that are corrected for their number.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_tests,)
+        p-values.
+    correction : {"bh", "by", "holm"} or None
+        "bh" and "by" bound the expected part of false finds among all finds, "holm" the
+        probability of any.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests,)
+        Adjusted p-values.
+    """
+    if correction is None:
+        return pvalues.copy()
+    if correction != "holm":
+        return false_discovery_control(pvalues, method=correction)
+    order = np.argsort(pvalues, kind="stable")
+    steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
+    adjusted = np.empty_like(pvalues)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted
+
+
+class _ColumnTask:
+    """The test of one column."""
+
+    def __init__(self, run: Callable[[Any, int], TestResult]):
+        self.run = run
+
+    def __call__(self, task: tuple[str, Any, int]) -> TestResult:
+        name, column, seed = task
+        try:
+            return self.run(column, seed)
+        except ValueError as error:
+            raise ValueError(f"Column {name!r}: {error}") from error

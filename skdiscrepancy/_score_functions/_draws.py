@@ -1,0 +1,87 @@
+"""Samples from models."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any
+
+import numpy as np
+from scipy.stats import gaussian_kde
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.decomposition import PCA, FactorAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from skdiscrepancy._score_functions._affine import without_names
+from skdiscrepancy._score_functions._dispatch import steps_before
+from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
+
+
+def can_be_drawn_from(model: Any) -> bool:
+    """Tell whether :func:`draw_from` knows how to draw from a model."""
+    if isinstance(model, FrozenEstimator):
+        return can_be_drawn_from(model.estimator)
+    if isinstance(model, Pipeline):
+        return can_be_drawn_from(model.steps[-1][1])
+    known = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
+    known = (*known, gaussian_kde)
+    return isinstance(model, known) or hasattr(model, "sample") or hasattr(model, "rvs")
+
+
+def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
+    """Draw rows from a fitted model, without a change to it.
+
+    Parameters
+    ----------
+    model : object
+        Model with a method `sample`, or `rvs`, or a Gaussian of scikit-learn; a
+        pipeline or FrozenEstimator of one.
+    n : int
+        Number of rows.
+    generator : RandomState
+        Rules the draws.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_features)
+        Sample.
+    """
+    if not can_be_drawn_from(model):
+        raise TypeError(
+            f"model == {model!r}, must be a fitted model with a method `sample` or "
+            "`rvs`."
+        )
+    if isinstance(model, FrozenEstimator):
+        return draw_from(model.estimator, n, generator)
+    if isinstance(model, Pipeline):
+        X = draw_from(model.steps[-1][1], n, generator)
+        for step in reversed(steps_before(model)):
+            X = np.asarray(without_names(step).inverse_transform(X))
+        return X
+    if isinstance(model, SampleGaussianScore):
+        return generator.multivariate_normal(model.mean, model.covariance, size=n)
+    if isinstance(model, EmpiricalCovariance):
+        moments = model.location_, model.covariance_
+        return generator.multivariate_normal(*moments, size=n)
+    if isinstance(model, (PCA, FactorAnalysis)):
+        if isinstance(model, PCA):
+            # Whitening changes what comes out of `transform`, not the density.
+            model = copy.copy(model).set_params(whiten=False)
+        moments = model.mean_, model.get_covariance()
+        return generator.multivariate_normal(*moments, size=n)
+    if isinstance(model, gaussian_kde):
+        return model.resample(n, seed=generator).T
+    seed = generator.randint(np.iinfo(np.int32).max)
+    if hasattr(model, "rvs"):
+        return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
+    options = {}
+    if "random_state" in inspect.signature(model.sample).parameters:
+        options["random_state"] = seed
+    elif "random_state" in getattr(model, "get_params", dict)():
+        # A copy: the parameters of the model are not ours to change.
+        model = copy.copy(model).set_params(random_state=seed)
+    draws = model.sample(n, **options)
+    return np.asarray(draws[0] if isinstance(draws, tuple) else draws)
