@@ -12,8 +12,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinxcontrib.bibtex",
 ]
 autosummary_generate = True
+bibtex_bibfiles = ["references.bib"]
 numpydoc_show_class_members = False
 # Terms such as :term:`fit` are in scikit-learn's glossary.
 suppress_warnings = ["ref.term"]
