@@ -164,27 +164,42 @@ def decay_sums(x, rates, row_sums, col_sums):
 
 @njit(
     [
-        "float64(float64[::1], int64[::1], float64[::1], float64[::1], float64[::1])",
-        "float32(float32[::1], int64[::1], float32[::1], float32[::1], float32[::1])",
+        "float64(float64[::1], float64[::1], float64[::1])",
+        "float32(float32[::1], float32[::1], float32[::1])",
     ],
     fastmath={"contract", "reassoc"},
     **_options,
 )
-def _add_row_to_groups(row, bounds, group_sums, col_sums, squares):
-    """Add a row to the sums of groups of columns, of columns and of squares."""
+def _add_row_and_squares(row, col_sums, squares):
+    """Add a row to the column sums, its squares to one number; return its sum."""
     total = row[:1].sum() * 0
     square = total
-    for g in range(bounds.size - 1):
-        part = row[:1].sum() * 0
-        for j in range(bounds[g], bounds[g + 1]):
-            part += row[j]
-        group_sums[g] += part
-        total += part
     for j in range(row.size):
+        total += row[j]
         col_sums[j] += row[j]
         square += row[j] * row[j]
     squares[0] += square
     return total
+
+
+@njit(
+    [
+        "(float64[::1], int64[::1], float64[::1], float64[::1])",
+        "(float32[::1], int64[::1], float32[::1], float32[::1])",
+    ],
+    fastmath={"contract", "reassoc"},
+    **_options,
+)
+def _add_to_groups(columns, bounds, group_sums, col_sums):
+    """Add sums of columns to those of all rows and of groups; begin them anew."""
+    for g in range(bounds.size - 1):
+        part = columns[:1].sum() * 0
+        for j in range(bounds[g], bounds[g + 1]):
+            part += columns[j]
+        group_sums[g] += part
+    for j in range(columns.size):
+        col_sums[j] += columns[j]
+        columns[j] = 0
 
 
 @njit(
@@ -201,19 +216,22 @@ def decay_group_sums(
 ):
     """Write the sums of exp(rate * x) over groups, rows and columns, and of squares."""
     values = np.empty_like(x[0])
+    # Sums of columns over the rows of the present group.
+    columns = np.zeros_like(col_sums)
     group_sums[:] = 0
     col_sums[:] = 0
     squares[:] = 0
+    last = x.shape[0] - 1
     for i in range(x.shape[0]):
         for k in range(rates.size):
             decay(x[i], rates[k], values)
-            row_sums[k, i] = _add_row_to_groups(
-                values,
-                col_bounds,
-                group_sums[k, row_groups[i]],
-                col_sums[k],
-                squares[k],
-            )
+            row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
+        group = row_groups[i]
+        if i == last or row_groups[i + 1] != group:
+            for k in range(rates.size):
+                _add_to_groups(
+                    columns[k], col_bounds, group_sums[k, group], col_sums[k]
+                )
 
 
 @njit(

@@ -208,7 +208,8 @@ class KernelSource(Source):
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return sums of a tile; exponentials are added up as they are computed."""
-        if rows == cols or set(self.rates) != set(range(self.n_kernels)):
+        decaying = {k for k, rate in self.rates.items() if rate < 0}
+        if decaying != set(range(self.n_kernels)):
             return super().tile_groups(rows, cols, row_groups, col_groups)
         bounds = np.append(
             np.flatnonzero(np.diff(col_groups, prepend=-1)), len(col_groups)
@@ -218,6 +219,9 @@ class KernelSource(Source):
             A, B = self.samples[key].take(rows), self.samples[key].take(cols)
             rates = [self.rates[k] for k in members]
             distance = block_distances(A, B, key)
+            if rows == cols:
+                # Where the distance is infinite nothing is added.
+                np.fill_diagonal(distance, np.inf)
             sums = decay_group_sums(distance, rates, row_groups, bounds)
             if sums is None:
                 return super().tile_groups(rows, cols, row_groups, col_groups)
