@@ -76,11 +76,18 @@ class Statistics:
 
     def check_finite(self) -> None:
         """Refuse numbers beyond the range of floating point."""
-        if not (np.all(np.isfinite(self.values)) and np.all(np.isfinite(self.scales))):
-            raise ValueError(
-                "The statistic is not finite: distances, gradients or bandwidths are "
-                "too large or too small for floating point. Rescale the data."
-            )
+        check_finite(self.values)
+        check_finite(self.scales)
+
+
+def check_finite(values: np.ndarray) -> np.ndarray:
+    """Return statistics as they are, unless they are beyond floating point."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "The statistic is not finite: distances, gradients or bandwidths are too "
+            "large or too small for floating point. Rescale the data."
+        )
+    return values
 
 
 class BaseDiscrepancy(BaseEstimator):

@@ -36,7 +36,7 @@ from skdiscrepancy._ksd._models import (
     fingerprint,
     fit_model,
 )
-from skdiscrepancy._ksd._statistics import check_weights
+from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._score_functions import (
     can_be_drawn_from,
     draw_from,
@@ -240,6 +240,58 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = check_gradients(self.score_function_(X.copy()), X)
         return self._evaluate(X, gradients, sample_weight)
 
+    def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
+        r"""Compute the Stein witness function of a sample at points.
+
+        :math:`g(t) = \frac1n \sum_i h(x_i, t)` with the Stein kernel h of the model and
+        the sample x, for the mean of `kernels_`. Its mean under the model is zero, so
+        it is positive where the sample has mass that the model does not explain, and
+        negative where the model expects more. Its mean over the sample is the
+        V-statistic: the score with ``design="v", normalize=False, pooling="mean"``,
+        whatever these parameters are. Takes O(p n) time and O(p + n) memory for p
+        points.
+
+        Parameters
+        ----------
+        points : array-like of shape (n_points, n_features)
+            Where the function is evaluated.
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+
+        Returns
+        -------
+        values : ndarray of shape (n_points,)
+            Values of g, float64.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
+
+        References
+        ----------
+        .. [1] W. Jitkrittum et al., "A linear-time kernel goodness-of-fit test",
+           NeurIPS 2017.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import KSDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(100, 1)) + 1.0
+        >>> values = KSDEstimator(lambda X: -X).fit(X).witness([[-1.0], [2.0]], X)
+        >>> (values > 0).tolist()
+        [False, True]
+        """
+        check_is_fitted(self)
+        points = self._validate(points, reset=False, least=1)
+        return self._witness(points, self._validate(X, reset=False, least=1))
+
+    def _witness(self, points: np.ndarray, X: np.ndarray) -> np.ndarray:
+        gradients = [
+            check_gradients(self.score_function_(Z.copy()), Z) for Z in (points, X)
+        ]
+        source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
+        return witness_values(source, len(points), len(X), **self._walk_options())
+
     def test(
         self,
         X: ArrayLike,
@@ -426,7 +478,7 @@ class KSDEstimator(BaseDiscrepancy):
             )
         return self._result(statistics, list(self.kernels_))
 
-    def _validate(self, X: Any, *, reset: bool) -> np.ndarray:
+    def _validate(self, X: Any, *, reset: bool, least: int | None = None) -> np.ndarray:
         biased = isinstance(check_design(self.design), CompleteV)
         # One row has no covariance for the Gaussian that stands for no model.
         one_is_enough = biased and not (reset and self.model is None)
@@ -435,5 +487,5 @@ class KSDEstimator(BaseDiscrepancy):
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
-            ensure_min_samples=1 if one_is_enough else 2,
+            ensure_min_samples=least or (1 if one_is_enough else 2),
         )

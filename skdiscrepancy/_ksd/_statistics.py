@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from skdiscrepancy._base import (
+    check_finite,
     check_gram,
     one_statistic,
     second_order_statistics,
 )
 from skdiscrepancy._checks import check_flag
-from skdiscrepancy._engine import GramSource, RowSums
+from skdiscrepancy._engine import GramSource, RowSums, Source, walk
 from skdiscrepancy.designs import CompleteV, check_design
+from skdiscrepancy.designs._base import Region
 
 
 def ksd_from_gram(
@@ -80,3 +82,31 @@ def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
             f"at least {needed}."
         )
     return weights
+
+
+def witness_values(
+    source: Source, n_points: int, n: int, **walk_options: Any
+) -> np.ndarray:
+    """Compute the mean of a core over a sample at points, for the mean of kernels.
+
+    g(t) = mean_i h(t, x_i), in O(n_points n).
+
+    Parameters
+    ----------
+    source : Source
+        The core on the stacked points and rows of the sample.
+    n_points : int
+        Number of points.
+    n : int
+        Number of rows of the sample.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    values : ndarray of shape (n_points,)
+        Values of g.
+    """
+    region = Region(0, n_points, n_points, n_points + n)
+    [(sums, _)] = walk([region], RowSums(source), **walk_options)
+    return check_finite(sums.mean(axis=0) / n)

@@ -33,6 +33,7 @@ from skdiscrepancy._inference import (
     permutation_test,
 )
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
+from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.kernels import check_kernel
@@ -238,6 +239,94 @@ class MMDEstimator(BaseDiscrepancy):
         statistics = self._statistics(self.reference_, Y, design)
         return self._result(statistics, list(self.kernels_))
 
+    def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
+        r"""Compute the witness function of the reference and a sample at points.
+
+        :math:`f(t) = \frac1m \sum_i k(t, x_i) - \frac1n \sum_j k(t, y_j)` with the
+        reference x and the sample y: positive where the reference has more mass,
+        negative where the sample has. k is the mean of `kernels_`; the parameters
+        `design`, `normalize` and `pooling` play no role. Takes O(p (m + n)) time and
+        O(p + m + n) memory for p points.
+
+        Parameters
+        ----------
+        points : array-like of shape (n_points, n_features)
+            Where the function is evaluated.
+        Y : array-like of shape (n_samples, n_features)
+            Sample.
+
+        Returns
+        -------
+        values : ndarray of shape (n_points,)
+            Values of f, float64.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(100, 1))
+        >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
+        >>> (values > 0).tolist()
+        [True, False]
+        """
+        check_is_fitted(self)
+        points = self._validate(points, self.kernels_, reset=False, least=1)
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        return self._witness(points, Y)
+
+    def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return witness_values(
+            self.kernels_, points, self.reference_, Y, **self._walk_options()
+        )
+
+    def contributions(self, Y: ArrayLike) -> np.ndarray:
+        r"""Compute how much each row of a sample adds to the discrepancy.
+
+        With the reference x, the sample y and the mean k of `kernels_`,
+        :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
+        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The rows with the largest values are
+        those that the reference does not have. The mean over the sample is the
+        V-statistic: the score with ``design="v", normalize=False, pooling="mean"``,
+        whatever these parameters are. Takes O((m + n)^2) time and O(m + n) memory.
+
+        Parameters
+        ----------
+        Y : array-like of shape (n_samples, n_features)
+            Sample.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples,)
+            Values of c, float64.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(200, 2))
+        >>> Y = X[100:].copy()
+        >>> Y[7] += 5
+        >>> int(MMDEstimator().fit(X[:100]).contributions(Y).argmax())
+        7
+        """
+        check_is_fitted(self)
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        return row_contributions(
+            self.kernels_, self.reference_, Y, **self._walk_options()
+        )
+
     def test(
         self,
         X: ArrayLike,
@@ -355,8 +444,13 @@ class MMDEstimator(BaseDiscrepancy):
             **self._walk_options(),
         )
 
-    def _validate(self, X: Any, kernels: list[Any], *, reset: bool) -> np.ndarray:
-        X = validate_data(self, X, reset=reset, **self._array_options(kernels))
+    def _validate(
+        self, X: Any, kernels: list[Any], *, reset: bool, least: int | None = None
+    ) -> np.ndarray:
+        options = self._array_options(kernels)
+        if least is not None:
+            options["ensure_min_samples"] = least
+        X = validate_data(self, X, reset=reset, **options)
         return X if X.dtype.kind == "f" else as_labels(X, "X")
 
     def _array_options(self, kernels: list[Any]) -> dict[str, Any]:

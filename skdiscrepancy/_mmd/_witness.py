@@ -1,0 +1,99 @@
+"""Where two samples differ: the witness function, and the share of each row."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._engine import RowSums, kernel_source, walk
+from skdiscrepancy.designs._base import Region, square
+from skdiscrepancy.kernels import IndicatorKernel
+
+
+def witness_values(
+    kernels: list[Any],
+    points: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    **walk_options: Any,
+) -> np.ndarray:
+    """Compute the witness function at points, for the mean of several kernels.
+
+    f(t) = mean_i k(t, x_i) - mean_j k(t, y_j), in O(n_points (m + n)).
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    points : ndarray of shape (n_points, n_features)
+        Where the function is evaluated.
+    X : ndarray of shape (m, n_features)
+        First sample.
+    Y : ndarray of shape (n, n_features)
+        Second sample.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    values : ndarray of shape (n_points,)
+        Values of f.
+    """
+    _refuse_balanced(kernels)
+    p, m, n = len(points), len(X), len(Y)
+    (to_x, _), (to_y, _) = walk(
+        [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)],
+        RowSums(kernel_source(kernels, points, X, Y)),
+        **walk_options,
+    )
+    return check_finite(np.mean(to_x / m - to_y / n, axis=0))
+
+
+def row_contributions(
+    kernels: list[Any], X: np.ndarray, Y: np.ndarray, **walk_options: Any
+) -> np.ndarray:
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
+
+    c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'), which
+    average to the V-statistic; O((m + n)^2).
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    X : ndarray of shape (m, n_features)
+        First sample.
+    Y : ndarray of shape (n, n_features)
+        Second sample.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    contributions : ndarray of shape (n,)
+        Values of c.
+    """
+    m, n = len(X), len(Y)
+    regions = [
+        square(0, m, diagonal=True),
+        square(m, m + n, diagonal=True),
+        Region(0, m, m, m + n),
+    ]
+    (within_x, _), (within_y, _), (_, cross_y) = walk(
+        regions, RowSums(kernel_source(kernels, X, Y)), **walk_options
+    )
+    level = within_x.mean(axis=1, keepdims=True) / m
+    return check_finite(np.mean(within_y / n - 2 * cross_y / m + level, axis=0))
+
+
+def _refuse_balanced(kernels: list[Any]) -> None:
+    for kernel in kernels:
+        if isinstance(kernel, IndicatorKernel) and kernel.balanced:
+            raise ValueError(
+                f"kernel == {kernel!r}, must not be balanced for a witness function: "
+                "its values change with the number of points."
+            )
