@@ -9,6 +9,7 @@ from skdiscrepancy import (
     inference,
     kernels,
     model_checking,
+    plotting,
     pooling,
 )
 from skdiscrepancy._base import DiscrepancyResult
@@ -35,5 +36,6 @@ __all__ = [
     "mmd_from_gram",
     "mmd_score",
     "model_checking",
+    "plotting",
     "pooling",
 ]

@@ -107,9 +107,7 @@ def test_stein_witness_is_the_mean_stein_kernel(name, d):
     expected = [
         np.mean(
             [
-                reference.stein_kernel(
-                    name, x, t, linear_score(x), linear_score(t), b
-                )
+                reference.stein_kernel(name, x, t, linear_score(x), linear_score(t), b)
                 for x in X
                 for b in BANDWIDTHS
             ]

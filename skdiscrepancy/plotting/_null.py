@@ -1,0 +1,167 @@
+"""The null distribution of a test, and the statistic of the data."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from skdiscrepancy.plotting._style import BLUE, GREY, VERMILLION, legend_above, set_axes
+
+
+class NullDistributionDisplay:
+    """Display of the null distribution of a test.
+
+    A histogram of the statistics of the resamples [1]_ with the statistic of the data
+    and its p-value; for an asymptotic test, the density of the standard normal
+    distribution. Made by :meth:`from_result`.
+
+    Parameters
+    ----------
+    null_distribution : array-like of shape (n_resamples,)
+        Statistics of the resamples; empty for an asymptotic test.
+    statistic : float
+        Statistic of the data.
+    pvalue : float
+        p-value of the test.
+    method : str or None, default=None
+        Name of the null distribution; "asymptotic" for the normal one.
+    n_kernels : int, default=1
+        Number of kernels that an asymptotic p-value is adjusted for.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    bars_ : matplotlib BarContainer or None
+        The histogram, None for an asymptotic test.
+    density_ : matplotlib Line2D or None
+        The normal density, None for the other tests.
+    observed_ : matplotlib Line2D
+        The statistic of the data.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_test
+    >>> from skdiscrepancy.plotting import NullDistributionDisplay
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) + 1
+    >>> result = mmd_test(X, Y, random_state=0)
+    >>> display = NullDistributionDisplay.from_result(result)
+    >>> display.observed_.get_label()
+    'data, p = 0.001'
+    """
+
+    def __init__(
+        self,
+        *,
+        null_distribution: ArrayLike,
+        statistic: float,
+        pvalue: float,
+        method: str | None = None,
+        n_kernels: int = 1,
+    ):
+        self.null_distribution = null_distribution
+        self.statistic = statistic
+        self.pvalue = pvalue
+        self.method = method
+        self.n_kernels = n_kernels
+
+    @classmethod
+    def from_result(
+        cls, result: Any, *, bins: Any = "auto", ax: Any = None
+    ) -> NullDistributionDisplay:
+        """Draw the null distribution of a test.
+
+        Parameters
+        ----------
+        result : TestResult
+            Result of a test of :mod:`skdiscrepancy.inference`.
+        bins : int, array-like or str, default="auto"
+            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : NullDistributionDisplay
+            The display, drawn.
+        """
+        display = cls(
+            null_distribution=result.null_distribution,
+            statistic=result.statistic,
+            pvalue=result.pvalue,
+            method=result.method,
+            n_kernels=len(result.kernels),
+        )
+        return display.plot(ax=ax, bins=bins)
+
+    def plot(self, ax: Any = None, *, bins: Any = "auto") -> NullDistributionDisplay:
+        """Draw the distribution.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+        bins : int, array-like or str, default="auto"
+            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+
+        Returns
+        -------
+        display : NullDistributionDisplay
+            The display itself.
+        """
+        null = np.asarray(self.null_distribution)
+        asymptotic = not null.size
+        if asymptotic and self.method != "asymptotic":
+            raise ValueError(
+                f"method == {self.method!r} has an empty null_distribution, must be "
+                "'asymptotic', or a test by resampling, to be drawn."
+            )
+        ax = set_axes(self, ax, figsize=(6.4, 4.0))
+        self.bars_ = self.density_ = None
+        adjusted = ""
+        if asymptotic:
+            reach = max(4.0, 1.1 * abs(self.statistic))
+            grid = np.linspace(-reach, reach, 401)
+            [self.density_] = ax.plot(
+                grid, norm.pdf(grid), color=BLUE, label="null: standard normal"
+            )
+            ax.fill_between(grid, norm.pdf(grid), color=BLUE, alpha=0.25, linewidth=0)
+            ax.set(xlabel="studentised statistic", ylabel="density")
+            if self.n_kernels > 1:
+                adjusted = f" adjusted for {self.n_kernels} kernels"
+        else:
+            method = "" if self.method is None else f", {self.method}"
+            _, _, self.bars_ = ax.hist(
+                null,
+                bins=bins,
+                color=BLUE,
+                alpha=0.6,
+                edgecolor="white",
+                linewidth=0.5,
+                label=f"null: {null.size} resamples{method}",
+            )
+            ax.set(xlabel="statistic", ylabel="number of resamples")
+        self.observed_ = ax.axvline(
+            self.statistic,
+            color=VERMILLION,
+            linewidth=2,
+            label=f"data, p = {self.pvalue:.3g}{adjusted}",
+        )
+        ax.set_ylim(bottom=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        legend_above(ax, ncols=2, labelcolor=GREY)
+        return self

@@ -1,0 +1,137 @@
+"""The path of a selection of columns."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_axes
+
+# Height of the bars of one column, of which there are two.
+HEIGHT = 0.4
+
+
+class SelectionDisplay:
+    """Display of the path of a selector: relevance against redundancy.
+
+    For each selected column, in the order of their choice from top to bottom, its
+    normalised HSIC (CKA) with y, and its mean CKA with the columns chosen before: what
+    the trade-off of minimal redundancy and maximal relevance [1]_ is made of. Made by
+    :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    relevance : array-like of shape (n_selected,)
+        Normalised HSIC of each selected column with y.
+    redundancy : array-like of shape (n_selected,)
+        Its mean normalised HSIC with the columns chosen before.
+    feature_names : array-like of shape (n_selected,)
+        Names of the columns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    relevance_bars_ : matplotlib BarContainer
+        Bars of the relevance.
+    redundancy_bars_ : matplotlib BarContainer
+        Bars of the redundancy.
+
+    References
+    ----------
+    .. [1] H. Peng, F. Long and C. Ding, "Feature selection based on mutual information:
+       criteria of max-dependency, max-relevance, and min-redundancy", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 27, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.feature_selection import HSICSelector
+    >>> from skdiscrepancy.plotting import SelectionDisplay
+    >>> X = np.random.RandomState(0).normal(size=(100, 6))
+    >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
+    >>> selector = HSICSelector(2).fit(X, y)
+    >>> SelectionDisplay.from_estimator(selector).feature_names.tolist()
+    ['x1', 'x4']
+    """
+
+    def __init__(
+        self, *, relevance: ArrayLike, redundancy: ArrayLike, feature_names: ArrayLike
+    ):
+        self.relevance = relevance
+        self.redundancy = redundancy
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SelectionDisplay:
+        """Draw the path of a selector.
+
+        Parameters
+        ----------
+        estimator : HSICSelector or HSICSelectorCV
+            Fitted selector.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : SelectionDisplay
+            The display, drawn.
+        """
+        check_is_fitted(estimator)
+        # With cross-validation, the path is that of the selector it was refitted with.
+        path = getattr(estimator, "selector_", estimator).path_
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{j}" for j in range(estimator.n_features_in_)])
+        display = cls(
+            relevance=path.relevance,
+            redundancy=path.redundancy,
+            feature_names=names[path.feature],
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> SelectionDisplay:
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : SelectionDisplay
+            The display itself.
+        """
+        steps = np.arange(1, len(self.feature_names) + 1)
+        ax = set_axes(self, ax, figsize=(6.4, max(2.0, 1.4 + 0.4 * len(steps))))
+        self.relevance_bars_ = ax.barh(
+            steps - HEIGHT / 2,
+            self.relevance,
+            HEIGHT,
+            color=BLUE,
+            label="relevance: with y",
+        )
+        self.redundancy_bars_ = ax.barh(
+            steps + HEIGHT / 2,
+            self.redundancy,
+            HEIGHT,
+            color=VERMILLION,
+            label="redundancy: mean with the columns above",
+        )
+        labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
+        ax.set_yticks(steps, labels)
+        # The column that was chosen first on top.
+        ax.set(ylim=(steps[-1] + 0.6, 0.4), xlabel="normalised HSIC (CKA)")
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        legend_above(ax, ncols=2)
+        return self

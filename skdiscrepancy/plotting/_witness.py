@@ -1,0 +1,330 @@
+"""Where two samples, or a model and a sample, differ."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._checks import check_number
+from skdiscrepancy._ksd import KSDEstimator
+from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy.plotting._style import BLUE, GREY, VERMILLION, legend_above, set_axes
+
+# Points of the grid on each axis, for one and two features.
+RESOLUTION = {1: 200, 2: 50}
+# Part of the range of the samples that the grid goes beyond it on each side.
+MARGIN = 0.1
+# Levels of the filled contours on each side of zero.
+N_LEVELS = 8
+
+
+class WitnessDisplay:
+    """Display of a witness function over one or two features.
+
+    For MMD, the function :meth:`MMDEstimator.witness
+    <skdiscrepancy.MMDEstimator.witness>` [1]_: positive, blue, where the reference has
+    more mass, negative, red, where the new sample has. For KSD, the Stein witness
+    :meth:`KSDEstimator.witness <skdiscrepancy.KSDEstimator.witness>` [2]_: positive,
+    red, where the sample has mass that the model does not explain, negative, blue,
+    where the model expects more.
+
+    Made by :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    grid : list of ndarray
+        Points on the axis of each feature.
+    values : array-like of shape (n_points,) or (n_points_1, n_points_0)
+        Witness function on the grid; of two features, the second is that of the rows.
+    sample : array-like of shape (n_samples, n_axes)
+        New sample, or the sample of KSD.
+    reference : array-like of shape (n_reference, n_axes), default=None
+        Reference sample of MMD, None for KSD.
+    feature_names : list of str, default=None
+        Labels of the axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    curve_ : matplotlib Line2D or None
+        The function of one feature.
+    contours_ : matplotlib QuadContourSet or None
+        The function of two features.
+    sample_ : matplotlib Line2D
+        The sample: its points, or marks on the lower axis for one feature.
+    reference_ : matplotlib Line2D or None
+        The reference, on the upper axis for one feature.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] W. Jitkrittum et al., "A linear-time kernel goodness-of-fit test", NeurIPS
+       2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import MMDEstimator
+    >>> from skdiscrepancy.plotting import WitnessDisplay
+    >>> X = np.random.RandomState(0).normal(size=(100, 3))
+    >>> mmd = MMDEstimator().fit(X)
+    >>> display = WitnessDisplay.from_estimator(mmd, X + [0, 1, 0], features=1)
+    >>> bool(display.grid[0][display.values.argmin()] > 1)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        grid: list[np.ndarray],
+        values: ArrayLike,
+        sample: ArrayLike,
+        reference: ArrayLike | None = None,
+        feature_names: list[str] | None = None,
+    ):
+        self.grid = grid
+        self.values = values
+        self.sample = sample
+        self.reference = reference
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        features: Any = None,
+        grid_resolution: int | None = None,
+        ax: Any = None,
+    ) -> WitnessDisplay:
+        """Draw the witness function of an estimator and a sample.
+
+        Parameters
+        ----------
+        estimator : MMDEstimator or KSDEstimator
+            Fitted estimator.
+        X : array-like of shape (n_samples, n_features)
+            New sample for MMD; sample to be compared with the model for KSD.
+        features : int, str, or list of one or two of them, default=None
+            Columns of the axes, by index or by name; None for all of one or two. If
+            there are others, MMD is that of the chosen columns alone: a clone of the
+            estimator is fitted to them. A model has no such margin: KSD needs all.
+        grid_resolution : int or None, default=None
+            Points of the grid on each axis; None for 200 for one feature, 50 for two.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : WitnessDisplay
+            The display, drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import KSDEstimator
+        >>> from skdiscrepancy.plotting import WitnessDisplay
+        >>> X = np.random.RandomState(0).normal(size=(100, 2))
+        >>> ksd = KSDEstimator(lambda X: -X).fit(X)
+        >>> WitnessDisplay.from_estimator(ksd, X + 1).values.shape
+        (50, 50)
+        """
+        check_is_fitted(estimator)
+        columns, names = _check_features(features, estimator)
+        if grid_resolution is None:
+            grid_resolution = RESOLUTION[len(columns)]
+        check_number(grid_resolution, "grid_resolution", integer=True, least=2)
+        reference = None
+        if isinstance(estimator, MMDEstimator):
+            if estimator.reference_.dtype.kind != "f":
+                raise ValueError("The reference has labels, must have numbers.")
+            X = estimator._validate(X, estimator.kernels_, reset=False, least=1)
+            if len(columns) < estimator.n_features_in_:
+                estimator = clone(estimator).fit(estimator.reference_[:, columns])
+                X, columns = X[:, columns], list(range(len(columns)))
+            reference = estimator.reference_[:, columns]
+        else:
+            X = estimator._validate(X, reset=False, least=1)
+        sample = X[:, columns]
+        drawn = sample if reference is None else np.vstack((reference, sample))
+        grid = [_axis_points(column, grid_resolution) for column in drawn.T]
+        mesh = np.meshgrid(*grid)
+        points = np.empty((mesh[0].size, len(columns)), dtype=X.dtype)
+        for column, coordinates in zip(columns, mesh, strict=True):
+            points[:, column] = coordinates.ravel()
+        display = cls(
+            grid=grid,
+            values=estimator._witness(points, X).reshape(mesh[0].shape),
+            sample=sample,
+            reference=reference,
+            feature_names=names,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> WitnessDisplay:
+        """Draw the function and the samples.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : WitnessDisplay
+            The display itself.
+        """
+        ax = set_axes(self, ax, figsize=(6.4, 4.8))
+        self.curve_ = self.contours_ = self.reference_ = None
+        if len(self.grid) == 1:
+            self._plot_curve(ax)
+        else:
+            self._plot_contours(ax)
+        names = self.feature_names or [f"x{j}" for j in range(len(self.grid))]
+        ax.set_xlabel(names[0])
+        legend_above(ax, ncols=3)
+        return self
+
+    def _plot_curve(self, ax: Any) -> None:
+        grid, values = self.grid[0], np.asarray(self.values)
+        above, below = self._colours
+        [self.curve_] = ax.plot(grid, values, color="black", label=self._name)
+        for colour, side in ((above, values > 0), (below, values < 0)):
+            ax.fill_between(
+                grid, values, where=side, interpolate=True, color=colour, alpha=0.3
+            )
+        ax.axhline(0, color=GREY, linewidth=0.8)
+        self.sample_ = _draw_marks(ax, self.sample, 0.02, VERMILLION, self._sample_name)
+        if self.reference is not None:
+            # On top: positive values are those where the reference has more.
+            self.reference_ = _draw_marks(ax, self.reference, 0.98, BLUE, "reference")
+        ax.margins(x=0, y=0.12)
+        ax.set_ylabel(self._scale_label)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _plot_contours(self, ax: Any) -> None:
+        values = np.asarray(self.values)
+        largest = float(np.abs(values).max()) or 1.0
+        above, _ = self._colours
+        self.contours_ = ax.contourf(
+            *self.grid,
+            values,
+            levels=np.linspace(-largest, largest, 2 * N_LEVELS + 1),
+            cmap="RdBu" if above == BLUE else "RdBu_r",
+            # The darkest shades are left out: markers must stand out from them.
+            vmin=-1.4 * largest,
+            vmax=1.4 * largest,
+        )
+        if self.reference is not None:
+            self.reference_ = _draw_points(ax, self.reference, "o", BLUE, "reference")
+        self.sample_ = _draw_points(ax, self.sample, "^", VERMILLION, self._sample_name)
+        names = self.feature_names or ["x0", "x1"]
+        ax.set_ylabel(names[1])
+        ax.figure.colorbar(self.contours_, ax=ax, label=self._scale_label)
+
+    @property
+    def _colours(self) -> tuple[str, str]:
+        """The colours of positive and of negative values."""
+        return (VERMILLION, BLUE) if self.reference is None else (BLUE, VERMILLION)
+
+    @property
+    def _name(self) -> str:
+        return "Stein witness" if self.reference is None else "MMD witness"
+
+    @property
+    def _scale_label(self) -> str:
+        more = "sample" if self.reference is None else "reference"
+        return f"{self._name} (> 0: more of the {more})"
+
+    @property
+    def _sample_name(self) -> str:
+        return "sample" if self.reference is None else "new sample"
+
+
+def _draw_marks(
+    ax: Any, rows: ArrayLike, height: float, colour: str, label: str
+) -> Any:
+    """Draw a sample of one feature as marks at a height of the axes."""
+    x = np.asarray(rows)[:, 0]
+    [marks] = ax.plot(
+        x,
+        np.full(len(x), height),
+        "|",
+        color=colour,
+        # Marks of many rows shade each other, and so show their density.
+        alpha=float(np.clip(50 / len(x), 0.05, 0.8)),
+        transform=ax.get_xaxis_transform(),
+    )
+    # In the legend, a mark is as dark as many of them.
+    ax.plot([], [], "|", color=colour, label=label)
+    return marks
+
+
+def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str) -> Any:
+    """Draw a sample of two features."""
+    [points] = ax.plot(
+        *np.asarray(rows).T,
+        linestyle="none",
+        marker=marker,
+        color=colour,
+        markeredgecolor="white",
+        markeredgewidth=0.4,
+        markersize=4.5,
+        label=label,
+    )
+    return points
+
+
+def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]]:
+    """Return the indices and the names of the columns to be drawn."""
+    if not isinstance(estimator, (MMDEstimator, KSDEstimator)):
+        raise TypeError(
+            f"estimator == {estimator!r}, must be an MMDEstimator or a KSDEstimator."
+        )
+    n_features = estimator.n_features_in_
+    names = [f"x{j}" for j in range(n_features)]
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", names)]
+    chosen = features
+    if features is None:
+        chosen = range(n_features)
+    elif isinstance(features, (str, Integral)):
+        chosen = [features]
+    columns = [
+        names.index(item) if isinstance(item, str) and item in names else item
+        for item in chosen
+    ]
+    valid = all(
+        isinstance(j, Integral)
+        and not isinstance(j, (bool, np.bool_))
+        and 0 <= j < n_features
+        for j in columns
+    )
+    if not valid or len(set(columns)) != len(columns) or len(columns) not in (1, 2):
+        raise ValueError(
+            f"features == {features!r}, must be one or two different columns of "
+            f"{names}, by name or by index."
+        )
+    if isinstance(estimator, KSDEstimator) and len(columns) < n_features:
+        raise ValueError(
+            f"features == {features!r}, must be all {n_features} columns for KSD: the "
+            "model is one of all of them."
+        )
+    return [int(j) for j in columns], [names[j] for j in columns]
+
+
+def _axis_points(column: np.ndarray, resolution: int) -> np.ndarray:
+    """Return points over the range of a column, and a little more."""
+    low, high = float(column.min()), float(column.max())
+    margin = MARGIN * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, resolution)
