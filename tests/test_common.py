@@ -495,6 +495,7 @@ def public_objects():
         ".bandwidths",
         ".pooling",
         ".feature_selection",
+        ".plotting",
     ):
         module = importlib.import_module(f"skdiscrepancy{name}")
         for member in module.__all__:

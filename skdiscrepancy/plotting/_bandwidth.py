@@ -288,7 +288,7 @@ class BandwidthDisplay:
             kind = "normalised statistic" if self.normalized else "statistic"
             best = ", largest over kernels on y" if self.paired else ""
             ax.set_ylabel(f"{kind}{best}")
-        ax.set_xlabel("bandwidth, in units of the kernel's distance")
+        ax.set_xlabel("bandwidth, in the norm of the kernel")
         ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax, ncols=3)
         return self
@@ -315,15 +315,28 @@ class BandwidthDisplay:
             self.median_lines_.append(line)
 
     def _draw_test(self, ax: Any, level: float) -> None:
+        from matplotlib.ticker import LogLocator
+
         self.pooled_line_ = ax.axhline(
             self.pvalue, color="black", zorder=1, label=f"test: p = {self.pvalue:.3g}"
         )
         ax.axhline(
-            level, color=GREY, linestyle="--", zorder=0, label=f"level {level:g}"
+            level,
+            color=GREY,
+            linestyle="--",
+            zorder=0,
+            label=f"level {level:g}, filled if reached",
         )
         # Small p-values on top: higher is more different, as for statistics.
         ax.set_yscale("log")
-        ax.invert_yaxis()
+        least = min(level, self.pvalue, *self.pvalues)
+        ax.set_ylim(1.2, least / 1.5)
+        # Of two decades or less, powers of ten alone are too few.
+        ax.yaxis.set_major_locator(
+            LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
+        )
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("")
         best = ", smallest over kernels on y" if self.paired else ""
         ax.set_ylabel(f"adjusted p-value{best}")
 

@@ -125,8 +125,8 @@ class DesignDisplay:
         >>> from skdiscrepancy import MMDEstimator
         >>> from skdiscrepancy.plotting import DesignDisplay
         >>> display = DesignDisplay.from_estimator(MMDEstimator(design="x"), 10)
-        >>> display.ax_.get_title()
-        'Cross(): 50 of 100 entries'
+        >>> display.ax_.get_title().splitlines()
+        ['Cross()', '50 of 100 entries']
         """
         return cls.from_design(
             estimator.design, n_samples, random_state=estimator.random_state, ax=ax
@@ -147,6 +147,7 @@ class DesignDisplay:
         """
         ax = set_axes(self, ax, figsize=(4.2, 4.4))
         from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.ticker import MaxNLocator
 
         mask = np.asarray(self.mask)
         n, most = len(mask), int(mask.max())
@@ -170,7 +171,7 @@ class DesignDisplay:
         if several and n <= MAX_WRITTEN:
             self._write_counts(ax, mask, most)
         elif several:
-            ax.figure.colorbar(self.cells_, ax=ax, label="times used", shrink=0.8)
+            ax.figure.colorbar(self.cells_, ax=ax, label="times used", shrink=0.7)
         # The first sample on top, as in a matrix.
         ax.set(
             xlim=(-0.5, n - 0.5),
@@ -179,11 +180,11 @@ class DesignDisplay:
             xlabel="sample j",
             ylabel="sample i",
         )
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
         used = f"{np.count_nonzero(mask)} of {mask.size} entries"
-        name = "" if self.design_name is None else f"{self.design_name}: "
-        ax.set_title(f"{name}{used}", fontsize="medium", wrap=True)
+        name = "" if self.design_name is None else f"{self.design_name}\n"
+        ax.set_title(f"{name}{used}", fontsize="medium")
         return self
 
     def _write_counts(self, ax: Any, mask: np.ndarray, most: int) -> None:

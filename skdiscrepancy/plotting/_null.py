@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from skdiscrepancy.plotting._style import BLUE, GREY, VERMILLION, legend_above, set_axes
+from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_axes
 
 
 class NullDistributionDisplay:
@@ -142,7 +142,7 @@ class NullDistributionDisplay:
             ax.fill_between(grid, norm.pdf(grid), color=BLUE, alpha=0.25, linewidth=0)
             ax.set(xlabel="studentised statistic", ylabel="density")
             if self.n_kernels > 1:
-                adjusted = f" adjusted for {self.n_kernels} kernels"
+                adjusted = f", adjusted for {self.n_kernels} kernels"
         else:
             method = "" if self.method is None else f", {self.method}"
             _, _, self.bars_ = ax.hist(
@@ -150,11 +150,12 @@ class NullDistributionDisplay:
                 bins=bins,
                 color=BLUE,
                 alpha=0.6,
-                edgecolor="white",
-                linewidth=0.5,
+                # So that a bar of one resample is seen, too.
+                edgecolor=BLUE,
+                linewidth=0.8,
                 label=f"null: {null.size} resamples{method}",
             )
-            ax.set(xlabel="statistic", ylabel="number of resamples")
+            ax.set(xlabel="pooled statistic", ylabel="number of resamples")
         self.observed_ = ax.axvline(
             self.statistic,
             color=VERMILLION,
@@ -163,5 +164,5 @@ class NullDistributionDisplay:
         )
         ax.set_ylim(bottom=0)
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, ncols=2, labelcolor=GREY)
+        legend_above(ax, ncols=2)
         return self

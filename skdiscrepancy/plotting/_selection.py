@@ -112,20 +112,20 @@ class SelectionDisplay:
             The display itself.
         """
         steps = np.arange(1, len(self.feature_names) + 1)
-        ax = set_axes(self, ax, figsize=(6.4, max(2.0, 1.4 + 0.4 * len(steps))))
+        ax = set_axes(self, ax, figsize=(6.4, max(2.0, 1.6 + 0.4 * len(steps))))
         self.relevance_bars_ = ax.barh(
             steps - HEIGHT / 2,
             self.relevance,
             HEIGHT,
             color=BLUE,
-            label="relevance: with y",
+            label="relevance, with y",
         )
         self.redundancy_bars_ = ax.barh(
             steps + HEIGHT / 2,
             self.redundancy,
             HEIGHT,
             color=VERMILLION,
-            label="redundancy: mean with the columns above",
+            label="redundancy, mean with the columns above",
         )
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
         ax.set_yticks(steps, labels)
@@ -133,5 +133,5 @@ class SelectionDisplay:
         ax.set(ylim=(steps[-1] + 0.6, 0.4), xlabel="normalised HSIC (CKA)")
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, ncols=2)
+        legend_above(ax)
         return self

@@ -205,26 +205,30 @@ class WitnessDisplay:
                 grid, values, where=side, interpolate=True, color=colour, alpha=0.3
             )
         ax.axhline(0, color=GREY, linewidth=0.8)
-        self.sample_ = _draw_marks(ax, self.sample, 0.02, VERMILLION, self._sample_name)
         if self.reference is not None:
             # On top: positive values are those where the reference has more.
             self.reference_ = _draw_marks(ax, self.reference, 0.98, BLUE, "reference")
+        self.sample_ = _draw_marks(ax, self.sample, 0.02, VERMILLION, self._sample_name)
         ax.margins(x=0, y=0.12)
         ax.set_ylabel(self._scale_label)
         ax.spines[["top", "right"]].set_visible(False)
 
     def _plot_contours(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         values = np.asarray(self.values)
         largest = float(np.abs(values).max()) or 1.0
         above, _ = self._colours
         self.contours_ = ax.contourf(
             *self.grid,
             values,
-            levels=np.linspace(-largest, largest, 2 * N_LEVELS + 1),
+            levels=MaxNLocator(2 * N_LEVELS, symmetric=True).tick_values(
+                -largest, largest
+            ),
             cmap="RdBu" if above == BLUE else "RdBu_r",
             # The darkest shades are left out: markers must stand out from them.
-            vmin=-1.4 * largest,
-            vmax=1.4 * largest,
+            vmin=-1.8 * largest,
+            vmax=1.8 * largest,
         )
         if self.reference is not None:
             self.reference_ = _draw_points(ax, self.reference, "o", BLUE, "reference")

@@ -1,0 +1,578 @@
+"""Tests of the displays: what is drawn is what was computed."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import builtins
+import subprocess
+import sys
+from itertools import pairwise
+
+import brute_force as reference
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.interpolate import RegularGridInterpolator
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.utils import Bunch
+
+pytest.importorskip("matplotlib")
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
+from skdiscrepancy.bandwidths import median_bandwidth
+from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
+from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
+from skdiscrepancy.inference import hsic_test, mmd_test
+from skdiscrepancy.plotting import (
+    BandwidthDisplay,
+    DesignDisplay,
+    NullDistributionDisplay,
+    SelectionDisplay,
+    WitnessDisplay,
+)
+
+
+def draw(*sizes, d=2, seed=0):
+    rng = np.random.RandomState(seed)
+    return [rng.normal(0.4 * i, 1.0, size=(n, d)) for i, n in enumerate(sizes)]
+
+
+def legend_texts(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def displays():
+    """Return a function for each display that draws it in given axes."""
+    X, Y = draw(12, 10)
+    mmd = MMDEstimator(bandwidth=(1.0, 2.0)).fit(X)
+    result = mmd_test(X, Y, n_resamples=19, random_state=0)
+    selector = HSICSelector(1).fit(X, X[:, 0])
+    return {
+        "design": lambda ax: DesignDisplay.from_design("u", 5, ax=ax),
+        "bandwidth": lambda ax: BandwidthDisplay.from_estimator(mmd, Y, ax=ax),
+        "bandwidth of a test": lambda ax: BandwidthDisplay.from_result(result, ax=ax),
+        "witness": lambda ax: WitnessDisplay.from_estimator(
+            mmd, Y, grid_resolution=5, ax=ax
+        ),
+        "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
+        "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
+    }
+
+
+DISPLAYS = (
+    "design",
+    "bandwidth",
+    "bandwidth of a test",
+    "witness",
+    "null",
+    "selection",
+)
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_displays_draw_in_the_axes_they_are_given(name):
+    figure, ax = plt.subplots()
+    display = displays()[name](ax)
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_plot_draws_again_in_a_new_figure_and_returns_the_display(name):
+    display = displays()[name](None)
+    first = display.figure_
+    assert display.plot() is display
+    assert display.figure_ is not first
+    assert display.ax_.figure is display.figure_
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_nothing_is_drawn_outside_the_figure(name):
+    display = displays()[name](None)
+    figure = display.figure_
+    figure.canvas.draw()
+    boxes = [display.ax_.get_tightbbox()]
+    if display.ax_.get_legend() is not None:
+        boxes.append(display.ax_.get_legend().get_window_extent())
+    for box in boxes:
+        assert box.x0 >= -1
+        assert box.y0 >= -1
+        assert box.x1 <= figure.bbox.width + 1
+        assert box.y1 <= figure.bbox.height + 1
+
+
+@pytest.mark.parametrize("name", DISPLAYS[1:])
+def test_legends_hide_nothing(name):
+    display = displays()[name](None)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.y0 >= display.ax_.get_window_extent().y1 - 1
+
+
+@pytest.mark.parametrize(
+    "design",
+    ["v", "u", "l", "x", Subdiagonals(n_subdiagonals=3), Blocks(block_sizes=(4, 4, 2))],
+    ids=repr,
+)
+def test_design_cells_are_the_entries_that_are_used(design):
+    display = DesignDisplay.from_design(design, 10)
+    drawn = display.cells_.get_array().reshape(10, 10)
+    expected = np.zeros((10, 10), dtype=bool)
+    for i, j in reference.design_pairs(design, 10):
+        expected[i, j] = expected[j, i] = True
+    assert_array_equal(~np.ma.getmaskarray(drawn), expected)
+    assert display.texts_ == []
+    # One colour.
+    display.figure_.canvas.draw()
+    colours = display.cells_.get_facecolors()[expected.ravel()]
+    assert len(np.unique(colours, axis=0)) == 1
+
+
+def test_design_rows_go_down_from_the_first_sample():
+    display = DesignDisplay.from_design("v", 4)
+    bottom, top = display.ax_.get_ylim()
+    assert bottom > top
+    corners = display.cells_.get_coordinates()
+    assert_allclose(corners[0, 0], [-0.5, -0.5])
+    assert_allclose(corners[-1, -1], [3.5, 3.5])
+    assert display.ax_.get_xlabel() == "sample j"
+    assert display.ax_.get_ylabel() == "sample i"
+
+
+def test_multiplicities_are_written_into_their_cells():
+    design = RandomPairs(n_pairs=27, replace=True)
+    display = DesignDisplay.from_design(design, 10, random_state=0)
+    rows, cols = design.pairs(10, random_state=0)
+    counts = np.zeros((10, 10), dtype=int)
+    for i, j in zip(rows, cols, strict=True):
+        counts[i, j] += 1
+        counts[j, i] += 1
+    written = np.zeros((10, 10), dtype=int)
+    for text in display.texts_:
+        j, i = text.get_position()
+        written[i, j] = int(text.get_text())
+    assert_array_equal(written, counts)
+    assert counts.max() > 1
+    assert display.ax_.get_title().endswith(
+        f"{np.count_nonzero(counts)} of 100 entries"
+    )
+
+
+def test_many_multiplicities_have_a_colour_bar_instead():
+    design = RandomPairs(n_pairs=2000, replace=True)
+    display = DesignDisplay.from_design(design, 40, random_state=0)
+    assert display.texts_ == []
+    labels = [ax.get_ylabel() for ax in display.figure_.axes]
+    assert "times used" in labels
+
+
+def test_random_state_of_the_estimator_rules_its_design():
+    estimator = MMDEstimator(design=RandomPairs(n_pairs=5), random_state=3)
+    display = DesignDisplay.from_estimator(estimator, 9)
+    assert_array_equal(display.mask, estimator.design.mask(9, random_state=3))
+
+
+def test_too_few_samples_for_a_drawing_are_refused():
+    with pytest.raises(ValueError, match="n_samples == 0, must be an integer >= 1"):
+        DesignDisplay.from_design(CompleteV(), 0)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_bandwidth_lines_are_the_statistics_of_each_kernel_type(normalize):
+    X, Y = draw(30, 20)
+    bandwidths = (2.0, 0.5, 1.0)
+    mmd = MMDEstimator(bandwidth=bandwidths, normalize=normalize).fit(X)
+    display = BandwidthDisplay.from_estimator(mmd, Y)
+    assert list(display.lines_) == ["Gaussian", "Laplace"]
+    for name, line in display.lines_.items():
+        expected = [
+            MMDEstimator(
+                kernel=name.lower(), bandwidth=b, normalize=normalize, pooling=None
+            )
+            .fit(X)
+            .score(Y)
+            for b in sorted(bandwidths)
+        ]
+        assert_allclose(line.get_xdata(), sorted(bandwidths))
+        assert_allclose(line.get_ydata(), expected, rtol=1e-10)
+        assert line.get_marker() not in ("None", None)
+    assert_allclose(display.pooled_line_.get_ydata(), mmd.score(Y))
+    kind = "normalised statistic" if normalize else "statistic"
+    assert display.ax_.get_ylabel() == kind
+
+
+def test_medians_are_those_of_the_reference_in_the_norm_of_each_kernel():
+    X, Y = draw(30, 20)
+    display = BandwidthDisplay.from_estimator(MMDEstimator().fit(X), Y)
+    drawn = [line.get_xdata()[0] for line in display.median_lines_]
+    assert_allclose(drawn, [median_bandwidth(X), median_bandwidth(X, p=1)])
+    for line, of_kernel in zip(
+        display.median_lines_, display.lines_.values(), strict=True
+    ):
+        assert line.get_color() == of_kernel.get_color()
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_kernels_of_one_norm_share_the_median(standardize):
+    [X] = draw(30)
+    X = X * [1, 5]
+    ksd = KSDEstimator(lambda X: -X, standardize=standardize).fit(X)
+    display = BandwidthDisplay.from_estimator(ksd, X)
+    [line] = display.median_lines_
+    scaled = X / X.std(axis=0) if standardize else X
+    assert_allclose(line.get_xdata(), median_bandwidth(scaled))
+    assert line.get_label() == "median distance"
+
+
+def test_norms_of_one_column_share_the_median():
+    X, Y = draw(30, 20, d=1)
+    display = BandwidthDisplay.from_estimator(MMDEstimator().fit(X), Y)
+    [line] = display.median_lines_
+    assert_allclose(line.get_xdata(), median_bandwidth(X))
+
+
+def test_hsic_has_the_largest_statistic_over_the_kernels_on_y():
+    X, Y = draw(30, 30)
+    y = X[:, 0] + 0.3 * Y[:, 0]
+    hsic = HSICEstimator(n_bandwidths=3).fit(X, y)
+    display = BandwidthDisplay.from_estimator(hsic, X, y)
+    result = hsic.evaluate(X, y)
+    largest = {}
+    for (first, _), statistic, scale in zip(
+        result.kernels, result.statistics, result.scales, strict=True
+    ):
+        key = type(first).__name__.removesuffix("Kernel"), first.bandwidth
+        largest[key] = max(largest.get(key, -np.inf), statistic / scale)
+    for name, line in display.lines_.items():
+        bandwidths = line.get_xdata()
+        assert len(bandwidths) == 3
+        expected = [largest[name, b] for b in bandwidths]
+        assert_allclose(line.get_ydata(), expected)
+    assert_allclose(display.pooled_line_.get_ydata(), result.value)
+    assert "largest over kernels on y" in display.ax_.get_ylabel()
+
+
+def test_bandwidths_of_a_test_have_its_p_values():
+    X, Y = draw(40, 30)
+    result = mmd_test(X, 0.6 * Y, n_resamples=99, random_state=0)
+    level = float(np.median(result.pvalues))
+    display = BandwidthDisplay.from_result(result, level=level)
+    for name, line in display.lines_.items():
+        own = [type(k).__name__ == f"{name}Kernel" for k in result.kernels]
+        bandwidths = np.array([k.bandwidth for k in result.kernels])[own]
+        assert_allclose(line.get_xdata(), bandwidths)
+        assert_allclose(line.get_ydata(), result.pvalues[own])
+        filled = result.pvalues[own] <= level
+        significant = display.significant_[name]
+        assert_allclose(significant.get_xdata(), bandwidths[filled])
+        assert_allclose(significant.get_ydata(), result.pvalues[own][filled])
+    assert_allclose(display.pooled_line_.get_ydata(), result.pvalue)
+    assert f"test: p = {result.pvalue:.3g}" in legend_texts(display)
+    bottom, top = display.ax_.get_ylim()
+    assert top < min(result.pvalues) <= max(result.pvalues) < bottom
+    assert display.ax_.get_yscale() == "log"
+
+
+def test_hsic_test_has_the_smallest_p_value_over_the_kernels_on_y():
+    X, Y = draw(30, 30)
+    result = hsic_test(X, Y, n_bandwidths=2, random_state=0)
+    display = BandwidthDisplay.from_result(result)
+    expected = [
+        min(
+            p
+            for (first, _), p in zip(result.kernels, result.pvalues, strict=True)
+            if first is kernel
+        )
+        for kernel in dict.fromkeys(first for first, _ in result.kernels)
+    ]
+    drawn = np.concatenate([line.get_ydata() for line in display.lines_.values()])
+    assert_allclose(drawn, expected)
+
+
+def test_kernel_without_bandwidth_is_a_horizontal_line():
+    X, Y = draw(30, 20)
+    mmd = MMDEstimator(kernel=("gaussian", RBF(2.0))).fit(X)
+    display = BandwidthDisplay.from_estimator(mmd, Y)
+    result = mmd.evaluate(Y)
+    line = display.lines_["RBF(length_scale=2)"]
+    assert_allclose(line.get_ydata(), result.statistics[-1] / result.scales[-1])
+    assert line.get_linestyle() == "--"
+
+
+def test_collection_without_bandwidths_is_refused():
+    X, Y = draw(10, 10)
+    mmd = MMDEstimator(kernel=RBF(2.0)).fit(X)
+    with pytest.raises(ValueError, match=r"kernel_names == .*RBF.*bandwidth"):
+        BandwidthDisplay.from_estimator(mmd, Y)
+
+
+def test_constant_data_have_statistics_of_zero():
+    X = np.ones((10, 2))
+    display = BandwidthDisplay.from_estimator(MMDEstimator(n_bandwidths=2).fit(X), X)
+    for line in display.lines_.values():
+        assert_array_equal(line.get_ydata(), 0)
+
+
+def test_level_must_be_a_probability():
+    X, Y = draw(10, 10)
+    result = mmd_test(X, Y, n_resamples=19, random_state=0)
+    with pytest.raises(ValueError, match="level == 2, must be"):
+        BandwidthDisplay.from_result(result, level=2)
+
+
+def test_curve_is_the_witness_of_one_column():
+    X, Y = draw(25, 20, d=1)
+    mmd = MMDEstimator().fit(X)
+    display = WitnessDisplay.from_estimator(mmd, Y, grid_resolution=31)
+    x, f = display.curve_.get_data()
+    assert len(x) == 31
+    assert_allclose(f, mmd.witness(x[:, np.newaxis], Y))
+    assert x[0] < min(X.min(), Y.min())
+    assert x[-1] > max(X.max(), Y.max())
+    assert_array_equal(display.reference_.get_xdata(), X[:, 0])
+    assert_array_equal(display.sample_.get_xdata(), Y[:, 0])
+    # The reference is on the side of positive values.
+    assert display.reference_.get_ydata()[0] > display.sample_.get_ydata()[0]
+    assert legend_texts(display) == ["MMD witness", "reference", "new sample"]
+
+
+def assert_contours_enclose_their_levels(display, values):
+    """Check the vertices of filled contours, which lie on the edges of the grid."""
+    x, y = display.grid
+    interpolated = RegularGridInterpolator((y, x), values)
+    tolerance = 1e-6 * np.abs(values).max()
+    levels = display.contours_.levels
+    n_vertices = 0
+    for low, high, segments in zip(
+        levels[:-1], levels[1:], display.contours_.allsegs, strict=True
+    ):
+        for vertices in segments:
+            at = interpolated(np.clip(vertices[:, ::-1], [y[0], x[0]], [y[-1], x[-1]]))
+            assert np.all(at >= low - tolerance)
+            assert np.all(at <= high + tolerance)
+            n_vertices += len(vertices)
+    assert n_vertices > 50
+    assert_allclose(levels, -levels[::-1], atol=1e-12)
+
+
+def test_contours_are_the_witness_of_two_columns():
+    X, Y = draw(25, 20)
+    mmd = MMDEstimator().fit(X)
+    display = WitnessDisplay.from_estimator(mmd, Y, grid_resolution=15)
+    x, y = display.grid
+    values = np.array([mmd.witness([[a, b] for a in x], Y) for b in y])
+    assert_allclose(display.values, values)
+    assert_contours_enclose_their_levels(display, values)
+    assert_array_equal(np.transpose(display.reference_.get_data()), X)
+    assert_array_equal(np.transpose(display.sample_.get_data()), Y)
+    assert display.reference_.get_marker() != display.sample_.get_marker()
+
+
+def test_chosen_columns_are_a_problem_of_their_own():
+    X, Y = draw(25, 20, d=3)
+    names = ["a", "b", "c"]
+    mmd = MMDEstimator().fit(pd.DataFrame(X, columns=names))
+    display = WitnessDisplay.from_estimator(
+        mmd, pd.DataFrame(Y, columns=names), features=["c", "a"], grid_resolution=5
+    )
+    alone = MMDEstimator().fit(X[:, [2, 0]])
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*display.grid)], axis=1)
+    expected = alone.witness(points, Y[:, [2, 0]]).reshape(5, 5)
+    assert_allclose(display.values, expected)
+    assert display.ax_.get_xlabel() == "c"
+    assert display.ax_.get_ylabel() == "a"
+    assert_array_equal(np.transpose(display.sample_.get_data()), Y[:, [2, 0]])
+    by_index = WitnessDisplay.from_estimator(
+        mmd, pd.DataFrame(Y, columns=names), features=[2, 0], grid_resolution=5
+    )
+    assert_array_equal(by_index.values, display.values)
+
+
+def test_exchanged_columns_exchange_the_axes():
+    X, Y = draw(25, 20)
+    mmd = MMDEstimator().fit(X)
+    display = WitnessDisplay.from_estimator(mmd, Y, grid_resolution=6)
+    other = WitnessDisplay.from_estimator(mmd, Y, features=[1, 0], grid_resolution=6)
+    assert_allclose(other.values, display.values.T)
+    assert other.ax_.get_xlabel() == display.ax_.get_ylabel() == "x1"
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_stein_witness_is_drawn_for_a_model(d):
+    [X] = draw(25, d=d)
+    ksd = KSDEstimator(lambda X: 0.5 - X).fit(X)
+    display = WitnessDisplay.from_estimator(ksd, X, grid_resolution=15)
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*display.grid)], axis=1)
+    values = ksd.witness(points, X)
+    assert display.reference_ is None
+    if d == 1:
+        assert_allclose(display.curve_.get_ydata(), values)
+        assert_array_equal(display.sample_.get_xdata(), X[:, 0])
+    else:
+        assert_contours_enclose_their_levels(display, values.reshape(15, 15))
+        assert_array_equal(np.transpose(display.sample_.get_data()), X)
+
+
+def test_colour_of_a_sign_is_that_of_the_sample_which_has_more():
+    X, Y = draw(25, 20, d=1)
+    display = WitnessDisplay.from_estimator(MMDEstimator().fit(X), Y)
+    ksd = KSDEstimator(lambda X: -X).fit(X)
+    stein = WitnessDisplay.from_estimator(ksd, Y)
+    for shown, colour in (
+        (display, display.reference_.get_color()),
+        (stein, stein.sample_.get_color()),
+    ):
+        positive = shown.ax_.collections[0]
+        assert positive.get_datalim(shown.ax_.transData).y1 > 0
+        assert_allclose(
+            positive.get_facecolor()[0, :3], matplotlib.colors.to_rgb(colour)
+        )
+
+
+def test_equal_samples_have_a_witness_of_zero():
+    [X] = draw(20)
+    display = WitnessDisplay.from_estimator(MMDEstimator().fit(X), X)
+    assert_array_equal(display.values, 0)
+
+
+def test_constant_column_has_an_axis():
+    X, Y = draw(20, 20)
+    X[:, 1] = Y[:, 1] = 3.0
+    display = WitnessDisplay.from_estimator(MMDEstimator().fit(X), Y)
+    assert display.grid[1][0] < 3 < display.grid[1][-1]
+
+
+@pytest.mark.parametrize(
+    "features", [None, [], [0, 1, 2], [0, 0], 3, -1, "d", True, [0.0]]
+)
+def test_features_must_be_one_or_two_columns(features):
+    X, Y = draw(10, 10, d=3)
+    mmd = MMDEstimator().fit(X)
+    with pytest.raises(ValueError, match="must be one or two different columns"):
+        WitnessDisplay.from_estimator(mmd, Y, features=features)
+
+
+def test_witness_refuses_what_it_cannot_draw():
+    X, Y = draw(10, 10)
+    with pytest.raises(ValueError, match="must be all 2 columns for KSD"):
+        WitnessDisplay.from_estimator(KSDEstimator().fit(X), Y, features=0)
+    with pytest.raises(TypeError, match="must be an MMDEstimator or a KSDEstimator"):
+        WitnessDisplay.from_estimator(HSICEstimator().fit(X, Y), Y)
+    with pytest.raises(NotFittedError):
+        WitnessDisplay.from_estimator(MMDEstimator(), Y)
+    with pytest.raises(ValueError, match="grid_resolution == 1, must be"):
+        WitnessDisplay.from_estimator(MMDEstimator().fit(X), Y, grid_resolution=1)
+    labels = np.array([["a"], ["b"], ["a"]])
+    with pytest.raises(ValueError, match="has labels, must have numbers"):
+        WitnessDisplay.from_estimator(
+            MMDEstimator(kernel="indicator").fit(labels), labels
+        )
+
+
+def test_histogram_counts_the_statistics_of_the_resamples():
+    X, Y = draw(30, 20)
+    result = mmd_test(X, Y, n_resamples=199, random_state=0)
+    edges = np.linspace(-2, 20, 12)
+    display = NullDistributionDisplay.from_result(result, bins=edges)
+    heights = [bar.get_height() for bar in display.bars_]
+    expected = [
+        np.sum((result.null_distribution >= low) & (result.null_distribution < high))
+        for low, high in pairwise(edges)
+    ]
+    assert sum(expected) == 199
+    assert_array_equal(heights, expected)
+    assert_allclose([bar.get_x() for bar in display.bars_], edges[:-1])
+    assert_allclose(display.observed_.get_xdata(), result.statistic)
+    assert legend_texts(display) == [
+        "null: 199 resamples, permutation",
+        f"data, p = {result.pvalue:.3g}",
+    ]
+    assert display.density_ is None
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", ("gaussian", "laplace")])
+def test_asymptotic_test_has_the_normal_density(kernel):
+    X, Y = draw(60, 60)
+    result = mmd_test(X, 3 * Y, design="x", kernel=kernel, bandwidth="median")
+    display = NullDistributionDisplay.from_result(result)
+    z, density = display.density_.get_data()
+    assert_allclose(density, np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi), rtol=1e-12)
+    assert z[0] < result.statistic < z[-1]
+    assert_allclose(display.observed_.get_xdata(), result.statistic)
+    adjusted = display.observed_.get_label().endswith(", adjusted for 2 kernels")
+    assert adjusted == (kernel != "gaussian")
+    assert display.bars_ is None
+
+
+def test_null_distribution_that_is_not_known_is_refused():
+    result = Bunch(
+        null_distribution=np.empty(0),
+        statistic=1.0,
+        pvalue=0.2,
+        method="gamma",
+        kernels=[None],
+    )
+    with pytest.raises(ValueError, match="method == 'gamma' has an empty"):
+        NullDistributionDisplay.from_result(result)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_selection_bars_are_relevance_and_redundancy(named):
+    [X] = draw(60, d=4)
+    X[:, 3] += X[:, 1]
+    y = X[:, 1] + X[:, 2] ** 2
+    data = pd.DataFrame(X, columns=list("abcd")) if named else X
+    selector = HSICSelector(3, method="filter").fit(data, y)
+    display = SelectionDisplay.from_estimator(selector)
+    path = selector.path_
+    relevance = [bar.get_width() for bar in display.relevance_bars_]
+    redundancy = [bar.get_width() for bar in display.redundancy_bars_]
+    assert_array_equal(relevance, selector.scores_[path.feature])
+    assert_array_equal(redundancy, path.redundancy)
+    names = ["a", "b", "c", "d"] if named else ["x0", "x1", "x2", "x3"]
+    ticks = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert ticks == [f"{i}. {names[j]}" for i, j in enumerate(path.feature, 1)]
+    # The bars of a step are next to its name, the first step on top.
+    for i, bars in enumerate(
+        zip(display.relevance_bars_, display.redundancy_bars_, strict=True), 1
+    ):
+        assert all(i - 0.5 <= bar.get_y() <= i for bar in bars)
+    bottom, top = display.ax_.get_ylim()
+    assert bottom > top
+
+
+def test_selection_by_cross_validation_has_the_path_of_its_selector():
+    [X] = draw(60, d=4)
+    selector = HSICSelectorCV(cv=2).fit(X, X[:, 1] + X[:, 2])
+    display = SelectionDisplay.from_estimator(selector)
+    assert_array_equal(display.relevance, selector.selector_.path_.relevance)
+
+
+def test_selector_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        SelectionDisplay.from_estimator(HSICSelector())
+
+
+def test_missing_matplotlib_is_named_with_the_extra(monkeypatch):
+    make = builtins.__import__
+
+    def without_matplotlib(name, *args, **kwargs):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return make(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    for name in DISPLAYS:
+        with pytest.raises(ImportError, match=r"Display.plot .*skdiscrepancy\[plot\]"):
+            displays()[name](None)
+
+
+def test_matplotlib_is_not_imported_before_a_figure_is_drawn():
+    code = "import sys, skdiscrepancy.plotting; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
