@@ -28,6 +28,7 @@ from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.inference import hsic_test, mmd_test
+from skdiscrepancy.kernels import MaternKernel
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
     DesignDisplay,
@@ -303,6 +304,17 @@ def test_kernel_without_bandwidth_is_a_horizontal_line():
     line = display.lines_["RBF(length_scale=2)"]
     assert_allclose(line.get_ydata(), result.statistics[-1] / result.scales[-1])
     assert line.get_linestyle() == "--"
+
+
+def test_kernels_are_named_by_what_tells_them_apart():
+    X, Y = draw(10, 10)
+    kernels = ("imq", "matern32", "matern52", MaternKernel(nu=0.5, p=1))
+    mmd = MMDEstimator(kernel=kernels, bandwidth="median").fit(X)
+    display = BandwidthDisplay.from_estimator(mmd, Y)
+    names = ["IMQ", "Matérn 3/2", "Matérn 5/2", "Matérn 1/2, L1"]
+    assert list(display.lines_) == names
+    colours = {line.get_color() for line in display.lines_.values()}
+    assert len(colours) == len(names)
 
 
 def test_collection_without_bandwidths_is_refused():

@@ -245,10 +245,8 @@ class BandwidthDisplay:
             The display itself.
         """
         check_number(level, "level", strict=True, most=1)
-        bandwidths, types = (
-            np.asarray(self.bandwidths),
-            [*dict.fromkeys(self.kernel_names)],
-        )
+        bandwidths = np.asarray(self.bandwidths)
+        types = list(dict.fromkeys(self.kernel_names))
         if np.all(np.isnan(bandwidths)):
             raise ValueError(
                 f"kernel_names == {types!r}, must have one with a bandwidth at least."
