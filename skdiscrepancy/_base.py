@@ -33,6 +33,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class DiscrepancyResult:
     """A discrepancy with the statistics it was pooled from.
 
+    What `evaluate` of the estimators returns: the terms of a pooled statistic [1]_.
+
     Attributes
     ----------
     value : float
@@ -44,6 +46,20 @@ class DiscrepancyResult:
         The scale sigma_k of each kernel, 0 for constant data; ones if not normalised.
     kernels : list of length n_kernels
         The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import MMDEstimator
+    >>> X = np.random.RandomState(0).normal(size=(50, 2))
+    >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:])
+    >>> bool(result.value <= (result.statistics / result.scales).max())
+    True
     """
 
     value: float

@@ -43,8 +43,9 @@ SEED = 0
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     """Compute the non-zero distances between the rows of a sample.
 
-    All pairs i < j, as a multiset; above 2000 rows, those of 2000 rows. Which ones does
-    not depend on the order of the rows, nor on their location.
+    Bandwidths are taken from these [1]_. All pairs i < j, as a multiset; above 2000
+    rows, those of 2000 rows. Which ones does not depend on the order of the rows, nor
+    on their location.
 
     Parameters
     ----------
@@ -57,6 +58,11 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     -------
     distances : ndarray of shape (n_distances,)
         Possibly empty.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -71,6 +77,8 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     """Compute the median of the non-zero distances of a sample.
 
+    The median heuristic [1]_, in the norm of the kernel.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -83,6 +91,10 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     bandwidth : float
         1.0 if all rows are equal.
 
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
     Examples
     --------
     >>> from skdiscrepancy.bandwidths import median_bandwidth
@@ -94,6 +106,8 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
     """Compute bandwidths at equal steps from the 5 % to the 95 % quantile of distances.
+
+    The grid of [1]_, Section 6, in the norm of the kernel.
 
     Parameters
     ----------
@@ -108,6 +122,11 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     -------
     bandwidths : ndarray of shape (n_bandwidths,)
         All 1.0 if all rows are equal.
+
+    References
+    ----------
+    .. [1] F. Biggs, A. Schrab and A. Gretton, "MMD-FUSE: Learning and combining kernels
+       for two-sample testing without data splitting", NeurIPS 2023.
 
     Examples
     --------
@@ -128,6 +147,8 @@ def kernel_collection(
 ) -> list[Any]:
     """Build a collection of kernels, each with one number as bandwidth.
 
+    The default is the collection of 20 kernels that [1]_ recommends.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -144,6 +165,11 @@ def kernel_collection(
     -------
     kernels : list of kernel objects
         Ordered by kernel, then by bandwidth.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

@@ -21,6 +21,9 @@ def normalize_statistics(
 ) -> np.ndarray:
     """Divide each statistic by its scale.
 
+    The scale is an estimate of the standard deviation where there is a discrepancy
+    ([1]_, [2]_, Equation 5), which makes kernels comparable.
+
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
@@ -39,6 +42,13 @@ def normalize_statistics(
     ------
     ValueError
         If a scale is zero, up to rounding, and its statistic is not.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+    .. [2] F. Liu et al., "Learning deep kernels for non-parametric two-sample tests",
+       ICML 2020.
 
     Examples
     --------
@@ -69,6 +79,8 @@ def pool_statistics(
 ) -> float:
     r"""Pool the statistics of a collection of kernels into one number.
 
+    "fuse" is the rule of [1]_; all three are compared in [2]_.
+
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
@@ -85,6 +97,13 @@ def pool_statistics(
     -------
     value : float
         Pooled statistic.
+
+    References
+    ----------
+    .. [1] F. Biggs, A. Schrab and A. Gretton, "MMD-FUSE: Learning and combining kernels
+       for two-sample testing without data splitting", NeurIPS 2023.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

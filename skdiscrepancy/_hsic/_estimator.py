@@ -59,8 +59,9 @@ class HSICEstimator(BaseDiscrepancy):
     20 kernels on y, each statistic divided by its scale sigma_k [3]_. Labels have
     one kernel, the indicator of equality, which leaves 20 products.
 
-    Complete designs take O(N^2) time and O(N) memory for N rows. The others run on the
-    N/2 pairs of rows i and i + N/2, in time proportional to their number of pairs.
+    Complete designs, with the unbiased estimator of [2]_ for "u", take O(N^2) time and
+    O(N) memory for N rows. The others run on the N/2 pairs of rows i and i + N/2, in
+    time proportional to their number of pairs.
 
     Parameters
     ----------
@@ -397,7 +398,8 @@ class HSICEstimator(BaseDiscrepancy):
 def hsic_score(X: ArrayLike, y: ArrayLike, **params: Any) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion of X and y.
 
-    Bandwidths are taken from the sample itself.
+    This is the criterion of [1]_ with the unbiased estimator of [2]_, pooled over
+    kernels as in [3]_. Bandwidths are taken from the sample itself.
 
     Parameters
     ----------
@@ -416,6 +418,15 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Any) -> float:
     See Also
     --------
     HSICEstimator : The same with kernels from another sample.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

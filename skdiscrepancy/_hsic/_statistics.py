@@ -166,6 +166,9 @@ def hsic_from_gram(
 ) -> float:
     """Compute squared HSIC from Gram matrices.
 
+    The complete statistics are tr(KHLH) / N^2 for V [1]_ and Equation 5 of [2]_ for U;
+    the second-order core and the other designs are those of [3]_.
+
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
@@ -186,6 +189,15 @@ def hsic_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

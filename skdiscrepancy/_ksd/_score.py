@@ -29,7 +29,8 @@ def ksd_score(
 ) -> float:
     """Compute the squared kernel Stein discrepancy of a sample to a model.
 
-    Bandwidths are taken from the sample itself.
+    This is the discrepancy of [1]_ and [2]_, pooled over kernels as in [3]_. Bandwidths
+    are taken from the sample itself.
 
     Parameters
     ----------
@@ -55,6 +56,15 @@ def ksd_score(
     See Also
     --------
     KSDEstimator : The same with kernels from another sample.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
+    .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

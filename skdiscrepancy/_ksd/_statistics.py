@@ -31,6 +31,8 @@ def ksd_from_gram(
 ) -> float:
     """Compute squared KSD from a matrix of the Stein kernel.
 
+    The statistics are those of [1]_, with the designs and the scale of [2]_.
+
     Parameters
     ----------
     H : array-like of shape (n_samples, n_samples)
@@ -47,6 +49,13 @@ def ksd_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

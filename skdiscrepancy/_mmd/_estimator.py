@@ -465,8 +465,9 @@ class MMDEstimator(BaseDiscrepancy):
 def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Any) -> float:
     """Compute the squared maximum mean discrepancy of two samples.
 
-    Bandwidths are taken from the pooled sample, as papers do; an
-    :class:`MMDEstimator` takes them from the reference sample alone.
+    This is the discrepancy of [1]_, pooled over kernels as in [2]_. Bandwidths are
+    taken from the pooled sample, as papers do; an :class:`MMDEstimator` takes them from
+    the reference sample alone.
 
     Parameters
     ----------
@@ -485,6 +486,12 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Any) -> float:
     See Also
     --------
     MMDEstimator : The same against a fixed reference sample.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

@@ -174,6 +174,9 @@ def mmd_from_gram(
 ) -> float:
     """Compute squared MMD from Gram matrices.
 
+    The statistics are those of [1]_, with the designs and the scale of [2]_; O((m +
+    n)^2) time for complete designs.
+
     Parameters
     ----------
     K_xx : array-like of shape (m, m)
@@ -196,6 +199,12 @@ def mmd_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

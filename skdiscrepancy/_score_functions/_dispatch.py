@@ -77,6 +77,9 @@ def score_function(
 ) -> ScoreFunction:
     """Return the gradient of the log-density of a model, as a function of X.
 
+    This gradient is all that KSD needs of a model [1]_, and what score matching calls
+    the score function [2]_.
+
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or callable
@@ -105,6 +108,13 @@ def score_function(
     score : callable
         Takes an array of shape (n_samples, n_features) and returns the gradients, of
         the same shape.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [2] A. Hyvarinen, "Estimation of non-normalized statistical models by score
+       matching", JMLR 6, 2005.
 
     Examples
     --------
@@ -171,7 +181,7 @@ def score_function_of(model: Any) -> ScoreFunction:
 
     ``score_function_of.register(Class)`` makes KSD work with models of a class: the
     function registered takes a fitted model and returns a callable that takes X to the
-    gradients.
+    gradients, which is all that KSD needs of it [1]_.
 
     Parameters
     ----------
@@ -182,6 +192,11 @@ def score_function_of(model: Any) -> ScoreFunction:
     -------
     score : callable
         Gradient of the log-density.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
 
     Examples
     --------

@@ -44,9 +44,10 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
 class Design(BaseEstimator, metaclass=ABCMeta):
     """Base class of the designs.
 
-    A design of one's own needs only `pairs`. The designs here describe themselves by
-    rectangles (`regions`) or by a stream of chunks (`chunks`), so that no list of all
-    pairs is ever made to compute a statistic.
+    A design is the set D of index pairs that a statistic is the mean over [1]_. One of
+    one's own needs only `pairs`. The designs here describe themselves by rectangles
+    (`regions`) or by a stream of chunks (`chunks`), so that no list of all pairs is
+    ever made to compute a statistic.
 
     Attributes
     ----------
@@ -56,6 +57,25 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     upper : bool
         Class attribute. Whether a pair (i, j) stands for (j, i) too, so that `mask`
         shows both.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import ksd_score
+    >>> from skdiscrepancy.designs import Design, Subdiagonals
+    >>> class Neighbours(Design):
+    ...     "The pairs (i, i + 1)."
+    ...     def pairs(self, n, random_state=None):
+    ...         return np.arange(n - 1), np.arange(1, n)
+    >>> X = np.random.RandomState(0).normal(size=(50, 1))
+    >>> own = ksd_score(X, -X, design=Neighbours())
+    >>> abs(own - ksd_score(X, -X, design=Subdiagonals(n_subdiagonals=1))) < 1e-12
+    True
     """
 
     complete = False

@@ -27,7 +27,19 @@ from skdiscrepancy.designs._base import (
 class CompleteV(BlockDesign):
     """All ordered pairs, the diagonal included: the V-statistic.
 
-    Biased, never negative for a positive definite core; O(n^2) time.
+    Biased, never negative for a positive definite core [1]_; O(n^2) time.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, True: every pair is used.
+    upper : bool
+        Class attribute, False: pairs are ordered.
+
+    References
+    ----------
+    .. [1] R. von Mises, "On the asymptotic distribution of differentiable statistical
+       functions", Annals of Mathematical Statistics 18, 1947.
 
     Examples
     --------
@@ -47,7 +59,19 @@ class CompleteV(BlockDesign):
 class CompleteU(BlockDesign):
     """All ordered pairs of distinct samples: the U-statistic.
 
-    Unbiased, of least variance among the unbiased; O(n^2) time.
+    Unbiased, of least variance among the unbiased [1]_; O(n^2) time.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, True: every pair is used.
+    upper : bool
+        Class attribute, False: pairs are ordered.
+
+    References
+    ----------
+    .. [1] W. Hoeffding, "A class of statistics with asymptotically normal
+       distribution", Annals of Mathematical Statistics 19, 1948.
 
     Examples
     --------
@@ -67,7 +91,18 @@ class CompleteU(BlockDesign):
 class Linear(StreamedDesign):
     """The pairs (1, 2), (3, 4), ...: the linear-time L-statistic.
 
-    O(n) time, floor(n/2) pairs; an odd last sample is in no pair.
+    O(n) time, floor(n/2) pairs; an odd last sample is in no pair. See [1]_, Lemma 14.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False: it runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True: a pair stands for (j, i) too.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
@@ -92,12 +127,24 @@ class Linear(StreamedDesign):
 class Subdiagonals(StreamedDesign):
     """The first subdiagonals of the core matrix: the D-statistic.
 
-    The pairs (i, i + j) for j = 1, ..., r; O(r n) time.
+    The pairs (i, i + j) for j = 1, ..., r [1]_; O(r n) time.
 
     Parameters
     ----------
     n_subdiagonals : "sqrt" or int, default="sqrt"
         Number r of subdiagonals, from 1 to n - 1; "sqrt" is floor(sqrt(n)).
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False: it runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True: a pair stands for (j, i) too.
+
+    References
+    ----------
+    .. [1] A. Schrab, I. Kim, B. Guedj and A. Gretton, "Efficient aggregated kernel
+       tests using incomplete U-statistics", NeurIPS 2022.
 
     Examples
     --------
@@ -138,7 +185,7 @@ class Subdiagonals(StreamedDesign):
 class Blocks(BlockDesign):
     """The pairs of distinct samples within consecutive blocks: the B-statistic.
 
-    O(sum of the squared block sizes) time. Where `n_blocks` does not divide n, the
+    O(sum of the squared block sizes) time [1]_. Where `n_blocks` does not divide n, the
     blocks have floor(n / n_blocks) samples and the rest makes one more block, if it has
     two samples or more; a single one left over is in no pair.
 
@@ -150,6 +197,18 @@ class Blocks(BlockDesign):
     block_sizes : array-like of int or None, default=None
         Sizes of the blocks, each at least 2, with a sum of at most n; samples after the
         last block are in no pair.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False: it runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, False: pairs are ordered.
+
+    References
+    ----------
+    .. [1] W. Zaremba, A. Gretton and M. Blaschko, "B-test: A non-parametric, low
+       variance kernel two-sample test", NeurIPS 2013.
 
     Examples
     --------
@@ -195,12 +254,24 @@ class Cross(BlockDesign):
     """The first samples against the others: the X-statistic.
 
     The pairs (i, j) with i among the first n_1 samples and j among the others;
-    O(n_1 (n - n_1)) time.
+    O(n_1 (n - n_1)) time. Studentised, it is asymptotically normal [1]_.
 
     Parameters
     ----------
     n_first : "half" or int, default="half"
         Number n_1 of first samples, from 1 to n - 1; "half" is floor(n / 2).
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False: it runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True: a pair stands for (j, i) too.
+
+    References
+    ----------
+    .. [1] I. Kim and A. Ramdas, "Dimension-agnostic inference using cross
+       U-statistics", Bernoulli 30, 2024.
 
     Examples
     --------
@@ -222,7 +293,8 @@ class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random: the R-statistic.
 
     O(n + n_pairs) time, and memory for n_pairs integers: the n(n - 1)/2 pairs are never
-    listed, unless more than half of them are asked for.
+    listed, unless more than half of them are asked for. On incomplete U-statistics see
+    [1]_ and [2]_.
 
     Parameters
     ----------
@@ -230,6 +302,18 @@ class RandomPairs(StreamedDesign):
         Number of pairs; "sqrt" is n floor(sqrt(n)), or all n(n - 1)/2 if that is less.
     replace : bool, default=False
         Draw with replacement; a pair drawn twice counts twice.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False: it runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True: a pair stands for (j, i) too.
+
+    References
+    ----------
+    .. [1] A. J. Lee, "U-Statistics: Theory and Practice", Marcel Dekker, 1990.
+    .. [2] G. Blom, "Some properties of incomplete U-statistics", Biometrika 63, 1976.
 
     Examples
     --------
@@ -298,6 +382,8 @@ DESIGNS = {
 def check_design(design: Any) -> Design:
     """Return a design object from a one-letter name or a design object.
 
+    The letters are those of the statistics of [1]_.
+
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
@@ -307,6 +393,11 @@ def check_design(design: Any) -> Design:
     -------
     design : Design
         The object itself, or one with default parameters.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

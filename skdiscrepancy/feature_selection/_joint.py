@@ -35,7 +35,7 @@ class JointKernel:
     columns : Columns
         The columns of X.
     target : Variable
-        y with its kernel.
+        The target with its kernel.
     """
 
     def __init__(self, columns: Columns, target: Variable):

@@ -211,6 +211,9 @@ def hsic_regression(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Compute HSIC of every column with a numeric y, and p-values.
 
+    The score is the centred kernel alignment [1]_, the p-value that of a permutation
+    test, by default from exact moments [2]_; see :class:`HSICScore`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -226,6 +229,13 @@ def hsic_regression(
         Normalised HSIC, from 0 to 1.
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and A. Rostamizadeh, "Algorithms for learning kernels
+       based on centered alignment", JMLR 13, 2012.
+    .. [2] F. Kazi-Aoual et al., "Refined approximations to permutation tests for
+       multivariate inference", Computational Statistics & Data Analysis 20, 1995.
 
     Examples
     --------
@@ -248,6 +258,9 @@ def hsic_classif(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Compute HSIC of every column with labels, and p-values.
 
+    The score is the centred kernel alignment [1]_, the p-value that of a permutation
+    test, by default from exact moments [2]_; see :class:`HSICScore`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -263,6 +276,13 @@ def hsic_classif(
         Normalised HSIC, from 0 to 1.
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and A. Rostamizadeh, "Algorithms for learning kernels
+       based on centered alignment", JMLR 13, 2012.
+    .. [2] F. Kazi-Aoual et al., "Refined approximations to permutation tests for
+       multivariate inference", Computational Statistics & Data Analysis 20, 1995.
 
     Examples
     --------

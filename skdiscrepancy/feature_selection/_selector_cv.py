@@ -37,8 +37,8 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
     r"""Select columns by HSIC, their number and the kernels by cross-validation.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    first 1, 2, ... of them are judged on the held-out rows by the unbiased normalised
-    HSIC of their joint kernel with y,
+    first 1, 2, ... of them are judged on the held-out rows by the unbiased HSIC [1]_ of
+    their joint kernel with y, normalised,
 
     .. math::
 
@@ -94,6 +94,11 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
     See Also
     --------
     HSICSelector : The same for a given number of columns.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
 
     Examples
     --------

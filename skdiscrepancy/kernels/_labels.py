@@ -18,13 +18,21 @@ class IndicatorKernel(Kernel):
     """Label kernel: 1 for equal labels, 0 for different ones.
 
     Labels are of any type that can be compared; with several columns, rows are equal if
-    they agree in all of them.
+    they agree in all of them. HSIC with this kernel on the labels of two stacked
+    samples is their MMD, up to a factor [1]_; weights by class are discussed in [2]_.
 
     Parameters
     ----------
     balanced : bool, default=False
         Divide by the number of times that the label occurs among all labels that the
         kernel is evaluated on, so that a rare class weighs as much as a frequent one.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
 
     Examples
     --------
@@ -43,7 +51,6 @@ class IndicatorKernel(Kernel):
         return "balanced" if self.balanced else None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for distances of labels to `out`."""
         if self.balanced:
             np.copyto(out, distance, casting="same_kind")
             return out

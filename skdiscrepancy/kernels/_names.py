@@ -38,6 +38,8 @@ def check_kernel(
 ) -> list[Any]:
     """Return the kernels that a parameter names, bandwidths still to be chosen.
 
+    The names are those of the kernels of [1]_.
+
     Parameters
     ----------
     kernel : str, kernel object, or a tuple or list of them
@@ -52,6 +54,11 @@ def check_kernel(
     -------
     kernels : list of kernel objects
         Those given, and new ones for names.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------

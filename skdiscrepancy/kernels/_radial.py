@@ -31,6 +31,22 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     A kernel is a function of one distance. `norm` says which: the order of a Minkowski
     distance, or None for the distance of labels (0 if equal, else 1) and "balanced" for
     labels with counts.
+
+    Kernels are those of the first section of [1]_. One of one's own derives from
+    :class:`RadialKernel` and writes `evaluate`, and `evaluate_derivatives` for KSD.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, Kernel
+    >>> isinstance(GaussianKernel(), Kernel), isinstance(IndicatorKernel(), Kernel)
+    (True, True)
+    >>> GaussianKernel().norm, IndicatorKernel().norm
+    (2, None)
     """
 
     # Whether the profile is written in the squared distance, as the engine has it.
@@ -53,19 +69,45 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for distances (squared if `on_squared`) to `out`."""
+        """Write the kernel values at distances to an array.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Distances in the norm of the kernel, squared if `on_squared`.
+        out : ndarray
+            Array of the same shape and type for the values; it may be `distance`.
+
+        Returns
+        -------
+        out : ndarray
+            The array that was given.
+        """
 
 
 class RadialKernel(Kernel):
     r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
 
-    Every profile has :math:`\Psi(0) = 1`.
+    Every profile has :math:`\Psi(0) = 1`, as in [1]_, so that kernels of all bandwidths
+    compare.
 
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import IMQKernel, RadialKernel
+    >>> kernel = IMQKernel(bandwidth=2.0)
+    >>> isinstance(kernel, RadialKernel), float(kernel.profile(0.0))
+    (True, 1.0)
     """
 
     def __init__(self, *, bandwidth: Any = None):
@@ -132,7 +174,22 @@ class RadialKernel(Kernel):
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute value, slope and curvature at distances (squared if `on_squared`)."""
+        r"""Compute value, slope and curvature of the profile at distances.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Euclidean distances, squared if `on_squared`.
+
+        Returns
+        -------
+        value : ndarray
+            Kernel values :math:`\psi(d)`.
+        slope : ndarray
+            :math:`\psi'(d) / d`.
+        curvature : ndarray
+            :math:`\psi''(d)`.
+        """
         raise ValueError(f"{self!r} is not twice differentiable.")
 
     def evaluate_stein(
@@ -142,10 +199,27 @@ class RadialKernel(Kernel):
         cross: np.ndarray,
         out: np.ndarray,
     ) -> np.ndarray:
-        """Write value * inner - slope * (cross - 1) - curvature to `out`.
+        """Write value * inner - slope * (cross - 1) - curvature to an array.
 
         With the inner products of gradients, and the products of their differences with
         those of the samples plus the number of features, this is the Stein kernel.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Euclidean distances, squared if `on_squared`.
+        inner : ndarray
+            Inner products of the gradients.
+        cross : ndarray
+            Products of the differences of gradients with those of samples, plus the
+            number of features.
+        out : ndarray
+            Array of the same shape and type for the values.
+
+        Returns
+        -------
+        out : ndarray
+            The array that was given.
         """
         value, slope, curvature = self.evaluate_derivatives(distance)
         np.multiply(value, inner, out=out)
@@ -168,7 +242,7 @@ class RadialKernel(Kernel):
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            float32 if both samples are, else float64.
+            In float32 if both samples are, else in float64.
         """
         self._check_params()
         dtypes = [np.float64, np.float32]
@@ -198,7 +272,18 @@ class RadialKernel(Kernel):
         return K
 
     def is_definite(self, n_features: int) -> bool:
-        """Tell whether the kernel is positive definite in so many dimensions."""
+        """Tell whether the kernel is positive definite in so many dimensions.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of dimensions.
+
+        Returns
+        -------
+        definite : bool
+            False: V-statistics can be negative.
+        """
         return True
 
     def _check_params(self) -> None:
@@ -212,14 +297,21 @@ class RadialKernel(Kernel):
         return distance**2 if self.on_squared else distance
 
 
-class GaussianKernel(RadialKernel):
+class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
+
+    There is no factor 2 in the exponent, as in [1]_. Smooth, so KSD can use it.
 
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -241,13 +333,11 @@ class GaussianKernel(RadialKernel):
         return _rate(-1, self.bandwidth, 2)
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for squared distances to `out`."""
         return _decay(distance, self.rate, out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute value, slope and curvature for squared distances."""
         rate = _rate(2, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
@@ -260,7 +350,7 @@ class GaussianKernel(RadialKernel):
         cross: np.ndarray,
         out: np.ndarray,
     ) -> np.ndarray:
-        """Write the Stein kernel, value * (inner + r (cross - r d^2)), r = 2 / l^2."""
+        # The Stein kernel is value * (inner + r (cross - r d^2)), r = 2 / l^2.
         rate = _rate(2, self.bandwidth, 2)
         factor = np.multiply(distance, -rate)
         factor += cross
@@ -271,14 +361,22 @@ class GaussianKernel(RadialKernel):
         return out
 
 
-class LaplaceKernel(RadialKernel):
+class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
+
+    The distance is that of order 1, as in [1]_. It has no derivative at zero, so KSD
+    cannot use it.
 
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -298,20 +396,28 @@ class LaplaceKernel(RadialKernel):
         return _rate(-1, self.bandwidth, 1)
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for distances to `out`."""
         return _decay(distance, self.rate, out)
 
 
-class IMQKernel(RadialKernel):
+class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Inverse multiquadric (IMQ) kernel.
 
     :math:`(1 + \|x - y\|_2^2 / \mathrm{bandwidth}^2)^{-1/2}`.
+
+    Its tails fall slowly, which keeps KSD sensitive far from the model [1]_. The paper
+    [2]_ also writes it with another factor; here the value at zero is 1.
 
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] J. Gorham and L. Mackey, "Measuring sample quality with kernels", ICML 2017.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -328,7 +434,6 @@ class IMQKernel(RadialKernel):
         return True
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for squared distances to `out`."""
         _scale(distance, 1, self.bandwidth, 2, out)
         out += 1
         np.sqrt(out, out=out)
@@ -337,7 +442,6 @@ class IMQKernel(RadialKernel):
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute value, slope and curvature for squared distances."""
         rate = _rate(1, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         squared = value * value
@@ -351,10 +455,8 @@ class IMQKernel(RadialKernel):
         cross: np.ndarray,
         out: np.ndarray,
     ) -> np.ndarray:
-        """Write the Stein kernel, l sqrt(w) (inner + w (cross - 3 d^2 w)).
-
-        Here w = 1 / (l^2 + d^2), so the value is l sqrt(w).
-        """
+        # The Stein kernel is l sqrt(w) (inner + w (cross - 3 d^2 w)), with the weight
+        # w = 1 / (l^2 + d^2), so that the value is l sqrt(w).
         weight = np.add(distance, self.bandwidth**2)
         np.divide(1, weight, out=weight)
         np.multiply(distance, weight, out=out)
@@ -372,7 +474,8 @@ class MaternKernel(RadialKernel):
     r"""Matern kernel of half-integer order.
 
     A polynomial in the distance over the bandwidth times
-    :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})`.
+    :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` [1]_, with any
+    Minkowski distance as in [2]_.
 
     For `nu` >= 1.5 and `p` other than 2 the function is not positive definite in two or
     more dimensions, nor for `nu` = 0.5 and `p` > 2 in three or more; it is then used
@@ -387,6 +490,13 @@ class MaternKernel(RadialKernel):
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine
+       Learning", MIT Press, 2006.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
 
     Examples
     --------
@@ -411,7 +521,6 @@ class MaternKernel(RadialKernel):
         return self.nu > 0.5 and self.p == 2
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for distances to `out`."""
         t = self._reduced(distance)
         polynomial = _horner(matern_polynomial(self.nu), t)
         return np.multiply(polynomial, decay(t, -1, t), out=out)
@@ -419,7 +528,6 @@ class MaternKernel(RadialKernel):
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute value, slope and curvature for distances."""
         P = matern_polynomial(self.nu)
         first = polynomial.polysub(polynomial.polyder(P), P)
         second = polynomial.polysub(polynomial.polyder(first), first)
@@ -434,7 +542,6 @@ class MaternKernel(RadialKernel):
         )
 
     def is_definite(self, n_features: int) -> bool:
-        """Tell whether the kernel is positive definite in so many dimensions."""
         if self.nu == 0.5:
             return self.p <= 2 or n_features <= 2
         return self.p == 2 or n_features == 1

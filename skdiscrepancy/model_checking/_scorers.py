@@ -30,8 +30,8 @@ class KSDScorer(BaseEstimator):
 
     For the `scoring` of :class:`~sklearn.model_selection.GridSearchCV`,
     :func:`~sklearn.model_selection.cross_val_score` and the like. It needs no
-    normalising constant. Where there is one, the log-likelihood, which is what `score`
-    of a density gives, chooses better; see the user guide.
+    normalising constant [1]_, [2]_. Where there is one, the log-likelihood, which is
+    what `score` of a density gives, chooses better; see the user guide.
 
     A U-statistic far below zero is noise, not a good fit. A density that is much too
     rough, such as a KernelDensity with a tiny bandwidth, has large gradients and much
@@ -63,6 +63,13 @@ class KSDScorer(BaseEstimator):
     See Also
     --------
     HyvarinenScorer : Score matching, without a kernel.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
+    .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
 
     Examples
     --------
@@ -202,7 +209,7 @@ class HyvarinenScorer(BaseEstimator):
 class MMDScorer(BaseEstimator):
     """Negative maximum mean discrepancy of held-out rows to draws from a fitted model.
 
-    For models that can `sample`. Kernels and bandwidths are the defaults of
+    For models that can `sample` [1]_. Kernels and bandwidths are the defaults of
     :class:`~skdiscrepancy.MMDEstimator`, taken from the held-out rows alone: they are
     the same for all candidates of a search. The last step of a pipeline is scored, in
     the space of that step.
@@ -223,6 +230,10 @@ class MMDScorer(BaseEstimator):
     See Also
     --------
     KSDScorer : For models with a gradient; it draws nothing.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------

@@ -98,6 +98,9 @@ def stein_thinning(
 class SteinThinning(BaseEstimator):
     """Choose rows of a sample that represent a model, greedily by KSD.
 
+    Each step adds the row that makes the KSD of the chosen rows smallest [1]_; O(n)
+    time for each point and O(n) memory.
+
     Parameters
     ----------
     n_points : int, default=10
@@ -125,6 +128,11 @@ class SteinThinning(BaseEstimator):
     See Also
     --------
     stein_thinning : The same from gradients.
+
+    References
+    ----------
+    .. [1] M. Riabiz et al., "Optimal thinning of MCMC output", Journal of the Royal
+       Statistical Society B 84, 2022.
 
     Examples
     --------
