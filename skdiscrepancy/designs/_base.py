@@ -109,7 +109,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         size : int
-            The paper's |D|, with multiplicity.
+            Size of the paper's set D, with multiplicity.
         """
         return len(self.pairs(n)[0])
 
