@@ -22,6 +22,8 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "generated/backreferences", "sg_execution_times.rst"]
+# Single backquotes in docstrings are names.
+default_role = "literal"
 nitpicky = True
 # Without a network, most names of other projects are not known.
 nitpick_ignore_regex = [("py:.*", r"(matplotlib|numpy|pandas|scipy|sklearn)\..*")]
@@ -94,6 +96,7 @@ html_sidebars = {
     "getting_started": [],
     "choosing": [],
     "scaling": [],
+    "benchmarks": [],
     "changelog": [],
     "contributing": [],
     "references": [],
