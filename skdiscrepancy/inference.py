@@ -45,7 +45,7 @@ def mmd_test(
 
     With the defaults, unbiased MMD for 20 kernels, each on two scales that permutations
     leave unchanged (the norm of its centred, and of its plain Gram matrix), the largest
-    of all against 999 permutations. The level is exact.
+    of all against 999 permutations of groups of rows [1]_. The level is exact.
 
     Parameters
     ----------
@@ -72,6 +72,15 @@ def mmd_test(
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
         adjusted p-value of each kernel.
 
+    See Also
+    --------
+    mmd_column_tests : A test for every column.
+
+    References
+    ----------
+    .. [1] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
+       2025.
+
     Examples
     --------
     >>> import numpy as np
@@ -97,9 +106,9 @@ def hsic_test(
 ) -> TestResult:
     """Test whether X and y are independent.
 
-    With the defaults, unbiased HSIC for 400 products of kernels, each over the product
-    of the norms of its centred Gram matrices, the largest of all against at least 999
-    permutations. The level is exact.
+    With the defaults, unbiased HSIC [1]_ for 400 products of kernels, each over the
+    product of the norms of its centred Gram matrices, the largest of all against at
+    least 999 permutations. The level is exact.
 
     Parameters
     ----------
@@ -122,6 +131,15 @@ def hsic_test(
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
         adjusted p-value of each product of kernels.
+
+    See Also
+    --------
+    hsic_column_tests : A test for every column.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
 
     Examples
     --------
@@ -151,7 +169,7 @@ def ksd_test(
     """Test whether a sample is from a model.
 
     With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
-    matrix, the largest of all against 999 draws of the wild bootstrap. The level is
+    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level is
     right for many rows, and too small if the model was fitted to the same rows: test
     held-out rows then, or use ``method="parametric"``.
 
@@ -179,6 +197,11 @@ def ksd_test(
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
         adjusted p-value of each kernel.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
 
     Examples
     --------
@@ -320,9 +343,10 @@ def hsic_column_tests(
 ) -> ColumnTests:
     """Test for every column of X whether y depends on it.
 
-    Each column is a test of its own, :func:`hsic_test`. Columns that are not of
-    numbers, such as strings, booleans and categories, are taken as labels. A column
-    that y depends on only together with another one is not found.
+    Each column is a test of its own, :func:`hsic_test`, and the p-values are corrected
+    for their number [1]_. Columns that are not of numbers, such as strings, booleans
+    and categories, are taken as labels. A column that y depends on only together with
+    another one is not found.
 
     Parameters
     ----------

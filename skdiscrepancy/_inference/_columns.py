@@ -20,7 +20,7 @@ CORRECTIONS = ("bh", "by", "holm", None)
 
 @dataclass(frozen=True, eq=False)
 class ColumnTests:
-    """Tests of all columns of a table.
+    """Tests of all columns of a table, with p-values that are corrected for them [1]_.
 
     ``print(tests)`` shows them, the smallest p-value first.
 
@@ -41,8 +41,8 @@ class ColumnTests:
 
     See Also
     --------
-    skdiscrepancy.inference.mmd_column_tests : Which columns have drifted?
-    skdiscrepancy.inference.hsic_column_tests : On which columns does y depend?
+    skdiscrepancy.inference.mmd_column_tests : Tests which columns have drifted.
+    skdiscrepancy.inference.hsic_column_tests : Tests which columns y depends on.
 
     References
     ----------
@@ -177,7 +177,7 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     Parameters
     ----------
     pvalues : ndarray of shape (n_tests,)
-        p-values.
+        The p-values.
     correction : {"bh", "by", "holm"} or None
         "bh" and "by" bound the expected part of false finds among all finds, "holm" the
         probability of any.

@@ -18,7 +18,7 @@ TIES = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TestResult:
-    """Result of a test.
+    """Result of a test, by the rank of the data among resamples [1]_.
 
     Attributes
     ----------
@@ -37,6 +37,20 @@ class TestResult:
     pvalues : ndarray of shape (n_kernels,)
         p-value of each kernel, adjusted for their number: those below a level are the
         scales on which there is a difference, with this probability of any error.
+
+    References
+    ----------
+    .. [1] B. Phipson and G. Smyth, "Permutation p-values should never be zero",
+       Statistical Applications in Genetics and Molecular Biology 9, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_test
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 30, 1))
+    >>> result = mmd_test(X, Y, n_resamples=99, random_state=0)
+    >>> result.null_distribution.shape, len(result.kernels), result.method
+    ((99,), 20, 'permutation')
     """
 
     # Not a test for pytest.

@@ -53,7 +53,7 @@ class BandwidthDisplay:
     pvalues : array-like of shape (n_kernels,), default=None
         Adjusted p-value of each kernel, for a test; drawn instead of the statistics.
     pvalue : float or None, default=None
-        p-value of the test.
+        The p-value of the test.
     medians : dict or None, default=None
         Median distance in the norm of the kernel, for each type of kernel.
     paired : bool, default=False

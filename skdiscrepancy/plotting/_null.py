@@ -27,7 +27,7 @@ class NullDistributionDisplay:
     statistic : float
         Statistic of the data.
     pvalue : float
-        p-value of the test.
+        The p-value of the test.
     method : str or None, default=None
         Name of the null distribution; "asymptotic" for the normal one.
     n_kernels : int, default=1
