@@ -169,8 +169,8 @@ def ksd_test(
     """Test whether a sample is from a model.
 
     With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
-    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level is
-    right for many rows, and too small if the model was fitted to the same rows: test
+    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level
+    is right for many rows, and too small if the model was fitted to the same rows: test
     held-out rows then, or use ``method="parametric"``.
 
     Parameters
