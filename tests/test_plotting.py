@@ -116,6 +116,18 @@ def test_legends_hide_nothing(name):
     assert legend.y0 >= display.ax_.get_window_extent().y1 - 1
 
 
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("name", DISPLAYS[1:])
+def test_legends_leave_room_for_axes_side_by_side(name, layout):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout=layout)
+    for ax in (left, right):
+        displays()[name](ax)
+    figure.canvas.draw()
+    assert left.get_legend().get_window_extent().x1 <= right.get_window_extent().x0
+    for ax in (left, right):
+        assert ax.get_window_extent().width > 0.25 * figure.bbox.width
+
+
 @pytest.mark.parametrize(
     "design",
     ["v", "u", "l", "x", Subdiagonals(n_subdiagonals=3), Blocks(block_sizes=(4, 4, 2))],

@@ -11,6 +11,8 @@ from skdiscrepancy.kernels import Kernel, MaternKernel
 # The colours of Okabe and Ito, which people who do not tell red from green tell apart.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Width of a legend in that of its axes, at most: the gap to the next axes is 0.2.
+OVERHANG = 1.2
 MARKERS = ("o", "s", "^", "D", "v", "P")
 GREY = "#555555"
 
@@ -63,13 +65,16 @@ def set_axes(display: Any, ax: Any, **figure_options: Any) -> Any:
     return ax
 
 
-def legend_above(ax: Any, **options: Any) -> Any:
+def legend_above(ax: Any, *, ncols: int = 1, **options: Any) -> Any:
     """Draw a legend above the axes, where it hides nothing.
 
     Parameters
     ----------
     ax : matplotlib Axes
         Axes.
+    ncols : int, default=1
+        Number of columns, at most: a legend that is wider than its axes takes their
+        room, or that of the axes next to them.
     **options : dict
         Options of the legend.
 
@@ -79,7 +84,12 @@ def legend_above(ax: Any, **options: Any) -> Any:
         The legend.
     """
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
-    return ax.legend(frameon=False, **place, **options)
+    for columns in range(ncols, 0, -1):
+        legend = ax.legend(frameon=False, ncols=columns, **place, **options)
+        room = OVERHANG * ax.get_window_extent().width
+        if legend.get_window_extent().width <= room:
+            break
+    return legend
 
 
 def kernel_name(kernel: Any) -> str:
