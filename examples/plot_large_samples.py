@@ -80,7 +80,7 @@ print(
 )
 
 # %%
-# Times depend on the machine, slopes do not: for many rows, time grows with their square
+# Times depend on the machine, slopes do not: for many rows, time grows as their square
 # for all pairs, and in proportion for the others. What counts for a test is the number
 # of pairs rather than that of rows: 6000 rows with all pairs are 8.3 deviations off,
 # 50 000 in blocks 5.9, and a million rows used once only 0.6, though all differ alike.
