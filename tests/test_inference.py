@@ -503,7 +503,7 @@ def test_gamma_law_of_a_constant_is_one():
 @pytest.mark.parametrize(
     ("n", "params", "message"),
     [
-        (20, {}, "method == 'asymptotic', must be .* for 400 products"),
+        (20, {}, "method == 'asymptotic', must be .* for 20 kernels on X"),
         (6, ONE_KERNEL, "n_samples == 6, must be >= 7"),
         (20, {**ONE_KERNEL, "kernel": RBF()}, "kernel of skdiscrepancy.kernels"),
     ],

@@ -365,8 +365,9 @@ class HSICEstimator(BaseDiscrepancy):
         if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
             raise ValueError(
                 "method == 'asymptotic', must be 'permutation' or 'shift' for "
-                f"{len(pairs)} products of kernels: the gamma law is that of one "
-                "kernel of skdiscrepancy.kernels on each side."
+                f"{len(self.kernels_)} kernels on X and {len(self.target_kernels_)} on "
+                "y: the gamma law is that of one kernel of skdiscrepancy.kernels on "
+                "each side, with one `bandwidth` and one `target_bandwidth`."
             )
         if len(X) < MIN_ROWS:
             raise ValueError(
