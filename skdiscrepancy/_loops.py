@@ -158,3 +158,12 @@ def compiled_loops() -> Any:
         # RuntimeError: numba found no place to keep what it compiles.
         return None
     return _compiled
+
+
+def compiled_scans() -> Any:
+    """Return the module of compiled scans of sorted columns, None without numba."""
+    if compiled_loops() is None:
+        return None
+    from skdiscrepancy import _compiled_scans
+
+    return _compiled_scans

@@ -1,0 +1,200 @@
+"""Sums over a sorted column of kernels that decay exponentially, in linear time.
+
+With values in increasing order, the sum of exp(-(x_i - x_j)) over j <= i is the one for
+i - 1 times exp(-(x_i - x_{i-1})), plus one: every sum follows from the one before it.
+A polynomial of the distance times the exponential needs one more moment for each
+degree. Only differences of neighbours are used, and only products and sums of what is
+positive, so that offsets, ties and far values cost no digits.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial, isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._loops import compiled_scans, decay
+
+# exp(-800) is zero; without the bound an infinite distance would give inf * 0.
+FAR = 800.0
+
+
+class Profile(NamedTuple):
+    """A kernel P(t) exp(-t) of one column, t = rate * |x - y|.
+
+    Attributes
+    ----------
+    rate : float
+        Inverse of a bandwidth.
+    polynomial : ndarray of shape (degree + 1,)
+        Coefficients of P, lowest first.
+    """
+
+    rate: float
+    polynomial: np.ndarray
+
+    @property
+    def degree(self) -> int:
+        """Degree of the polynomial."""
+        return len(self.polynomial) - 1
+
+    def squared(self) -> Profile:
+        """Return the square of the kernel, which is of the same form."""
+        square = np.convolve(self.polynomial, self.polynomial)
+        return Profile(2 * self.rate, square / 2.0 ** np.arange(len(square)))
+
+
+def scan_sums(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Compute the weighted row sums of a kernel on a sorted column, in O(n).
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n,)
+        Distance of each value from the one before; infinite where a new group of
+        values starts that has nothing to do with the last.
+    profile : Profile
+        The kernel.
+    weights : ndarray of shape (n_weights, n) or None, default=None
+        Weights of the columns, of any sign; None for one row of ones.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_weights, n)
+        Sums of weight_j k(x_i, x_j) over all j, i included.
+    """
+    if weights is None:
+        weights = np.ones((1, len(steps)))
+    scans = compiled_scans()
+    if scans is None:
+        return _scan_by_blocks(steps, profile, weights)
+    sums = np.empty(weights.shape)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if profile.degree == 0:
+        scans.scan_exponentials(steps, profile.rate, weights, sums)
+        sums *= profile.polynomial[0]
+    else:
+        scans.scan_moments(steps, profile.rate, _of_moments(profile), weights, sums)
+    return sums
+
+
+def reduced_steps(steps: np.ndarray, profile: Profile) -> np.ndarray:
+    """Return steps in units of the bandwidth, bounded."""
+    return np.minimum(profile.rate * steps, FAR)
+
+
+def shift_moments(
+    moments: Sequence[np.ndarray], step: np.ndarray, factor: np.ndarray
+) -> None:
+    """Move the point that the moments of the distances are taken from, in place.
+
+    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. Over a step, with the factor
+    exp(-step), it becomes a sum of the lower ones: all terms are positive if the
+    weights are.
+    """
+    for q in range(len(moments) - 1, 0, -1):
+        moved = moments[0] * step
+        moved /= q
+        for r in range(1, q):
+            moved += moments[r]
+            moved *= step
+            moved /= q - r
+        moments[q] += moved
+    for moment in moments:
+        moment *= factor
+
+
+def _of_moments(profile: Profile) -> np.ndarray:
+    """Return the weights of the moments in the sum of the kernel."""
+    return np.array([c * factorial(q) for q, c in enumerate(profile.polynomial)])
+
+
+def _scan_by_blocks(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray
+) -> np.ndarray:
+    """Compute the row sums in numpy: one step of all blocks of values at a time.
+
+    A block has about as many values as there are blocks. What comes into a block from
+    those before it is found first. This also keeps rounding small where neighbours are
+    all at one distance: factors that are rounded in the same way meet at most the
+    square root of n times.
+    """
+    n = len(steps)
+    length = isqrt(n - 1) + 1
+    n_blocks = -(-n // length)
+
+    def by_block(values: np.ndarray) -> np.ndarray:
+        """Lay out values with the blocks along the last axis, steps along the first."""
+        padded = np.zeros((*values.shape[:-1], n_blocks * length))
+        padded[..., :n] = values
+        padded = padded.reshape(*values.shape[:-1], n_blocks, length)
+        return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
+
+    moved = reduced_steps(steps, profile)
+    factors = decay(moved, -1.0, np.empty_like(moved))
+    w = by_block(weights)
+    out = np.zeros_like(w)
+    combine = _of_moments(profile)
+    forth = range(length)
+    _sweep(by_block(moved), by_block(factors), w, out, combine, forth, own=True)
+    moved, factors = (np.append(a[1:], end) for a, end in ((moved, FAR), (factors, 0)))
+    back = forth[::-1]
+    _sweep(by_block(moved), by_block(factors), w, out, combine, back, own=False)
+    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
+
+
+def _sweep(
+    steps: np.ndarray,
+    factors: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+    combine: np.ndarray,
+    order: range,
+    *,
+    own: bool,
+) -> None:
+    """Add the sums over all values before each one, in one direction, to `out`.
+
+    Parameters
+    ----------
+    steps, factors : ndarray of shape (length, n_blocks)
+        Reduced distance of each value from the one before, and its exponential.
+    weights, out : ndarray of shape (length, n_weights, n_blocks)
+        Weights, and sums.
+    combine : ndarray of shape (n_moments,)
+        Weights of the moments in a sum.
+    order : range
+        Order of the values in a block, which is also that of the blocks.
+    own : bool
+        Whether a value itself is in its sum.
+    """
+    n_blocks = steps.shape[1]
+    moments = np.zeros((len(combine), *weights.shape[1:]))
+    for i in order:
+        shift_moments(moments, steps[i], factors[i])
+        moments[0] += weights[i]
+    # Across a whole block, by one exponential and not by the product of its factors.
+    first = order[0]
+    across = np.minimum(steps.sum(axis=0) - steps[first], FAR)
+    across_factors = np.exp(-across)
+    ends = np.moveaxis(moments, -1, 0).copy()
+    carried = np.zeros(ends.shape[1:])
+    for b in range(n_blocks)[:: order.step]:
+        moments[..., b] = carried
+        shift_moments(carried, steps[first, b], factors[first, b])
+        shift_moments(carried, across[b], across_factors[b])
+        carried += ends[b]
+    for i in order:
+        shift_moments(moments, steps[i], factors[i])
+        if own:
+            moments[0] += weights[i]
+        out[i] += combine[0] * moments[0]
+        for q in range(1, len(combine)):
+            out[i] += combine[q] * moments[q]
+        if not own:
+            moments[0] += weights[i]
