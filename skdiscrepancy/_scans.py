@@ -135,25 +135,23 @@ def _scan_by_blocks(
         padded = padded.reshape(*values.shape[:-1], n_blocks, length)
         return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
-    moved = reduced_steps(steps, profile)
-    factors = decay(moved, -1.0, np.empty_like(moved))
     w = by_block(weights)
     out = np.zeros_like(w)
-    combine = _of_moments(profile)
-    forth = range(length)
-    _sweep(by_block(moved), by_block(factors), w, out, combine, forth, own=True)
-    moved, factors = (np.append(a[1:], end) for a, end in ((moved, FAR), (factors, 0)))
-    back = forth[::-1]
-    _sweep(by_block(moved), by_block(factors), w, out, combine, back, own=False)
+    moved = reduced_steps(by_block(steps), profile)
+    factors = decay(moved, -1.0, np.empty_like(moved))
+    both = tuple(zip(moved, factors, strict=True))
+    _sweep(both, w, out, profile, range(length), own=True)
+    # Backwards the last value of a block is a step from the first of the next.
+    last = np.append(moved[0, 1:], FAR), np.append(factors[0, 1:], 0)
+    _sweep((*both[1:], last), w, out, profile, range(length)[::-1], own=False)
     return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
 
 
 def _sweep(
-    steps: np.ndarray,
-    factors: np.ndarray,
+    steps: tuple[tuple[np.ndarray, np.ndarray], ...],
     weights: np.ndarray,
     out: np.ndarray,
-    combine: np.ndarray,
+    profile: Profile,
     order: range,
     *,
     own: bool,
@@ -162,39 +160,42 @@ def _sweep(
 
     Parameters
     ----------
-    steps, factors : ndarray of shape (length, n_blocks)
-        Reduced distance of each value from the one before, and its exponential.
+    steps : tuple of length `length`
+        Reduced distances of a value of each block from the one before, and their
+        exponentials.
     weights, out : ndarray of shape (length, n_weights, n_blocks)
         Weights, and sums.
-    combine : ndarray of shape (n_moments,)
-        Weights of the moments in a sum.
+    profile : Profile
+        The kernel.
     order : range
         Order of the values in a block, which is also that of the blocks.
     own : bool
         Whether a value itself is in its sum.
     """
-    n_blocks = steps.shape[1]
-    moments = np.zeros((len(combine), *weights.shape[1:]))
+    moments = np.zeros((profile.degree + 1, *weights.shape[1:]))
+    across = np.zeros(weights.shape[2])
     for i in order:
-        shift_moments(moments, steps[i], factors[i])
+        shift_moments(moments, *steps[i])
         moments[0] += weights[i]
+        if i != order[0]:
+            across += steps[i][0]
     # Across a whole block, by one exponential and not by the product of its factors.
-    first = order[0]
-    across = np.minimum(steps.sum(axis=0) - steps[first], FAR)
+    np.minimum(across, FAR, out=across)
     across_factors = np.exp(-across)
+    into, into_factors = steps[order[0]]
     ends = np.moveaxis(moments, -1, 0).copy()
     carried = np.zeros(ends.shape[1:])
-    for b in range(n_blocks)[:: order.step]:
+    for b in range(len(across))[:: order.step]:
         moments[..., b] = carried
-        shift_moments(carried, steps[first, b], factors[first, b])
+        shift_moments(carried, into[b], into_factors[b])
         shift_moments(carried, across[b], across_factors[b])
         carried += ends[b]
+    combine = _of_moments(profile)
     for i in order:
-        shift_moments(moments, steps[i], factors[i])
+        shift_moments(moments, *steps[i])
         if own:
             moments[0] += weights[i]
-        out[i] += combine[0] * moments[0]
-        for q in range(1, len(combine)):
-            out[i] += combine[q] * moments[q]
+        for share, moment in zip(combine, moments, strict=True):
+            out[i] += moment if share == 1 else share * moment
         if not own:
             moments[0] += weights[i]

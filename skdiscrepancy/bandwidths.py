@@ -417,6 +417,10 @@ def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
     generator = np.random.RandomState(SEED)
     weights = generator.normal(size=samples[0].shape[1])
     chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+    if samples[0].shape[1] == 1:
+        column = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
+        column.sort()
+        return column[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
     # By blocks of rows: the samples may be on disk.
     blocks = [
         sample[start : start + READ_ROWS]

@@ -4,10 +4,19 @@ A *source* gives the values of several kernels, or of a core, on a tile. A *redu
 turns each tile into small sums. The walk cuts a design into tiles, runs stripes of them
 in threads, and adds up what comes back in an order that depends on nothing but the
 design. A new core is a new source, a new statistic or null a new reducer.
+
+Kernels on a single column that have a shorter way are summed in sorted order instead;
+`_columns` says which, and when.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._engine._columns import (
+    line_profiles,
+    other_kernels,
+    row_sums,
+    two_sample_sums,
+)
 from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
 from skdiscrepancy._engine._sources import (
     CentredSource,
@@ -32,6 +41,10 @@ __all__ = [
     "WeightedSource",
     "design_moments",
     "kernel_source",
+    "line_profiles",
+    "other_kernels",
+    "row_sums",
     "run_tasks",
+    "two_sample_sums",
     "walk",
 ]

@@ -175,6 +175,10 @@ class KernelSource(Source):
             if rate is not None and -rate < LARGEST[self.dtype]
         }
 
+    def select(self, kernels: list[int]) -> KernelSource:
+        """Return the source of some of the kernels."""
+        return KernelSource([self.kernels[k] for k in kernels], self.samples)
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:

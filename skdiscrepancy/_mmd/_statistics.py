@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
     Source,
+    line_profiles,
+    other_kernels,
+    two_sample_sums,
     walk,
 )
 from skdiscrepancy._samples import Index
@@ -117,32 +121,58 @@ class PooledGram(Source):
 def two_sample_statistics(
     source: Source, m: int, n: int, *, unbiased: bool, **walk_options: Any
 ) -> Statistics:
-    """Compute the complete statistics of m and n stacked rows, in O((m + n)^2)."""
+    """Compute the complete statistics of m and n stacked rows.
+
+    O((m + n)^2) time, and O((m + n) log(m + n)) for kernels on one column that have
+    their sums in sorted order.
+    """
     if min(m, n) < 1 + unbiased:
         raise ValueError(
             f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
         )
-    regions = [
-        square(0, m, diagonal=not unbiased),
-        square(m, m + n, diagonal=not unbiased),
-        Region(0, m, m, m + n),
-    ]
-    reducer = RowSums(source)
-    (within_x, _), (within_y, _), (cross_x, cross_y) = walk(
-        regions, reducer, **walk_options
-    )
+    profiles = line_profiles(source, m + n)
+    finish = partial(_values_scales_sizes, unbiased=unbiased)
+    results = np.empty((3, source.n_kernels))
+    others = other_kernels(source, profiles)
+    if others:
+        regions = [
+            square(0, m, diagonal=not unbiased),
+            square(m, m + n, diagonal=not unbiased),
+            Region(0, m, m, m + n),
+        ]
+        reducer = RowSums(source.select(others) if profiles else source)
+        (within_x, _), (within_y, _), cross = walk(regions, reducer, **walk_options)
+        results[:, others] = finish(within_x, within_y, *cross)
+    if profiles:
+        parts = two_sample_sums(
+            source, profiles, finish, diagonal=not unbiased, **walk_options
+        )
+        for k, part in parts:
+            results[:, [k]] = part
+    values, scales, sizes = results
+    return Statistics(values, scales, 2 * m * n / (m + n), sizes, source.dtype)
+
+
+def _values_scales_sizes(
+    within_x: np.ndarray,
+    within_y: np.ndarray,
+    cross_x: np.ndarray,
+    cross_y: np.ndarray,
+    *,
+    unbiased: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return statistics, scales, and the size of the means they are differences of."""
+    m, n = within_x.shape[1], within_y.shape[1]
     values, scales = two_sample_mmd(
         within_x, within_y, cross_x, cross_y, unbiased=unbiased
     )
-    # The statistic is a difference of these means.
-    means = (
-        within_x / max(m - unbiased, 1),
-        within_y / max(n - unbiased, 1),
-        cross_x / n,
-        cross_y / m,
-    )
-    sizes = np.max([np.abs(mean).max(axis=1) for mean in means], axis=0)
-    return Statistics(values, scales, 2 * m * n / (m + n), sizes, source.dtype)
+    counts = max(m - unbiased, 1), max(n - unbiased, 1), n, m
+    sums = within_x, within_y, cross_x, cross_y
+    sizes = [
+        np.abs(part).max(axis=1) / count
+        for part, count in zip(sums, counts, strict=True)
+    ]
+    return values, scales, np.max(sizes, axis=0)
 
 
 def paired_size(m: int, n: int, design: Design) -> int:

@@ -18,11 +18,14 @@ from sklearn.utils import check_array
 from skdiscrepancy._checks import check_number, warn_user
 from skdiscrepancy._loops import decay
 from skdiscrepancy._samples import Rows, block_distances
+from skdiscrepancy._scans import Profile
 
 # Largest finite numbers of the types that kernels are computed in.
 LARGEST = {
     np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
 }
+# Above this rate a kernel has vanished at every distance that is not zero.
+LARGEST_RATE = 1e300
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -60,6 +63,14 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     @property
     def rate(self) -> float | None:
         """Rate of a kernel that is exp(rate * distance), None for any other."""
+        return None
+
+    @property
+    def line_profile(self) -> Profile | None:
+        """A kernel that is a polynomial times an exponential on one column, else None.
+
+        Its sums over a sorted column follow from each other.
+        """
         return None
 
     @property
@@ -395,6 +406,11 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
         """Rate of the exponential of the distance."""
         return _rate(-1, self.bandwidth, 1)
 
+    @property
+    def line_profile(self) -> Profile:
+        """The exponential."""
+        return Profile(min(-self.rate, LARGEST_RATE), np.ones(1))
+
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, self.rate, out)
 
@@ -514,6 +530,12 @@ class MaternKernel(RadialKernel):
     def norm(self) -> float:
         """Order of the Minkowski distance."""
         return self.p
+
+    @property
+    def line_profile(self) -> Profile:
+        """Polynomial and exponential, the same for all Minkowski distances."""
+        rate = _rate(sqrt(2 * self.nu), self.bandwidth, 1)
+        return Profile(min(rate, LARGEST_RATE), matern_polynomial(self.nu))
 
     @property
     def differentiable(self) -> bool:
