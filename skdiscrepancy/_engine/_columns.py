@@ -12,7 +12,7 @@ those of float32 columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -21,12 +21,14 @@ import numpy as np
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
 from skdiscrepancy._engine._walk import run_tasks, walk
+from skdiscrepancy._merges import product_sums
 from skdiscrepancy._samples import Codes, Rows
 from skdiscrepancy._scans import Profile, scan_sums
 from skdiscrepancy.designs._base import square
 
 # For fewer rows all pairs take no longer than what it takes to set out.
 MIN_ROWS = 512
+MIN_PRODUCT_ROWS = 1024
 
 
 def line_profiles(source: Source, n: int) -> dict[int, Profile]:
@@ -55,57 +57,133 @@ def column_parts(source: KernelSource) -> list[np.ndarray]:
 
 
 class Line:
-    """One column in increasing order.
+    """One column in increasing order, and the kernels on it.
 
     Parameters
     ----------
     column : ndarray of shape (n,)
         Values of the rows.
+    profiles : list of Profile
+        Kernels.
     """
 
-    def __init__(self, column: np.ndarray):
+    def __init__(self, column: np.ndarray, profiles: list[Profile]):
+        self.profiles = profiles
         self.order = np.argsort(column)
         self.values = column[self.order]
         self.steps = steps_of(self.values)
+        self.n_rows, self.n_kernels = len(column), len(profiles)
 
-    def sums(self, profile: Profile, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of a kernel, rows and weights in their own order."""
+    def diagonal(self, k: int) -> float:
+        """Return the value of kernel k at distance zero."""
+        return float(self.profiles[k].polynomial[0])
+
+    def sums(self, k: int, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of kernel k, rows and weights in their own order."""
         if weights is not None:
             weights = weights[np.newaxis, self.order]
         sums = np.empty(len(self.order))
-        sums[self.order] = scan_sums(self.steps, profile, weights)[0]
+        sums[self.order] = scan_sums(self.steps, self.profiles[k], weights)[0]
+        return sums
+
+    def products(self, k: int, other: Line, other_k: int) -> np.ndarray:
+        """Return the row sums of the product with a kernel on another column.
+
+        Both kernels are exponentials.
+        """
+        column = np.empty_like(other.values)
+        column[other.order] = other.values
+        rates = self.profiles[k].rate, other.profiles[other_k].rate
+        sums = np.empty(len(self.order))
+        sums[self.order] = product_sums(self.values, column[self.order], *rates)
         return sums
 
 
 class Classes:
-    """Labels, whose sums are those of their classes.
+    """Labels, whose sums are those of their classes, and the kernels on them.
 
     Parameters
     ----------
-    codes : Codes
-        Codes of the labels.
+    samples : list of Codes
+        Codes of the labels for each kernel.
     """
 
-    def __init__(self, codes: Codes):
-        balanced = codes.codes.ndim == 2
-        self.codes = codes.codes[:, 0] if balanced else codes.codes
+    def __init__(self, samples: list[Codes]):
+        codes = samples[0].codes
+        self.codes = codes[:, 0] if codes.ndim == 2 else codes
         counts = np.bincount(self.codes)[self.codes]
-        # The value of the kernel within the class of each row.
-        self.values = 1.0 / counts if balanced else np.ones(len(counts))
+        # The values of the kernels within the class of each row.
+        self.values = [
+            1 / counts if sample.codes.ndim == 2 else np.ones(len(counts))
+            for sample in samples
+        ]
+        self.n_rows, self.n_kernels = len(counts), len(samples)
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the kernel."""
-        return self.values * np.bincount(self.codes, weights)[self.codes]
+    def diagonal(self, k: int) -> np.ndarray:
+        """Return the value of kernel k for each row with itself."""
+        return self.values[k]
 
-    def product_sums(self, line: Line, profile: Profile) -> np.ndarray:
+    def sums(self, k: int, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of kernel k."""
+        return self.values[k] * np.bincount(self.codes, weights)[self.codes]
+
+    def products(self, k: int, other: Line, other_k: int) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column."""
-        within = np.argsort(self.codes[line.order], kind="stable")
-        order = line.order[within]
-        steps = steps_of(line.values[within])
+        within = np.argsort(self.codes[other.order], kind="stable")
+        order = other.order[within]
+        steps = steps_of(other.values[within])
         steps[np.diff(self.codes[order], prepend=-1) != 0] = np.inf
         sums = np.empty(len(order))
-        sums[order] = scan_sums(steps, profile)[0]
-        return sums * self.values
+        sums[order] = scan_sums(steps, other.profiles[other_k])[0]
+        return sums * self.values[k]
+
+
+def factors_in_order(
+    x: Source, y: Source, n: int
+) -> tuple[Line | Classes, Line, bool] | None:
+    """Return both factors of products of kernels that have sums in sorted order.
+
+    Exponentials on a column with such on another, or any kernels that decay on a column
+    with labels; None if there is any other pair among them.
+
+    Parameters
+    ----------
+    x, y : Source
+        Kernels on the same rows.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    first, second : Line or Classes, Line
+        The factors.
+    swapped : bool
+        Whether the first is of y.
+    """
+    if n < MIN_PRODUCT_ROWS:
+        return None
+    factors: list[Line | Classes | None] = []
+    for source in (x, y):
+        profiles = line_profiles(source, n)
+        if len(profiles) == source.n_kernels:
+            column = np.concatenate(column_parts(source))
+            factors.append(Line(column, list(profiles.values())))
+        elif isinstance(source, KernelSource):
+            samples = [source.samples[sample_key(kernel)] for kernel in source.kernels]
+            of_labels = all(isinstance(sample, Codes) for sample in samples)
+            factors.append(Classes(samples) if of_labels else None)
+        else:
+            factors.append(None)
+    first, second = factors
+    if isinstance(second, Classes):
+        first, second = second, first
+    if first is None or not isinstance(second, Line):
+        return None
+    if isinstance(first, Line):
+        profiles = first.profiles + second.profiles
+        if any(profile.degree for profile in profiles):
+            return None
+    return first, second, first is not factors[0]
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:
@@ -145,8 +223,11 @@ def row_sums(
         )
         sums[others] = part
     if profiles:
-        work = _LineTask(Line(np.concatenate(column_parts(source))), diagonal)
-        for k, part in run_kernels(profiles, work, **walk_options):
+        column = np.concatenate(column_parts(source))
+        work = _LineTask(Line(column, list(profiles.values())), diagonal)
+        for k, part in zip(
+            profiles, run_all(range(len(profiles)), work, **walk_options), strict=True
+        ):
             sums[k] = part
     return sums
 
@@ -192,15 +273,19 @@ def two_sample_sums(
     values[at_x], values[at_y] = x, y
     work = _TwoSampleTask(steps_of(values), weights, (at_x, at_y), diagonal, finish)
     del x, y, values
-    yield from run_kernels(profiles, work, **walk_options)
+    results = run_all(profiles.values(), work, **walk_options)
+    yield from zip(profiles, results, strict=True)
 
 
-def run_kernels(
-    profiles: dict[int, Profile], work: Any, n_jobs: int | None = None, verbose: int = 0
-) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each kernel and the result of the work on it."""
-    with closing(run_tasks(profiles.values(), work, n_jobs, verbose)) as results:
-        yield from zip(profiles, results, strict=True)
+def run_all(
+    tasks: Iterable[Any],
+    work: Callable[[Any], Any],
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Iterator[Any]:
+    """Yield the results of the work on tasks, which is done in threads."""
+    with closing(run_tasks(tasks, work, n_jobs, verbose)) as results:
+        yield from results
 
 
 class _LineTask:
@@ -210,9 +295,9 @@ class _LineTask:
         self.line = line
         self.diagonal = diagonal
 
-    def __call__(self, profile: Profile) -> np.ndarray:
-        sums = self.line.sums(profile)
-        return sums if self.diagonal else sums - profile.polynomial[0]
+    def __call__(self, k: int) -> np.ndarray:
+        sums = self.line.sums(k)
+        return sums if self.diagonal else sums - self.line.diagonal(k)
 
 
 class _TwoSampleTask:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ from skdiscrepancy._engine import (
     GramSource,
     PairedSource,
     ProductRowSums,
-    RowSums,
     Source,
+    row_sums,
     walk,
 )
+from skdiscrepancy._engine._columns import Classes, Line, factors_in_order
+from skdiscrepancy._hsic._columns import products_in_order
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import square
 
@@ -101,26 +104,57 @@ def complete_statistics(
 
     Two walks: the row sums of each Gram matrix, then the products of centred tiles.
     Centring the tiles costs a second evaluation of the kernels and saves the digits
-    that are lost when HSIC is taken as a difference of three large sums.
+    that are lost when HSIC is taken as a difference of three large sums. For many rows
+    and kernels that have their sums in sorted order it is that difference, in
+    O(n log n), of matrices that are less their means.
     """
+    ordered = factors_in_order(x, y, n)
+    if ordered is not None:
+        dtype = min(x.dtype, y.dtype, key=lambda dtype: dtype.itemsize)
+        return _statistics_in_order(*ordered, dtype, unbiased=unbiased, **walk_options)
     region = square(0, n, diagonal=not unbiased)
     centred, sizes = [], []
     for source in (x, y):
-        [(row_sums, _)] = walk([region], RowSums(source), **walk_options)
-        offsets = centring_offsets(row_sums, unbiased=unbiased)
+        sums = row_sums(source, n, diagonal=not unbiased, **walk_options)
+        offsets = centring_offsets(sums, unbiased=unbiased)
         centred.append(CentredSource(source, offsets))
-        sizes.append(np.abs(row_sums).max(axis=1) / region.row_length)
+        sizes.append(np.abs(sums).max(axis=1) / region.row_length)
     reducer = ProductRowSums(*centred)
-    [(row_sums, _)] = walk([region], reducer, **walk_options)
-    values, scales = complete_hsic(row_sums, unbiased=unbiased)
+    [(sums, _)] = walk([region], reducer, **walk_options)
+    values, scales = complete_hsic(sums, unbiased=unbiased)
     return Statistics(values, scales, float(n), np.outer(*sizes).ravel(), reducer.dtype)
+
+
+def _statistics_in_order(
+    first: Line | Classes,
+    second: Line,
+    swapped: bool,
+    dtype: np.dtype,
+    *,
+    unbiased: bool,
+    **walk_options: Any,
+) -> Statistics:
+    """Compute the complete statistics of kernels that are summed in sorted order."""
+    sizes, results = products_in_order(
+        (first, second),
+        partial(centring_offsets, unbiased=unbiased),
+        partial(complete_hsic, unbiased=unbiased),
+        unbiased=unbiased,
+        **walk_options,
+    )
+    grid = np.reshape(results, (*map(len, sizes), 2))
+    if swapped:
+        grid, sizes = grid.transpose(1, 0, 2), sizes[::-1]
+    values, scales = grid.reshape(-1, 2).T
+    return Statistics(
+        values, scales, float(first.n_rows), np.outer(*sizes).ravel(), dtype
+    )
 
 
 def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:
     """Return what centres the Gram matrices of a source for the U-statistic."""
-    region = square(0, n, diagonal=False)
-    [(row_sums, _)] = walk([region], RowSums(source), **walk_options)
-    return centring_offsets(row_sums, unbiased=True)
+    sums = row_sums(source, n, diagonal=False, **walk_options)
+    return centring_offsets(sums, unbiased=True)
 
 
 def hsic_statistics(

@@ -10,11 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._engine import CentredSource, RowSums, walk
+from skdiscrepancy._engine import CentredSource, row_sums
 from skdiscrepancy._engine._walk import _one_blas_thread
 from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy._samples import block_distances
-from skdiscrepancy.designs._base import square
 from skdiscrepancy.feature_selection._columns import Columns, joint_bandwidth
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel
@@ -53,10 +52,8 @@ class JointKernel:
         self.verbose = columns.verbose
         self._centred_target: CentredSource | None = None
         if not target.factor.complete:
-            [(row_sums, _)] = walk(
-                [square(0, self.n, diagonal=True)], RowSums(target.source)
-            )
-            offsets = centring_offsets(row_sums, unbiased=False)
+            sums = row_sums(target.source, self.n, diagonal=True)
+            offsets = centring_offsets(sums, unbiased=False)
             self._centred_target = CentredSource(target.source, offsets)
 
     def values(
