@@ -11,11 +11,14 @@ from skdiscrepancy._compiled import _exp_64, _options
 
 # Values between two exponentials that are taken over the whole distance: the factors
 # between are rounded, where neighbours are all at one distance all in the same way.
-CHUNK = 1024
+CHUNK = 512
 # As in the scans of numpy: exp(-800) is zero, and there is no inf * 0.
 FAR = 800.0
 # Blocks of a merge sort that begin as all pairs.
 LEAF = 16
+# Rows that are merged one block after the other: they fit the cache.
+CACHED_LEVELS = 9
+CACHED = LEAF * 2**CACHED_LEVELS
 
 
 @njit("(float64[::1], float64, float64[::1])", fastmath={"contract"}, **_options)
@@ -166,46 +169,107 @@ def _leaf(order, x, y, totals, x_rate, y_rate):
 
 @njit(
     "(float64[::1], float64[::1], float64[::1], float64, float64, float64, "
-    "float64[::1], float64[::1])",
+    "float64[::1], float64[::1], float64[::1])",
     fastmath={"contract"},
     **_options,
 )
-def _exchange(x, y, second, centre, x_rate, y_rate, factors, totals):
+def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
     """Add what the rows of two blocks that meet at `centre` owe each other.
 
     `second` is 1 for rows of the second block, 0 for those of the first, all in the
-    order of y. `factors` is room for one exponential a row.
+    order of y. `factors` and `decays` are room for exponentials of the rows.
     """
     n = x.size
+    decays[0] = 0.0
     for i in range(n):
         factors[i] = _exp_64(-x_rate * abs(x[i] - centre))
+    for i in range(1, n):
+        decays[i] = _exp_64(-y_rate * (y[i] - y[i - 1]))
     n_chunks = (n + CHUNK - 1) // CHUNK
-    steps, decays = np.empty(CHUNK), np.empty(CHUNK)
-    for direction in range(2):
-        first_carried = second_carried = 0.0
-        for c in range(n_chunks):
-            chunk = c if direction == 0 else n_chunks - 1 - c
-            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            for t in range(stop - start):
-                i = start + t if direction == 0 else stop - 1 - t
-                before = max(i - 1, 0) if direction == 0 else min(i + 1, n - 1)
-                steps[t] = abs(y[i] - y[before])
-            _factors(steps[: stop - start], y_rate, decays)
-            across = decays[0] * _factor_across(steps[: stop - start], y_rate)
-            of_first, of_second = first_carried, second_carried
-            first_inside = second_inside = 0.0
-            for t in range(stop - start):
-                i = start + t if direction == 0 else stop - 1 - t
-                weight = factors[i] * second[i]
-                other = factors[i] - weight
-                of_first = of_first * decays[t] + other
-                first_inside = first_inside * decays[t] + other
-                of_second = of_second * decays[t] + weight
-                second_inside = second_inside * decays[t] + weight
-                # One of the two weights is zero.
-                totals[i] += weight * of_first + other * of_second
-            first_carried = first_inside + across * first_carried
-            second_carried = second_inside + across * second_carried
+    first_carried = second_carried = 0.0
+    for chunk in range(n_chunks):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        of_first, of_second = first_carried, second_carried
+        first_inside = second_inside = 0.0
+        for i in range(start, stop):
+            # One of the two weights is zero.
+            weight = factors[i] * second[i]
+            other = factors[i] - weight
+            of_first = of_first * decays[i] + other
+            first_inside = first_inside * decays[i] + other
+            of_second = of_second * decays[i] + weight
+            second_inside = second_inside * decays[i] + weight
+            totals[i] += weight * of_first + other * of_second
+        across = decays[start] * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        first_carried = first_inside + across * first_carried
+        second_carried = second_inside + across * second_carried
+    first_carried = second_carried = into = 0.0
+    for chunk in range(n_chunks - 1, -1, -1):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        across = into * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        of_first, of_second = first_carried, second_carried
+        first_inside = second_inside = 0.0
+        for i in range(stop - 1, start - 1, -1):
+            weight = factors[i] * second[i]
+            other = factors[i] - weight
+            of_first = of_first * into + other
+            first_inside = first_inside * into + other
+            of_second = of_second * into + weight
+            second_inside = second_inside * into + weight
+            totals[i] += weight * of_first + other * of_second
+            into = decays[i]
+        first_carried = first_inside + across * first_carried
+        second_carried = second_inside + across * second_carried
+
+
+@njit(
+    "(int64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], int64, int64, "
+    "int64, int64, int64, float64, float64)",
+    fastmath={"contract"},
+    **_options,
+)
+def _merge(
+    order, state, room, centres, begin, end, half, last, parity, x_rate, y_rate
+):
+    """Merge blocks of `half` rows to blocks of `last` rows, from `begin` to `end`.
+
+    `order` and `state`, which is x, y and the totals, are there twice, and `parity`
+    says which of both has the blocks.
+    """
+    factors, decays, second = room[0], room[1], room[2]
+    while half < last:
+        xs, ys, totals = state[parity, 0], state[parity, 1], state[parity, 2]
+        rows, new_rows = order[parity], order[1 - parity]
+        parity = 1 - parity
+        new_xs, new_ys = state[parity, 0], state[parity, 1]
+        new_totals = state[parity, 2]
+        for start in range(begin, end, 2 * half):
+            middle, stop = min(start + half, end), min(start + 2 * half, end)
+            i, j = start, middle
+            for at in range(start, stop):
+                # Without a branch, which could not be foretold.
+                later = j < stop and (i >= middle or ys[j] < ys[i])
+                k = j if later else i
+                second[at] = later
+                new_rows[at] = rows[k]
+                new_xs[at] = xs[k]
+                new_ys[at] = ys[k]
+                new_totals[at] = totals[k]
+                j += later
+                i += not later
+            if middle < stop:
+                _exchange(
+                    new_xs[start:stop],
+                    new_ys[start:stop],
+                    second[start:stop],
+                    centres[middle],
+                    x_rate,
+                    y_rate,
+                    factors,
+                    decays,
+                    new_totals[start:stop],
+                )
+        half *= 2
 
 
 @njit(
@@ -220,51 +284,28 @@ def product_sums(x, y, x_rate, y_rate, sums):
     of y, and every pair of blocks adds what their rows owe each other.
     """
     n = x.size
-    order = np.arange(n)
-    xs, ys, totals = x.copy(), y.copy(), np.ones(n)
+    order, state = np.empty((2, n), dtype=np.int64), np.empty((2, 3, n))
+    room = np.empty((3, n))
+    order[0] = np.arange(n)
+    state[0, 0], state[0, 1], state[0, 2] = x, y, 1.0
     for start in range(0, n, LEAF):
+        stop = start + LEAF
         _leaf(
-            order[start : start + LEAF],
-            xs[start : start + LEAF],
-            ys[start : start + LEAF],
-            totals[start : start + LEAF],
+            order[0, start:stop],
+            state[0, 0, start:stop],
+            state[0, 1, start:stop],
+            state[0, 2, start:stop],
             x_rate,
             y_rate,
         )
-    new_order, new_xs = np.empty_like(order), np.empty(n)
-    new_ys, new_totals = np.empty(n), np.empty(n)
-    factors, second = np.empty(n), np.empty(n)
-    half = LEAF
-    while half < n:
-        for start in range(0, n, 2 * half):
-            middle, stop = min(start + half, n), min(start + 2 * half, n)
-            i, j = start, middle
-            for at in range(start, stop):
-                # Without a branch, which could not be foretold.
-                later = j < stop and (i >= middle or ys[j] < ys[i])
-                k = j if later else i
-                second[at] = later
-                new_order[at] = order[k]
-                new_xs[at] = xs[k]
-                new_ys[at] = ys[k]
-                new_totals[at] = totals[k]
-                j += later
-                i += not later
-            if middle < stop:
-                _exchange(
-                    new_xs[start:stop],
-                    new_ys[start:stop],
-                    second[start:stop],
-                    x[middle],
-                    x_rate,
-                    y_rate,
-                    factors,
-                    new_totals[start:stop],
-                )
-        order, new_order = new_order, order
-        xs, new_xs = new_xs, xs
-        ys, new_ys = new_ys, ys
-        totals, new_totals = new_totals, totals
-        half *= 2
+    # Blocks that fit the cache are merged one after the other, then all of them.
+    for start in range(0, n, CACHED):
+        stop = min(start + CACHED, n)
+        _merge(order, state, room, x, start, stop, LEAF, CACHED, 0, x_rate, y_rate)
+    half, parity = LEAF, 0
+    while half < CACHED or half < n:
+        half, parity = 2 * half, 1 - parity
+    there = CACHED_LEVELS % 2
+    _merge(order, state, room, x, 0, n, CACHED, half, there, x_rate, y_rate)
     for i in range(n):
-        sums[order[i]] = totals[i]
+        sums[order[parity, i]] = state[parity, 2, i]
