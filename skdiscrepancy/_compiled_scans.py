@@ -151,9 +151,7 @@ def _leaf(order, x, y, totals, x_rate, y_rate):
     values = np.empty(LEAF)
     for i in range(1, x.size):
         for j in range(i):
-            values[j] = _exp_64(
-                -(x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j]))
-            )
+            values[j] = _exp_64(-(x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])))
         for j in range(i):
             totals[i] += values[j]
             totals[j] += values[j]
@@ -228,9 +226,7 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
     fastmath={"contract"},
     **_options,
 )
-def _merge(
-    order, state, room, centres, begin, end, half, last, parity, x_rate, y_rate
-):
+def _merge(order, state, room, centres, begin, end, half, last, parity, x_rate, y_rate):
     """Merge blocks of `half` rows to blocks of `last` rows, from `begin` to `end`.
 
     `order` and `state`, which is x, y and the totals, are there twice, and `parity`
@@ -309,3 +305,57 @@ def product_sums(x, y, x_rate, y_rate, sums):
     _merge(order, state, room, x, 0, n, CACHED, half, there, x_rate, y_rate)
     for i in range(n):
         sums[order[parity, i]] = state[parity, 2, i]
+
+
+@njit(
+    "(float64[::1], int64[::1], float64, float64[::1], float64[:, ::1])",
+    fastmath={"contract"},
+    **_options,
+)
+def group_sums_below(values, groups, rate, combine, sums):
+    """Add up a kernel over all pairs of a sorted column by the groups of both.
+
+    `combine` has the weights of the moments in the kernel.
+    """
+    n, n_groups, n_moments = values.size, sums.shape[0], combine.size
+    before = np.zeros((n_groups, n_moments))
+    carried = np.zeros((n_moments, n_groups))
+    share = np.empty(n_moments)
+    for start in range(0, n, LEAF):
+        stop = min(start + LEAF, n)
+        gap = (
+            0.0 if start == 0 else min(rate * (values[start] - values[start - 1]), FAR)
+        )
+        for g in range(n_groups):
+            _shift(before[g], gap)
+            for q in range(n_moments):
+                carried[q, g] = before[g, q]
+        for i in range(start, stop):
+            t = min(rate * (values[i] - values[start]), FAR)
+            # The moments of the distance, from all values before the block.
+            for r in range(n_moments):
+                share[r], term = 0.0, _exp_64(-t)
+                for a in range(n_moments - r):
+                    share[r] += combine[a + r] * term
+                    term *= t / (a + 1)
+            out = sums[groups[i]]
+            for r in range(n_moments):
+                for g in range(n_groups):
+                    out[g] += share[r] * carried[r, g]
+            for j in range(start, i):
+                t = min(rate * (values[i] - values[j]), FAR)
+                term = _exp_64(-t)
+                value = 0.0
+                for q in range(n_moments):
+                    value += combine[q] * term
+                    term *= t / (q + 1)
+                out[groups[j]] += value
+        span = min(rate * (values[stop - 1] - values[start]), FAR)
+        for g in range(n_groups):
+            _shift(before[g], span)
+        for i in range(start, stop):
+            t = min(rate * (values[stop - 1] - values[i]), FAR)
+            term = _exp_64(-t)
+            for q in range(n_moments):
+                before[groups[i], q] += term
+                term *= t / (q + 1)

@@ -79,7 +79,7 @@ def scan_sums(
         scans.scan_exponentials(steps, profile.rate, weights, sums)
         sums *= profile.polynomial[0]
     else:
-        scans.scan_moments(steps, profile.rate, _of_moments(profile), weights, sums)
+        scans.scan_moments(steps, profile.rate, of_moments(profile), weights, sums)
     return sums
 
 
@@ -109,7 +109,7 @@ def shift_moments(
         moment *= factor
 
 
-def _of_moments(profile: Profile) -> np.ndarray:
+def of_moments(profile: Profile) -> np.ndarray:
     """Return the weights of the moments in the sum of the kernel."""
     return np.array([c * factorial(q) for q, c in enumerate(profile.polynomial)])
 
@@ -190,7 +190,7 @@ def _sweep(
         shift_moments(carried, into[b], into_factors[b])
         shift_moments(carried, across[b], across_factors[b])
         carried += ends[b]
-    combine = _of_moments(profile)
+    combine = of_moments(profile)
     for i in order:
         shift_moments(moments, *steps[i])
         if own:

@@ -9,11 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine._columns import (
+    column_parts,
+    line_profiles,
+    other_kernels,
+    run_all,
+)
+from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import run_tasks
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
+# From so many rows a group on, sums in sorted order are faster.
+MIN_GROUP_ROWS = 4
 
 
 class GroupSums(NamedTuple):
@@ -40,7 +49,10 @@ class GroupSums(NamedTuple):
 def group_sums(
     source: Source, bounds: np.ndarray, *, n_jobs: int | None = None, verbose: int = 0
 ) -> GroupSums:
-    """Sum a source over all pairs of groups, in one walk over its tiles.
+    """Sum a source over all pairs of groups.
+
+    In one walk over its tiles, and for kernels that have their sums in sorted order in
+    O(n * n_groups).
 
     Parameters
     ----------
@@ -58,6 +70,33 @@ def group_sums(
     sums : GroupSums
         Sums of all kernels.
     """
+    n = int(bounds[-1])
+    profiles = {}
+    # Groups of single rows need all pairs.
+    if MIN_GROUP_ROWS * (len(bounds) - 1) <= n:
+        profiles = line_profiles(source, n)
+    if not profiles:
+        return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
+    shape = (source.n_kernels, len(bounds) - 1, len(bounds) - 1)
+    groups, rows = np.empty(shape), np.empty((source.n_kernels, n))
+    squares, diagonal = np.empty(len(rows)), np.empty_like(rows)
+    others = other_kernels(source, profiles)
+    if others:
+        rest = _group_sums_by_tiles(source.select(others), bounds, n_jobs, verbose)
+        for out, part in zip((groups, rows, squares, diagonal), rest, strict=True):
+            out[others] = part
+    work = OrderedGroups(np.concatenate(column_parts(source)), bounds)
+    results = run_all(profiles.values(), work, n_jobs, verbose)
+    for (k, profile), part in zip(profiles.items(), results, strict=True):
+        groups[k], rows[k], squares[k] = part
+        diagonal[k] = profile.polynomial[0]
+    return GroupSums(groups, rows, squares, diagonal)
+
+
+def _group_sums_by_tiles(
+    source: Source, bounds: np.ndarray, n_jobs: int | None, verbose: int
+) -> GroupSums:
+    """Sum any source over all pairs of groups."""
     n, n_groups = int(bounds[-1]), len(bounds) - 1
     K = source.n_kernels
     groups = np.zeros((K, n_groups, n_groups))
