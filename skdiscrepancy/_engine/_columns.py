@@ -28,7 +28,7 @@ from skdiscrepancy.designs._base import square
 
 # For fewer rows all pairs take no longer than what it takes to set out.
 MIN_ROWS = 512
-MIN_PRODUCT_ROWS = 1024
+MIN_PRODUCT_ROWS = 2048
 
 
 def line_profiles(source: Source, n: int) -> dict[int, Profile]:

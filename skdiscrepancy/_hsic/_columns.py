@@ -175,14 +175,14 @@ class _PairTask:
         self.unbiased = unbiased
 
     def __call__(self, pair: tuple[int, int]) -> Any:
-        (first, second), (k, l) = self.factors, pair
-        K, L = self.centrings[0][k], self.centrings[1][l]
+        (first, second), (a, b) = self.factors, pair
+        K, L = self.centrings[0][a], self.centrings[1][b]
         sums = centred_product_sums(
             K,
             L,
-            first.products(k, second, l),
-            first.sums(k, L.offsets),
-            second.sums(l, K.offsets),
+            first.products(a, second, b),
+            first.sums(a, L.offsets),
+            second.sums(b, K.offsets),
             unbiased=self.unbiased,
         )
         return self.finish(sums[np.newaxis])

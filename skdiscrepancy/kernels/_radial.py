@@ -25,7 +25,7 @@ LARGEST = {
     np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
 }
 # Above this rate a kernel has vanished at every distance that is not zero.
-LARGEST_RATE = 1e300
+LARGEST_RATE = 1e307
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):

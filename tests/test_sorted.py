@@ -1,0 +1,424 @@
+"""One column in sorted order: the same sums as those over all pairs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+import tracemalloc
+
+import brute_force as reference
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
+
+from skdiscrepancy import HSICEstimator, MMDEstimator, _loops, hsic_score, mmd_score
+from skdiscrepancy._engine import _columns, _groups, kernel_source, row_sums
+from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._hsic import _statistics as hsic_module
+from skdiscrepancy._merges import product_sums
+from skdiscrepancy._mmd import _statistics as mmd_module
+from skdiscrepancy._scans import Profile, scan_sums
+from skdiscrepancy.feature_selection import HSICScore
+from skdiscrepancy.inference import mmd_test
+from skdiscrepancy.kernels import (
+    GaussianKernel,
+    IndicatorKernel,
+    LaplaceKernel,
+    MaternKernel,
+)
+
+NAMES = ["laplace", "matern12", "matern32", "matern52", "matern72", "matern92"]
+ORDERS = [0.5, 1.5, 2.5, 3.5, 4.5]
+ONE = np.ones(1)
+
+
+@pytest.fixture(params=["numba", "numpy"])
+def engine(request, monkeypatch):
+    """Run a test compiled, and again without numba."""
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    else:
+        monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+
+
+@pytest.fixture
+def least_rows(monkeypatch):
+    """Return what sets the number of rows from which on columns are sorted."""
+
+    def set_least_rows(n):
+        monkeypatch.setattr(_columns, "MIN_ROWS", n)
+        monkeypatch.setattr(_columns, "MIN_PRODUCT_ROWS", n)
+
+    return set_least_rows
+
+
+@pytest.fixture
+def both_ways(least_rows):
+    """Return what calls a function in sorted order, and over all pairs."""
+
+    def call_both(function):
+        least_rows(0)
+        in_order = function()
+        least_rows(math.inf)
+        return in_order, function()
+
+    return call_both
+
+
+def columns(n, seed=0):
+    """Return columns that are hard on sums, of n rows in no order."""
+    rng = np.random.RandomState(seed)
+    return {
+        "normal": rng.normal(size=n),
+        "cauchy": rng.standard_cauchy(size=n),
+        "ties": rng.randint(4, size=n) / 2,
+        "constant": np.full(n, -3.5),
+        "zeros": rng.choice([0.0, -0.0, 1e-9], size=n),
+        "offset": 1e8 + rng.normal(size=n),
+        "clusters": rng.normal(size=n) * 1e-6 + 1e3 * rng.randint(3, size=n),
+        "even": rng.permutation(n) * 0.25,
+    }
+
+
+def spread(x):
+    return float(np.ptp(x)) or 1.0
+
+
+def profile_of(name, bandwidth):
+    if name == "laplace":
+        return LaplaceKernel(bandwidth=bandwidth).line_profile
+    kernel = MaternKernel(nu=int(name[-2]) / 2, bandwidth=bandwidth)
+    return kernel.line_profile
+
+
+def steps_of(x):
+    return np.diff(x, prepend=-np.inf)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("column", columns(1))
+def test_row_sums_of_a_column_are_double_sums(name, column, engine):
+    x = np.sort(columns(50)[column])
+    weights = np.stack([np.ones(50), np.random.RandomState(1).normal(size=50)])
+    rows = x[:, np.newaxis].tolist()
+    for part in (1e-3, 0.05, 1.0, 1e3):
+        bandwidth = part * spread(x)
+        K = reference.gram(reference.KERNELS[name], rows, bandwidth)
+        expected = [[math.fsum(w * row) for row in K] for w in weights]
+        sums = scan_sums(steps_of(x), profile_of(name, bandwidth), weights)
+        sizes = np.abs(weights) @ K
+        assert_array_less(np.abs(sums - expected), 1e-13 * sizes)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("name", ["laplace", "matern72"])
+def test_row_sums_of_few_rows(n, name, engine):
+    x = np.arange(n) ** 2 * 0.7
+    K = reference.gram(reference.KERNELS[name], x[:, np.newaxis], 1.3)
+    sums = scan_sums(steps_of(x), profile_of(name, 1.3))
+    assert_allclose(sums, K.sum(axis=1, keepdims=True).T, rtol=1e-14)
+
+
+@pytest.mark.parametrize("width", [1e-5, 1e-2, 1.0, 100.0])
+def test_row_sums_of_equal_steps_are_geometric_series(width, engine):
+    """Factors that are all rounded alike must not add up over many rows."""
+    n, step = 2**17, 2.0**-17
+    t = step / width
+    sums = scan_sums(np.full(n, step), Profile(1 / width, ONE))[0]
+    i = np.arange(n)
+    # sum of q^j over j = 0..i and j = 1..n-1-i, with q = exp(-t).
+    below = np.expm1(-t * (i + 1)) / np.expm1(-t)
+    above = np.exp(-t) * np.expm1(-t * (n - 1 - i)) / np.expm1(-t)
+    assert_allclose(sums, below + above, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["laplace", "matern52"])
+def test_nothing_is_carried_over_an_infinite_step(name, engine):
+    x = np.sort(np.random.RandomState(0).normal(size=300))
+    steps, cuts = steps_of(x), [40, 41, 200]
+    steps[cuts] = np.inf
+    profile = profile_of(name, 0.8)
+    parts = [scan_sums(steps_of(part), profile)[0] for part in np.split(x, cuts)]
+    assert_allclose(scan_sums(steps, profile)[0], np.concatenate(parts), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_square_of_a_profile_is_the_squared_kernel(name, engine):
+    x = np.sort(np.random.RandomState(0).normal(size=60))
+    K = reference.gram(reference.KERNELS[name], x[:, np.newaxis], 0.6)
+    sums = scan_sums(steps_of(x), profile_of(name, 0.6).squared())[0]
+    assert_allclose(sums, (K**2).sum(axis=1), rtol=1e-13)
+
+
+@pytest.mark.parametrize("column", columns(1))
+@pytest.mark.parametrize("other", ["normal", "cauchy", "ties", "even"])
+def test_row_sums_of_products_are_double_sums(column, other, engine):
+    # Several levels, with blocks that are not full.
+    n = 333
+    x, y = columns(n)[column], columns(n, seed=1)[other]
+    order = np.argsort(x)
+    x, y = x[order], y[order]
+    for parts in [(1e-3, 0.1), (0.1, 1e3), (1.0, 1.0), (1e3, 1e-3)]:
+        rates = [1 / (p * spread(z)) for p, z in zip(parts, (x, y), strict=True)]
+        t = sum(
+            rate * np.abs(z[:, np.newaxis] - z)
+            for rate, z in zip(rates, (x, y), strict=True)
+        )
+        expected = [math.fsum(row) for row in np.exp(-t)]
+        assert_allclose(product_sums(x, y, *rates), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 24, 25, 8192, 8193])
+def test_products_with_a_constant_are_row_sums(n, engine):
+    x = np.sort(np.random.RandomState(0).normal(size=n))
+    expected = scan_sums(steps_of(x), Profile(2.0, ONE))[0]
+    assert_allclose(product_sums(x, np.zeros(n), 2.0, 3.0), expected, rtol=1e-12)
+
+
+def test_products_are_the_same_in_the_order_of_the_other_column(engine):
+    x, y = np.random.RandomState(0).standard_t(2, size=(2, 30_000))
+    by_x, by_y = np.argsort(x), np.argsort(y)
+    sums, swapped = np.empty((2, len(x)))
+    sums[by_x] = product_sums(x[by_x], y[by_x], 3.0, 0.2)
+    swapped[by_y] = product_sums(y[by_y], x[by_y], 0.2, 3.0)
+    assert_allclose(sums, swapped, rtol=1e-12)
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_row_sums_are_those_of_the_walk_kernel_by_kernel(diagonal, both_ways, engine):
+    x = columns(300)["cauchy"]
+    kernels = [
+        MaternKernel(nu=4.5, p=np.inf, bandwidth=2.0),
+        GaussianKernel(bandwidth=1.0),
+        LaplaceKernel(bandwidth=0.3),
+    ]
+    source = kernel_source(kernels, x[:, np.newaxis])
+    sums, expected = both_ways(lambda: row_sums(source, 300, diagonal=diagonal))
+    assert_allclose(sums, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_mmd_is_the_brute_force_double_sum(name, unbiased, least_rows, engine):
+    least_rows(0)
+    x, y = columns(25)["normal"], columns(14, seed=1)["ties"]
+    K = reference.gram(
+        reference.KERNELS[name], np.concatenate((x, y))[:, np.newaxis], 0.9
+    )
+    result = (
+        MMDEstimator(kernel=name, bandwidth=0.9, design="u" if unbiased else "v")
+        .fit(x[:, np.newaxis])
+        .evaluate(y[:, np.newaxis])
+    )
+    value, scale = reference.mmd(K, 25, unbiased=unbiased)
+    assert_allclose(result.statistics, value, rtol=1e-12)
+    assert_allclose(result.scales, scale, rtol=1e-12)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("column", ["normal", "cauchy", "ties", "offset"])
+def test_mmd_in_order_is_that_over_all_pairs(design, column, both_ways, engine):
+    X = columns(600)[column][:, np.newaxis]
+    Y = X[:450] * 1.2 + 0.1 * spread(X)
+    kernel = ["gaussian", *NAMES, MaternKernel(nu=2.5, p=1)]
+    estimator = MMDEstimator(kernel=kernel, n_bandwidths=2, design=design).fit(X)
+    result, expected = both_ways(lambda: estimator.evaluate(Y))
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10, atol=1e-14)
+    assert_allclose(result.scales, expected.scales, rtol=1e-10)
+    assert_allclose(result.value, expected.value, rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("y", ["normal", "cauchy", "ties", "labels", "balanced"])
+def test_hsic_in_order_is_that_over_all_pairs(design, y, both_ways, engine):
+    x = columns(700)["cauchy"]
+    params = {"kernel": ["laplace", "matern12"], "design": design, "n_bandwidths": 2}
+    if y in ("labels", "balanced"):
+        target = np.digitize(x + columns(700)["normal"], [-1, 0, 2])
+        # With labels, polynomials times exponentials are as good.
+        params["kernel"] = NAMES
+        params["target_kernel"] = IndicatorKernel(balanced=y == "balanced")
+    else:
+        target = np.abs(x) ** 0.5 + columns(700)[y]
+    estimator = HSICEstimator(**params).fit(x[:, np.newaxis], target)
+    result, expected = both_ways(lambda: estimator.evaluate(x[:, np.newaxis], target))
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
+    assert_allclose(result.scales, expected.scales, rtol=1e-10)
+
+
+def test_hsic_of_labels_with_a_column_is_that_of_the_column_with_labels(least_rows):
+    least_rows(0)
+    rng = np.random.RandomState(0)
+    y, labels = rng.normal(size=800), rng.randint(3, size=800)
+    params = {"pooling": None, "bandwidth": 0.7, "target_bandwidth": 0.7}
+    value = hsic_score(
+        y[:, np.newaxis], labels, kernel="matern32", target_kernel="indicator", **params
+    )
+    swapped = hsic_score(
+        labels[:, np.newaxis], y, kernel="indicator", target_kernel="matern32", **params
+    )
+    assert_allclose(value, swapped, rtol=1e-12)
+
+
+def test_products_of_the_grid_have_their_places(both_ways):
+    rng = np.random.RandomState(0)
+    labels, y = rng.randint(3, size=500), rng.normal(size=500)
+    kernels = [IndicatorKernel(), IndicatorKernel(balanced=True)]
+    estimator = HSICEstimator(
+        kernel=kernels, target_kernel="laplace", target_bandwidth=[0.1, 1.0, 5.0]
+    ).fit(labels[:, np.newaxis], y)
+    result, expected = both_ways(lambda: estimator.evaluate(labels[:, np.newaxis], y))
+    assert len(np.unique(expected.statistics)) == 6
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [400, 650])
+@pytest.mark.parametrize("column", ["normal", "cauchy", "ties", "offset"])
+def test_group_sums_in_order_are_those_of_the_tiles(n, column, both_ways, engine):
+    kernels = [
+        LaplaceKernel(bandwidth=0.4),
+        GaussianKernel(bandwidth=2.0),
+        MaternKernel(nu=4.5, bandwidth=1.5),
+        MaternKernel(nu=1.5, bandwidth=100.0),
+    ]
+    source = kernel_source(kernels, columns(n)[column][:, np.newaxis])
+    # Groups of several sizes; the last one is most of the rows.
+    bounds = np.array([0, 3, 10, 11, 60, n])
+    found, expected = both_ways(lambda: group_sums(source, bounds))
+    for part, other in zip(found, expected, strict=True):
+        assert_allclose(part, other, rtol=1e-11, atol=1e-12)
+
+
+def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(700, 1)), rng.normal(size=(500, 1)) * 1.1
+    result, expected = both_ways(
+        lambda: mmd_test(X, Y, kernel=["laplace", "gaussian"], random_state=0)
+    )
+    assert result.pvalue == expected.pvalue
+    assert_allclose(result.null_distribution, expected.null_distribution, rtol=1e-9)
+    assert_allclose(result.pvalues, expected.pvalues)
+
+
+def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
+    def refuse(*args):
+        raise AssertionError("a group for each row takes as long as all pairs")
+
+    monkeypatch.setattr(_groups, "OrderedGroups", refuse)
+    X = np.random.RandomState(0).normal(size=(300, 1))
+    mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
+
+
+def test_float32_columns_are_summed_in_float64(least_rows):
+    least_rows(0)
+    rng = np.random.RandomState(0)
+    X, Y = rng.normal(size=(2, 900, 1)).astype(np.float32)
+    params = {"kernel": "laplace", "bandwidth": 0.5, "pooling": None}
+    double = [Z.astype(np.float64) for Z in (X, Y)]
+    assert_allclose(mmd_score(X, Y, **params), mmd_score(*double, **params), rtol=1e-12)
+    params["target_bandwidth"] = 0.5
+    assert_allclose(
+        hsic_score(X, Y[:, 0], **params),
+        hsic_score(double[0], double[1][:, 0], **params),
+        rtol=1e-12,
+    )
+
+
+def test_tiny_bandwidths_leave_the_ties(least_rows, engine):
+    """Below every distance, the V-statistic of distinct values is 1 / m + 1 / n."""
+    least_rows(0)
+    X, Y = np.arange(40.0)[:, np.newaxis], 100 + np.arange(50.0)[:, np.newaxis]
+    for kernel in ("laplace", "matern92"):
+        value = mmd_score(
+            X, Y, kernel=kernel, bandwidth=5e-324, design="v", normalize=False
+        )
+        assert_allclose(value, 1 / 40 + 1 / 50, rtol=1e-14)
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_constant_columns_have_no_discrepancy(score, least_rows, engine):
+    least_rows(0)
+    X = np.full((600, 1), 7.3)
+    assert score(X, X.copy(), kernel="laplace", n_bandwidths=2) == 0
+
+
+def draw(n):
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n, 1))
+    return X, 0.5 * X + rng.normal(size=(n, 1))
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_score_is_identical_for_every_n_jobs(score):
+    X, Y = draw(3000)
+    params = {"kernel": "laplace", "n_bandwidths": 3}
+    one, two = (score(X, Y, n_jobs=n_jobs, **params) for n_jobs in (1, 2))
+    assert one == two
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_score_does_not_depend_on_the_order_of_the_rows(score, engine):
+    X, Y = draw(2500)
+    params = {"kernel": "laplace", "n_bandwidths": 2}
+    order = np.random.RandomState(1).permutation(2500)
+    assert_allclose(
+        score(X[order], Y[order], **params), score(X, Y, **params), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_no_tile_is_made_where_all_kernels_have_an_order(score, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("a walk over tiles")
+
+    for module in (_columns, hsic_module, mmd_module):
+        monkeypatch.setattr(module, "walk", refuse)
+    X, Y = draw(2500)
+    assert np.isfinite(score(X, Y, kernel=["laplace", "matern12"], n_bandwidths=2))
+    with pytest.raises(AssertionError, match="a walk over tiles"):
+        score(X, Y, kernel=["laplace", "gaussian"], n_bandwidths=2)
+    with pytest.raises(AssertionError, match="a walk over tiles"):
+        score(np.hstack((X, X)), np.hstack((Y, Y)), kernel="laplace", n_bandwidths=2)
+
+
+def test_feature_scores_take_the_order_of_their_columns(both_ways):
+    X, Y = draw(900)
+    score = HSICScore(kernel="laplace")
+    found, expected = both_ways(lambda: score(np.hstack((X, -(X**2))), Y[:, 0])[0])
+    assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_memory_is_linear_in_the_rows(score, engine):
+    peaks = []
+    # Compiled, and imported, before memory is counted.
+    score(*draw(3000), kernel="laplace", n_bandwidths=1)
+    for n in (8000, 32_000):
+        X, Y = draw(n)
+        tracemalloc.start()
+        score(X, Y, kernel="laplace", n_bandwidths=1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 4.4 * peaks[0]
+
+
+def test_compiled_and_numpy_scans_agree_on_many_rows(monkeypatch):
+    pytest.importorskip("numba")
+    X, Y = draw(10_000)
+    kernels = ["laplace", "matern32", "matern92"]
+
+    def evaluate():
+        mmd = MMDEstimator(kernel=kernels, n_bandwidths=2).fit(X).evaluate(Y)
+        hsic = HSICEstimator(kernel="laplace", bandwidth=1.0).fit(X, Y).evaluate(X, Y)
+        return np.concatenate((mmd.statistics, mmd.scales, hsic.statistics))
+
+    compiled = evaluate()
+    monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+    assert_allclose(evaluate(), compiled, rtol=1e-11)
+
+
+def test_bandwidths_of_many_rows_do_not_depend_on_their_order():
+    x = columns(5000)["cauchy"][:, np.newaxis]
+    kernels = [MMDEstimator().fit(z).kernels_ for z in (x, x[::-1], x + 2.0**20)]
+    bandwidths = [[kernel.bandwidth for kernel in part] for part in kernels]
+    assert_array_equal(bandwidths[0], bandwidths[1])
+    assert_allclose(bandwidths[0], bandwidths[2], rtol=1e-8)
