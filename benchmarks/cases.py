@@ -7,6 +7,7 @@ import incomplete_cases
 import limit_cases
 import peer_cases
 import selection_cases
+import sorted_cases
 import testing_cases
 
 CASES = {
@@ -15,6 +16,7 @@ CASES = {
         default_cases,
         peer_cases,
         selection_cases,
+        sorted_cases,
         testing_cases,
         incomplete_cases,
         limit_cases,

@@ -62,6 +62,20 @@ def dcor_covariance(X, Y):
     return float(dcor.u_distance_covariance_sqr(X, Y))
 
 
+def dcor_column_covariance(x, y):
+    """Compute the squared distance covariance of two columns, in O(n log n)."""
+    import dcor
+
+    return float(dcor.distance_covariance_sqr(x, y))
+
+
+def eummd_mmd(x, y, bandwidth):
+    """Compute the unbiased squared MMD of a Laplace kernel, in O(n log n)."""
+    import eummd
+
+    return float(eummd.eummd(x, y, beta=1 / bandwidth, pval=False)["stat"])
+
+
 def goodpoints_mmd(X, Y, bandwidth):
     """Compute the unbiased squared MMD of a Gaussian kernel, in compiled loops."""
     from goodpoints import gaussianc

@@ -83,11 +83,6 @@ def scan_sums(
     return sums
 
 
-def reduced_steps(steps: np.ndarray, profile: Profile) -> np.ndarray:
-    """Return steps in units of the bandwidth, bounded."""
-    return np.minimum(profile.rate * steps, FAR)
-
-
 def shift_moments(
     moments: Sequence[np.ndarray], step: np.ndarray, factor: np.ndarray
 ) -> None:
@@ -137,7 +132,7 @@ def _scan_by_blocks(
 
     w = by_block(weights)
     out = np.zeros_like(w)
-    moved = reduced_steps(by_block(steps), profile)
+    moved = np.minimum(profile.rate * by_block(steps), FAR)
     factors = decay(moved, -1.0, np.empty_like(moved))
     both = tuple(zip(moved, factors, strict=True))
     _sweep(both, w, out, profile, range(length), own=True)

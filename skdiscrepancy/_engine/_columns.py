@@ -28,6 +28,7 @@ from skdiscrepancy.designs._base import square
 
 # For fewer rows all pairs take no longer than what it takes to set out.
 MIN_ROWS = 512
+# The same for products of kernels, of which there are many.
 MIN_PRODUCT_ROWS = 2048
 
 
@@ -162,28 +163,31 @@ def factors_in_order(
     """
     if n < MIN_PRODUCT_ROWS:
         return None
-    factors: list[Line | Classes | None] = []
-    for source in (x, y):
-        profiles = line_profiles(source, n)
-        if len(profiles) == source.n_kernels:
-            column = np.concatenate(column_parts(source))
-            factors.append(Line(column, list(profiles.values())))
-        elif isinstance(source, KernelSource):
-            samples = [source.samples[sample_key(kernel)] for kernel in source.kernels]
-            of_labels = all(isinstance(sample, Codes) for sample in samples)
-            factors.append(Classes(samples) if of_labels else None)
-        else:
-            factors.append(None)
-    first, second = factors
-    if isinstance(second, Classes):
-        first, second = second, first
-    if first is None or not isinstance(second, Line):
+    swapped = label_samples(y) is not None
+    first, second = (y, x) if swapped else (x, y)
+    labels = label_samples(first)
+    profiles = line_profiles(second, n)
+    if len(profiles) < second.n_kernels:
         return None
-    if isinstance(first, Line):
-        profiles = first.profiles + second.profiles
-        if any(profile.degree for profile in profiles):
-            return None
-    return first, second, first is not factors[0]
+    if labels is not None:
+        return Classes(labels), _line(second, profiles), swapped
+    of_first = line_profiles(first, n)
+    both = [*of_first.values(), *profiles.values()]
+    if len(of_first) < first.n_kernels or any(profile.degree for profile in both):
+        return None
+    return _line(first, of_first), _line(second, profiles), swapped
+
+
+def label_samples(source: Source) -> list[Codes] | None:
+    """Return the labels for each kernel of a source that has no other kernels."""
+    if not isinstance(source, KernelSource):
+        return None
+    samples = [source.samples[sample_key(kernel)] for kernel in source.kernels]
+    return samples if all(isinstance(sample, Codes) for sample in samples) else None
+
+
+def _line(source: KernelSource, profiles: dict[int, Profile]) -> Line:
+    return Line(np.concatenate(column_parts(source)), list(profiles.values()))
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:
@@ -223,8 +227,7 @@ def row_sums(
         )
         sums[others] = part
     if profiles:
-        column = np.concatenate(column_parts(source))
-        work = _LineTask(Line(column, list(profiles.values())), diagonal)
+        work = _LineTask(_line(source, profiles), diagonal)
         for k, part in zip(
             profiles, run_all(range(len(profiles)), work, **walk_options), strict=True
         ):

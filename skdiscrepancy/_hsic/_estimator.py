@@ -60,8 +60,9 @@ class HSICEstimator(BaseDiscrepancy):
     one kernel, the indicator of equality, which leaves 20 products.
 
     Complete designs, with the unbiased estimator of [2]_ for "u", take O(N^2) time and
-    O(N) memory for N rows. The others run on the N/2 pairs of rows i and i + N/2, in
-    time proportional to their number of pairs.
+    O(N) memory for N rows; with Laplace kernels on two single columns, or on one column
+    with labels, O(N log N) time. The others run on the N/2 pairs of rows i and i + N/2,
+    in time proportional to their number of pairs.
 
     Parameters
     ----------

@@ -55,7 +55,8 @@ class MMDEstimator(BaseDiscrepancy):
     median bandwidth, is that of ``kernel="gaussian", bandwidth="median",
     normalize=False, pooling=None``.
 
-    Complete designs take O((m + n)^2) time and O(m + n) memory for m and n rows. The
+    Complete designs take O((m + n)^2) time and O(m + n) memory for m and n rows; with
+    Laplace and Matern kernels on a single column, O((m + n) log(m + n)) time. The
     others run on the pairs (X_i, Y_i), in time proportional to their number of pairs;
     of samples of different sizes the longer is cut to the shorter, with a warning.
 
