@@ -259,14 +259,18 @@ def test_hsic_of_labels_with_a_column_is_that_of_the_column_with_labels(least_ro
     assert_allclose(value, swapped, rtol=1e-12)
 
 
-def test_products_of_the_grid_have_their_places(both_ways):
+@pytest.mark.parametrize("labels_first", [True, False])
+def test_products_of_the_grid_have_their_places(labels_first, both_ways):
     rng = np.random.RandomState(0)
-    labels, y = rng.randint(3, size=500), rng.normal(size=500)
+    labels, y = rng.randint(3, size=(500, 1)), rng.normal(size=(500, 1))
     kernels = [IndicatorKernel(), IndicatorKernel(balanced=True)]
-    estimator = HSICEstimator(
-        kernel=kernels, target_kernel="laplace", target_bandwidth=[0.1, 1.0, 5.0]
-    ).fit(labels[:, np.newaxis], y)
-    result, expected = both_ways(lambda: estimator.evaluate(labels[:, np.newaxis], y))
+    laplace = [LaplaceKernel(bandwidth=bandwidth) for bandwidth in (0.1, 1.0, 5.0)]
+    rows, collections = [labels, y], [kernels, laplace]
+    if not labels_first:
+        rows, collections = rows[::-1], collections[::-1]
+    estimator = HSICEstimator(kernel=collections[0], target_kernel=collections[1])
+    estimator.fit(*rows)
+    result, expected = both_ways(lambda: estimator.evaluate(*rows))
     assert len(np.unique(expected.statistics)) == 6
     assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
 
