@@ -189,10 +189,13 @@ def build_collection(
     n_bandwidths: int,
     name: str,
     n_jobs: int | None = None,
+    *,
+    wide: bool = False,
 ) -> list[Any]:
     """Give every kernel its bandwidths, from the pooled rows of the samples.
 
-    `name` is that of the bandwidth parameter, for error messages.
+    `name` is that of the bandwidth parameter, for error messages. With `wide`, a grid
+    has geometric steps, from half of its first bandwidth to twice its last.
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
@@ -210,7 +213,7 @@ def build_collection(
     if rules:
         rows = _representative_rows(samples)
         tasks = (
-            delayed(_apply_rules)(rows, norm, rules[norm], n_bandwidths)
+            delayed(_apply_rules)(rows, norm, rules[norm], n_bandwidths, wide)
             for norm in rules
         )
         # In threads whatever the backend: there are but few norms, and few rows.
@@ -257,7 +260,7 @@ def _check_sample(X: ArrayLike) -> np.ndarray:
 
 
 def _apply_rules(
-    rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int
+    rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int, wide: bool
 ) -> dict[tuple[float, str], list[float]]:
     """Return the bandwidths in one norm by each of the rules."""
     if rows.shape[1] == 1 and len(rows) > 1:
@@ -266,7 +269,8 @@ def _apply_rules(
     else:
         distances = _distances(rows, norm)
     return {
-        (norm, r): _choose(distances, r, n_bandwidths) for r in dict.fromkeys(rules)
+        (norm, rule): _choose(distances, rule, n_bandwidths, wide=wide)
+        for rule in dict.fromkeys(rules)
     }
 
 
@@ -353,7 +357,9 @@ def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return first, (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
 
 
-def _choose(distances: Any, rule: str, n_bandwidths: int) -> list[float]:
+def _choose(
+    distances: Any, rule: str, n_bandwidths: int, *, wide: bool = False
+) -> list[float]:
     """Apply the rule "median" or "grid" to non-zero distances, which it reorders."""
     if not distances.size:
         distances = np.ones(1)
@@ -361,6 +367,8 @@ def _choose(distances: Any, rule: str, n_bandwidths: int) -> list[float]:
         return [_quantile(distances, 0.5)]
     # The second selection finds the distances in order up to the first.
     low, high = _quantile(distances, 0.05), _quantile(distances, 0.95)
+    if wide and n_bandwidths > 1:
+        return np.geomspace(low / 2, 2 * high, n_bandwidths).tolist()
     return np.linspace(low, high, n_bandwidths).tolist()
 
 

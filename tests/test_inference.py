@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist
 from scipy.stats import binom, gaussian_kde, multivariate_normal, norm
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.decomposition import PCA, FactorAnalysis
@@ -408,6 +409,22 @@ def test_differences_are_found(pooling):
     assert mmd_test(X, Y, **options).pvalue == 1 / 200
     assert hsic_test(X, X[:, 0] ** 2, **options).pvalue <= 1 / 200
     assert ksd_test(Y, lambda X: -X, **options).pvalue == 1 / 200
+
+
+def test_bandwidths_of_an_mmd_test_are_a_wide_grid_of_both_samples():
+    X, Y = np.random.RandomState(0).normal(size=(2, 20, 2)) * [[[1]], [[3]]]
+    pooled = np.concatenate((X, Y))
+    distances = pdist(pooled)
+    low, high = np.quantile(distances, [0.05, 0.95])
+    options = {"kernel": "gaussian", "n_bandwidths": 4, "n_resamples": 9}
+    for result in (
+        mmd_test(X, Y, **options),
+        MMDEstimator(kernel="gaussian", n_bandwidths=4).fit(X).test(Y, n_resamples=9),
+    ):
+        bandwidths = [kernel.bandwidth for kernel in result.kernels]
+        assert_allclose(bandwidths, np.geomspace(low / 2, 2 * high, 4), rtol=1e-10)
+    [kernel] = mmd_test(X, Y, **{**options, "n_bandwidths": 1}).kernels
+    assert_allclose(kernel.bandwidth, low, rtol=1e-10)
 
 
 def test_adjusted_pvalues_show_the_scale_of_a_difference():

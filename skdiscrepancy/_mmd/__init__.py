@@ -2,7 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._mmd._estimator import MMDEstimator, mmd_score
+from skdiscrepancy._mmd._estimator import MMDEstimator
+from skdiscrepancy._mmd._score import mmd_score
 from skdiscrepancy._mmd._statistics import mmd_from_gram
 
 __all__ = [
