@@ -600,3 +600,20 @@ def test_missing_matplotlib_is_named_with_the_extra(monkeypatch):
 def test_matplotlib_is_not_imported_before_a_figure_is_drawn():
     code = "import sys, skdiscrepancy.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("most", "scale"), [(15.0, "linear"), (30.0, "log")])
+def test_bandwidths_far_apart_are_on_a_logarithmic_axis(most, scale):
+    X, Y = draw(12, 10)
+    mmd = MMDEstimator(kernel="gaussian", bandwidth=(1.0, 4.0, most)).fit(X)
+    display = BandwidthDisplay.from_estimator(mmd, Y)
+    assert display.ax_.get_xscale() == scale
+    assert_allclose(display.lines_["Gaussian"].get_xdata(), [1.0, 4.0, most])
+
+
+def test_points_of_many_rows_are_small():
+    X, Y = draw(2000, 50)
+    mmd = MMDEstimator(kernel="gaussian", bandwidth=1.0, pooling=None).fit(X)
+    display = WitnessDisplay.from_estimator(mmd, Y, grid_resolution=3)
+    sizes = display.reference_.get_markersize(), display.sample_.get_markersize()
+    assert sizes[0] < sizes[1] / 2

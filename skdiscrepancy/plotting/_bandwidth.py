@@ -23,6 +23,9 @@ from skdiscrepancy.plotting._style import (
     set_axes,
 )
 
+# Bandwidths further apart than this are drawn on a logarithmic axis.
+WIDE = 20
+
 
 class BandwidthDisplay:
     """Display of a discrepancy, or a test, against the bandwidth.
@@ -286,10 +289,21 @@ class BandwidthDisplay:
             kind = "normalised statistic" if self.normalized else "statistic"
             best = ", largest over kernels on y" if self.paired else ""
             ax.set_ylabel(f"{kind}{best}")
+        if np.nanmax(bandwidths) > WIDE * np.nanmin(bandwidths):
+            self._spread(ax)
         ax.set_xlabel("bandwidth, in the norm of the kernel")
         ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax, ncols=3)
         return self
+
+    def _spread(self, ax: Any) -> None:
+        """Draw bandwidths of several decades on a logarithmic axis."""
+        from matplotlib.ticker import LogLocator
+
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
 
     def _draw_medians(self, ax: Any) -> None:
         self.median_lines_ = []

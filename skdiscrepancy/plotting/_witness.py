@@ -276,15 +276,17 @@ def _draw_marks(
 
 
 def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str) -> Any:
-    """Draw a sample of two features."""
+    """Draw a sample of two features; points of many rows are small."""
+    rows = np.asarray(rows)
+    size = float(np.clip(4.5 * np.sqrt(200 / len(rows)), 1.5, 4.5))
     [points] = ax.plot(
-        *np.asarray(rows).T,
+        *rows.T,
         linestyle="none",
         marker=marker,
         color=colour,
         markeredgecolor="white",
-        markeredgewidth=0.4,
-        markersize=4.5,
+        markeredgewidth=0.4 if size == 4.5 else 0,
+        markersize=size,
         label=label,
     )
     return points
