@@ -18,7 +18,7 @@ import pytest
 from joblib.parallel import ThreadingBackend
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -358,9 +358,10 @@ def test_workers_read_memory_mapped_samples_from_their_file(mapped, monkeypatch)
 INTERRUPTED = """
 import threading, time
 import numpy as np
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 from skdiscrepancy import mmd_score
 
+threadpool_limits(2, user_api="blas")
 X = np.random.RandomState(0).normal(size=(30000, 2))
 mmd_score(X[:100], X[100:200])
 threads, pools = threading.enumerate(), threadpool_info()
@@ -396,6 +397,7 @@ def test_an_interrupt_leaves_no_threads_behind():
     assert out == "True True\n"
 
 
+@threadpool_limits.wrap(2, user_api="blas")
 def test_walks_may_end_in_any_order_and_leave_blas_as_it_was():
     before = threadpool_info()
     entered, leave = threading.Event(), threading.Event()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -370,6 +370,7 @@ def peak_megabytes(function):
         tracemalloc.stop()
 
 
+@threadpool_limits.wrap(2, user_api="blas")
 def test_overlapping_scores_leave_the_threads_of_blas_as_they_were():
     X, Y = draw(700, 2)
     before = threadpool_info()

@@ -591,7 +591,7 @@ def test_parametric_resamples_are_statistics_of_draws():
 @pytest.mark.parametrize("design", ["u", "x"])
 def test_parametric_test_holds_its_level_with_few_rows(design):
     """Exact, also with bandwidths from the same rows: 20 rows are enough."""
-    n_repetitions, level, n_rejected = 100, 0.1, 0
+    n_repetitions, level, n_rejected = 60, 0.1, 0
     params = {"n_bandwidths": 2, "design": design, "kernel": "imq"}
     for seed in range(n_repetitions):
         X = np.random.RandomState(seed).normal(size=(20, 1))
