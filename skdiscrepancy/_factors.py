@@ -60,6 +60,18 @@ def is_smooth(kernel: Any) -> bool:
     return isinstance(kernel, (GaussianKernel, IMQKernel))
 
 
+def may_be_complete(rows: np.ndarray, kernel: Any) -> bool:
+    """Tell whether a factor can be complete, before it is computed."""
+    if (
+        len(rows) <= MAX_RANK
+        or is_smooth(kernel)
+        or isinstance(kernel, IndicatorKernel)
+    ):
+        return True
+    # As many rows as there are different values span all others.
+    return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
+
+
 def column_factors(X: np.ndarray, kernel: Any, bandwidths: np.ndarray) -> list[Factor]:
     """Return the factors of the columns of X, each with its own bandwidth."""
     n, n_columns = X.shape

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -309,21 +311,16 @@ def mmd_column_tests(
     elif len(of_x) != len(of_y):
         raise ValueError(f"Y has {len(of_y)} features, must have {len(of_x)} as X.")
 
-    def run(column: tuple[np.ndarray, np.ndarray], seed: int) -> TestResult:
-        numeric = all(map(is_numeric, column))
-        return mmd_test(
-            *column,
-            kernel=kernel if numeric else "indicator",
-            n_resamples=_resamples(n_resamples, len(names)),
-            n_jobs=1,
-            random_state=seed,
-            **options,
-        )
-
     return columnwise_tests(
         names,
         list(zip(of_x, of_y, strict=True)),
-        run,
+        partial(
+            _test_column,
+            mmd_test,
+            kernel=kernel,
+            n_resamples=_resamples(n_resamples, len(names)),
+            **options,
+        ),
         correction=correction,
         generator=generator_of(random_state),
         n_jobs=n_jobs,
@@ -399,26 +396,41 @@ def hsic_column_tests(
     [False, True, False]
     """
     names, columns = _columns_of(X, "X")
-
-    def run(column: np.ndarray, seed: int) -> TestResult:
-        return hsic_test(
-            column,
-            y,
-            kernel=kernel if is_numeric(column) else "indicator",
-            n_resamples=_resamples(n_resamples, len(names)),
-            n_jobs=1,
-            random_state=seed,
-            **options,
-        )
-
     return columnwise_tests(
         names,
-        columns,
-        run,
+        [(column, y) for column in columns],
+        partial(
+            _test_column,
+            hsic_test,
+            second_is_column=False,
+            kernel=kernel,
+            n_resamples=_resamples(n_resamples, len(names)),
+            **options,
+        ),
         correction=correction,
         generator=generator_of(random_state),
         n_jobs=n_jobs,
         verbose=verbose,
+    )
+
+
+def _test_column(
+    test: Callable[..., TestResult],
+    samples: tuple[Any, Any],
+    seed: int,
+    *,
+    kernel: Any,
+    second_is_column: bool = True,
+    **options: Any,
+) -> TestResult:
+    """Test one column, with a label kernel if it is not of numbers."""
+    columns = samples if second_is_column else samples[:1]
+    return test(
+        *samples,
+        kernel=kernel if all(map(is_numeric, columns)) else "indicator",
+        n_jobs=1,
+        random_state=seed,
+        **options,
     )
 
 

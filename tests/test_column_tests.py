@@ -4,6 +4,7 @@
 
 import builtins
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -154,3 +155,11 @@ def test_wrong_columns_are_named(frames):
     X.columns = ["a"] * 6
     with pytest.raises(ValueError, match="must have each once"):
         hsic_column_tests(X, np.ones(80))
+
+
+def test_columns_may_be_tested_in_other_processes():
+    X, Y = np.random.RandomState(0).normal(size=(2, 20, 2))
+    here = mmd_column_tests(X, Y, random_state=0, **FEW)
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        there = mmd_column_tests(X, Y, random_state=0, **FEW)
+    assert_array_equal(here.pvalues, there.pvalues)

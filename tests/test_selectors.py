@@ -30,7 +30,13 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
-from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection import (
+    HSICScore,
+    HSICSelector,
+    HSICSelectorCV,
+    _columns,
+    _variables,
+)
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, MaternKernel
 
 METHODS = ["filter", "mrmr", "lasso", "forward", "backward"]
@@ -1202,3 +1208,22 @@ def test_wrong_parameters_of_cv_are_named(params, error, message):
     X, y = problem(0)
     with pytest.raises(error, match=re.escape(message)):
         HSICSelectorCV(**params).fit(X, y)
+
+
+def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
+    """They leave out a part, so that scores are summed over all rows in any case."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(700, 3))
+    y = X[:, 1] + rng.normal(size=700)
+    factored = HSICScore(kernel="laplace")(X, y)[0]
+
+    def refuse(*args):
+        raise AssertionError("a factor is made")
+
+    for module in (_columns, _variables):
+        for name in ("column_factors", "factor_of"):
+            monkeypatch.setattr(module, name, refuse, raising=False)
+    selector = HSICSelector(1, method="filter", kernel="laplace").fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [1]
+    scores, _ = HSICScore(kernel="laplace", pvalue=None)(X, y)
+    assert_allclose(scores, factored, rtol=1e-12)

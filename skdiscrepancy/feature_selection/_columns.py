@@ -20,6 +20,7 @@ from skdiscrepancy._factors import (
     MAX_RANK,
     column_factors,
     is_smooth,
+    may_be_complete,
 )
 from skdiscrepancy._targets import as_target, choose_target_kernels
 from skdiscrepancy.bandwidths import column_medians
@@ -163,9 +164,17 @@ class Columns:
 
 
 class Batch:
-    """Some columns with their kernels, their factors in one array."""
+    """Some columns with their kernels, their factors in one array if they have them."""
 
     def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
+        if not all(may_be_complete(X[:, [j]], kernel) for j in range(X.shape[1])):
+            self.complete = False
+            self.rows = np.empty((0, len(X)))
+            self.variables = [
+                Variable(X[:, [j]], kernel, bandwidth=float(scale))
+                for j, scale in enumerate(scales)
+            ]
+            return
         factors = column_factors(X, kernel, scales)
         ranks = [len(factor.rows) for factor in factors]
         self.starts = np.cumsum([0, *ranks[:-1]])
@@ -185,7 +194,7 @@ class Batch:
 
     def alignments(self, target: Variable) -> list[float]:
         """Return the normalised HSIC of each column with a variable."""
-        if not (self.complete and target.factor.complete):
+        if not (self.complete and target.complete):
             return [variable.alignment(target) for variable in self.variables]
         squares = np.square(self.rows @ target.factor.rows.T).sum(axis=1)
         products = np.add.reduceat(squares, self.starts)

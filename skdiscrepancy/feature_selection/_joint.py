@@ -51,7 +51,7 @@ class JointKernel:
         self.n_jobs = columns.n_jobs
         self.verbose = columns.verbose
         self._centred_target: CentredSource | None = None
-        if not target.factor.complete:
+        if not target.complete:
             sums = row_sums(target.source, self.n, diagonal=True)
             offsets = centring_offsets(sums, unbiased=False)
             self._centred_target = CentredSource(target.source, offsets)

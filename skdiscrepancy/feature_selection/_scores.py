@@ -48,7 +48,8 @@ class HSICScore(BaseEstimator):
     that: compare them where columns are of different kinds.
 
     Smooth kernels take O(n r^2) time for each column, r being the numerical rank of its
-    Gram matrix (10 to 100); others, as "laplace", O(n^2) time. Memory is O(n r).
+    Gram matrix (10 to 100); others, as "laplace", O(n^2) time, and O(n log n) if y has
+    labels, or is one column with such a kernel too. Memory is O(n r).
 
     Parameters
     ----------
@@ -179,10 +180,9 @@ class HSICScore(BaseEstimator):
         It works on factors. Where these leave something out, the test is one of a
         slightly different statistic, and as valid.
         """
-        n = target.factor.rows.shape[1]
-        F = target.factor.rows
         if self.pvalue is None or not target.norm:
             return lambda column: 1.0
+        n, F = len(target.rows), target.factor.rows
         if self.pvalue == "gamma" and n > MAX_LISTED:
             of_target = invariants(F)
 

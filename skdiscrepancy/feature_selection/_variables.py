@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skdiscrepancy._engine import Source, kernel_source
-from skdiscrepancy._factors import Factor, factor_of
+from skdiscrepancy._factors import Factor, factor_of, may_be_complete
 from skdiscrepancy._hsic import complete_statistics
 from skdiscrepancy.kernels import IndicatorKernel
 
@@ -25,7 +25,7 @@ class Variable:
     kernel : kernel object
         Kernel.
     factor : Factor or None, default=None
-        Computed if None.
+        Computed when it is needed, if None.
     bandwidth : float or None, default=None
         Bandwidth of the kernel; None if it has a number of its own, or is of labels.
     """
@@ -40,7 +40,7 @@ class Variable:
         self.rows = rows
         self._kernel = kernel
         self._bandwidth = bandwidth
-        self.factor = factor_of(rows, kernel) if factor is None else factor
+        self._factor = factor
         self._norm: float | None = None
 
     @property
@@ -51,6 +51,20 @@ class Variable:
         return clone(self._kernel).set_params(bandwidth=self._bandwidth)
 
     @property
+    def factor(self) -> Factor:
+        """The factor of the centred Gram matrix, or a part of it for a rough kernel."""
+        if self._factor is None:
+            self._factor = factor_of(self.rows, self.kernel)
+        return self._factor
+
+    @property
+    def complete(self) -> bool:
+        """Whether the factor leaves nothing out."""
+        if self._factor is None and not may_be_complete(self.rows, self._kernel):
+            return False
+        return self.factor.complete
+
+    @property
     def source(self) -> Source:
         """The Gram matrix, tile by tile."""
         return kernel_source([self.kernel], self.rows)
@@ -59,7 +73,7 @@ class Variable:
     def norm(self) -> float:
         """Frobenius norm of the centred Gram matrix, 0 for a constant."""
         if self._norm is None:
-            if self.factor.complete:
+            if self.complete:
                 self._norm = self.factor.norm
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
@@ -70,7 +84,7 @@ class Variable:
 
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""
-        if self.factor.complete and other.factor.complete:
+        if self.complete and other.complete:
             return float(np.square(self.factor.rows @ other.factor.rows.T).sum())
         return exact_product(self, other)
 
