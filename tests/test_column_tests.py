@@ -157,6 +157,8 @@ def test_wrong_columns_are_named(frames):
         hsic_column_tests(X, np.ones(80))
 
 
+# Python 3.12 and later warn of a fork beside threads.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_columns_may_be_tested_in_other_processes():
     X, Y = np.random.RandomState(0).normal(size=(2, 20, 2))
     here = mmd_column_tests(X, Y, random_state=0, **FEW)
