@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from skdiscrepancy._ksd import KSDEstimator, is_fitted
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._score_functions import is_density_estimator
 from skdiscrepancy._targets import is_numeric
-from skdiscrepancy.kernels._labels import as_array
+from skdiscrepancy.kernels._labels import as_array, refuse_missing
+
+# What a column of objects may hold; None is refused later, as missing.
+LABELS = (str, bytes, bool, np.bool_, Real, type(None))
 
 __all__ = [
     "ColumnTests",
@@ -175,7 +179,8 @@ def ksd_test(
     With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
     matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level
     is right for many rows, and too small if the model was fitted to the same rows: test
-    held-out rows then, or use ``method="parametric"``.
+    held-out rows then, or give the model as it is before `fit`, with
+    ``method="parametric"``.
 
     Parameters
     ----------
@@ -264,7 +269,8 @@ def mmd_column_tests(
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
         Number of resamples of each test. None is 100 for each column, and at least 999:
-        the smallest p-value must be small against the correction.
+        the smallest p-value must be small against the correction. The time for many
+        columns then grows with the square of their number.
     n_jobs : int or None, default=None
         Number of threads, over columns.
     random_state : int, RandomState instance or None, default=None
@@ -396,6 +402,8 @@ def hsic_column_tests(
     [False, True, False]
     """
     names, columns = _columns_of(X, "X")
+    # Here, not as an error of the first column.
+    refuse_missing(as_array(y), "y")
     return columnwise_tests(
         names,
         [(column, y) for column in columns],
@@ -438,24 +446,40 @@ def _resamples(n_resamples: int | None, n_columns: int) -> int:
     return max(999, 100 * n_columns - 1) if n_resamples is None else n_resamples
 
 
-def _columns_of(X: Any, name: str) -> tuple[list[str], list[np.ndarray]]:
+def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
     """Return the names of the columns of a table, and each as an array of one column.
 
-    A DataFrame keeps the types of its columns.
+    Every column keeps its type; categories become strings, which are labels.
     """
     if hasattr(X, "columns"):
-        names = [str(column) for column in X.columns]
-        columns = [as_array(X[column]) for column in X.columns]
+        names = list(X.columns)
         if len(set(names)) < len(names):
             raise ValueError(f"{name} has the columns {names}, must have each once.")
+        columns = [_column_of(X[column], column, name) for column in names]
     else:
+        X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
         X = check_array(X, dtype=None, input_name=name)
         names = [f"x{j}" for j in range(X.shape[1])]
-        columns = list(X.T)
-    for column, values in zip(names, columns, strict=True):
-        if values.dtype.kind in "mM":
-            raise ValueError(
-                f"Column {column!r} of {name} holds {values.dtype}, must hold numbers "
-                "or labels."
-            )
-    return names, [values.reshape(-1, 1) for values in columns]
+        values = X.T.tolist() if X.dtype == object else X.T
+        columns = [_column_of(*item, name) for item in zip(values, names, strict=True)]
+    if not names:
+        raise ValueError(f"{name} has no columns, must have one at least.")
+    return names, columns
+
+
+def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
+    """Return a column of numbers, or of labels."""
+    kind = str(getattr(values, "dtype", "")).lower()
+    values = as_array(values).reshape(-1, 1)
+    if kind.startswith(("category", "categorical", "enum")):
+        refuse_missing(values, f"{column!r} of {name}")
+        return values.astype(str).astype(object)
+    wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
+    if values.dtype == object:
+        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, LABELS)}
+    if wrong:
+        raise ValueError(
+            f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
+            "numbers or labels: strings, booleans or categories."
+        )
+    return values

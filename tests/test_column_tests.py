@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import builtins
+from decimal import Decimal
 
 import joblib
 import numpy as np
@@ -165,3 +166,46 @@ def test_columns_may_be_tested_in_other_processes():
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
         there = mmd_column_tests(X, Y, random_state=0, **FEW)
     assert_array_equal(here.pvalues, there.pvalues)
+
+
+def test_types_of_columns_decide_between_numbers_and_labels():
+    pd = pytest.importorskip("pandas")
+    codes = np.arange(40) % 3
+    X = pd.DataFrame({"code": pd.Categorical(codes * 10), 1: codes, "1": codes * 1.0})
+    tests = mmd_column_tests(X, X, random_state=0, **FEW)
+    assert tests.feature_names == ["code", 1, "1"]
+    kernels = [type(result.kernels[0]).__name__ for result in tests.results]
+    assert kernels == ["IndicatorKernel", "LaplaceKernel", "LaplaceKernel"]
+
+
+def test_lists_keep_the_types_of_their_columns():
+    X = [[float(i), "ab"[i % 2]] for i in range(30)]
+    Y = [[float(i + 50), "ab"[i % 2]] for i in range(30)]
+    tests = mmd_column_tests(X, Y, random_state=0, **FEW)
+    assert tests.pvalues[0] == 1 / 50
+    assert tests.pvalues[1] > 0.5
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["2026-01-01"], [Decimal("1.5")]],
+    ids=["zoned dates", "decimals"],
+)
+def test_what_is_neither_number_nor_label_is_refused(values):
+    pd = pytest.importorskip("pandas")
+    column = pd.Series(values * 10)
+    if isinstance(values[0], str):
+        column = pd.to_datetime(column, utc=True)
+    X = pd.DataFrame({"when": column})
+    with pytest.raises(
+        ValueError, match=r"Column 'when' of X holds (Timestamp|Decimal)"
+    ):
+        mmd_column_tests(X, X)
+
+
+def test_no_columns_and_unknown_targets_are_named():
+    with pytest.raises(ValueError, match=r"no columns|0 feature"):
+        mmd_column_tests(np.empty((5, 0)), np.empty((5, 0)))
+    X = np.ones((10, 1))
+    with pytest.raises(ValueError, match=r"^Input y contains NaN"):
+        hsic_column_tests(X, np.full(10, np.nan))

@@ -301,18 +301,20 @@ class PairedSource(Source):
         joint = np.empty((2 * r, 2 * c), dtype=self.dtype)
         for k, K in self.source.block(both_rows, both_cols, joint):
             values = out[k] if out.ndim == 3 else out
-            np.add(K[:r, :c], K[r:, c:], out=values)
-            values -= K[:r, c:]
-            values -= K[r:, :c]
+            # In this order, equal samples give zero, and an exchange of two changes the
+            # sign, to the last bit.
+            np.subtract(K[:r, :c], K[:r, c:], out=values)
+            values -= K[r:, :c] - K[r:, c:]
             yield k, values
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the core of pairs."""
         n, source = self.n, self.source
         values = source.aligned(rows, cols)
-        values += source.aligned(rows + n, cols + n)
         values -= source.aligned(rows, cols + n)
-        values -= source.aligned(rows + n, cols)
+        other = source.aligned(rows + n, cols)
+        other -= source.aligned(rows + n, cols + n)
+        values -= other
         return values
 
     def sizes(self, n: int) -> np.ndarray:

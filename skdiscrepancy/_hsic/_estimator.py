@@ -23,7 +23,11 @@ from skdiscrepancy._engine import (
     kernel_source,
 )
 from skdiscrepancy._factors import factor_of
-from skdiscrepancy._hsic._statistics import hsic_statistics, unbiased_offsets
+from skdiscrepancy._hsic._statistics import (
+    hsic_statistics,
+    paired_rows,
+    unbiased_offsets,
+)
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
@@ -250,12 +254,7 @@ class HSICEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         design = self._check_params()
-        X, y = self._validate(X, y, self.kernels_, reset=False)
-        y = as_target(y, self.target_kernels_, self.target_kernel)
-        if y.shape[1] != self.n_targets_in_:
-            raise ValueError(
-                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
-            )
+        X, y = self._validate_fitted(X, y)
         statistics = hsic_statistics(
             kernel_source(self.kernels_, X),
             kernel_source(self.target_kernels_, y),
@@ -293,11 +292,13 @@ class HSICEstimator(BaseDiscrepancy):
             the form of all cyclic shifts of rows in random order, of exact level; or
             "shift", which keeps the order of the rows, for stationary series; or, for
             one kernel on each side, "asymptotic": the V-statistic and a gamma law with
-            three exact moments of all permutations. Other
+            the first three moments of all permutations; above 512 rows, of the largest
+            components of the kernels (see the user guide). Other
             designs, and `second_order`: exchanges of y_i and y_(i + n), of exact level;
             the designs X, L and B have a normal limit, and take that by default.
         n_resamples : int, default=999
             Least number of resamples; permutations are made by whole rounds of shifts.
+            "shift" has as many as there are rows, less one, in any case.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several products become one.
 
@@ -309,8 +310,7 @@ class HSICEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         design = self._check_params()
-        X, y = self._validate(X, y, self.kernels_, reset=False)
-        y = as_target(y, self.target_kernels_, self.target_kernel)
+        X, y = self._validate_fitted(X, y)
         complete = design.complete and not self.second_order
         options = check_options(
             method,
@@ -344,7 +344,7 @@ class HSICEstimator(BaseDiscrepancy):
                 kernels=pairs,
                 **self._walk_options(),
             )
-        half = n // 2
+        half = paired_rows(n, design)
         reducer = ProductRowSums(
             PairedSource(kernel_source(self.kernels_, X), half),
             PairedSource(kernel_source(self.target_kernels_, y), half),
@@ -377,6 +377,16 @@ class HSICEstimator(BaseDiscrepancy):
             )
         kernel, target_kernel = pairs[0]
         return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
+
+    def _validate_fitted(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return X and y with the columns that were seen in `fit`."""
+        X, y = self._validate(X, y, self.kernels_, reset=False)
+        y = as_target(y, self.target_kernels_, self.target_kernel)
+        if y.shape[1] != self.n_targets_in_:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
+            )
+        return X, y
 
     def _validate(
         self, X: Any, y: Any, kernels: list[Any], *, reset: bool

@@ -157,6 +157,19 @@ def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:
     return centring_offsets(sums, unbiased=True)
 
 
+def paired_rows(n_rows: int, design: Design) -> int:
+    """Return the number of samples of the second-order core.
+
+    A sample is a pair of rows, (Z_i, Z_{i+n}).
+    """
+    n = n_rows // 2
+    if n_rows % 2:
+        warn_unused(
+            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
+        )
+    return n
+
+
 def hsic_statistics(
     x: Source,
     y: Source,
@@ -175,12 +188,7 @@ def hsic_statistics(
                 f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."
             )
         return complete_statistics(x, y, n_rows, unbiased=unbiased, **walk_options)
-    # A sample of the second-order core is a pair of rows, (Z_i, Z_{i+n}).
-    n = n_rows // 2
-    if n_rows % 2:
-        warn_unused(
-            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
-        )
+    n = paired_rows(n_rows, design)
     reducer = ProductRowSums(
         PairedSource(x, n), PairedSource(y, n), factor=0.25, moments=True
     )

@@ -27,7 +27,7 @@ class ColumnTests:
     Attributes
     ----------
     feature_names : list of length n_features
-        Names of the columns.
+        Names of the columns; "x0" and so on for an array.
     statistics : ndarray of shape (n_features,)
         Pooled statistic of each column.
     pvalues : ndarray of shape (n_features,)
@@ -62,7 +62,7 @@ class ColumnTests:
     [False, True]
     """
 
-    feature_names: list[str]
+    feature_names: list[Any]
     statistics: np.ndarray
     pvalues: np.ndarray
     adjusted_pvalues: np.ndarray
@@ -116,7 +116,7 @@ class ColumnTests:
 
 
 def columnwise_tests(
-    names: list[str],
+    names: list[Any],
     columns: list[Any],
     run: Callable[[Any, int], TestResult],
     *,
@@ -129,7 +129,7 @@ def columnwise_tests(
 
     Parameters
     ----------
-    names : list of str
+    names : list
         Names of the columns.
     columns : list
         What the test is given of each.
@@ -204,7 +204,7 @@ class _ColumnTask:
     def __init__(self, run: Callable[[Any, int], TestResult]):
         self.run = run
 
-    def __call__(self, task: tuple[str, Any, int]) -> TestResult:
+    def __call__(self, task: tuple[Any, Any, int]) -> TestResult:
         name, column, seed = task
         try:
             return self.run(column, seed)

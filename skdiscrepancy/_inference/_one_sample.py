@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import t
 
 from skdiscrepancy._engine import RowSums, design_moments, walk
 from skdiscrepancy._inference._options import Options
@@ -103,7 +103,10 @@ def swap_test(
     result : TestResult
         Result.
     """
-    signs = generator.choice((-1.0, 1.0), size=(1 + n_resamples, n))
+    # A byte each: there are many of them.
+    signs = generator.randint(2, size=(1 + n_resamples, n), dtype=np.int8)
+    signs *= 2
+    signs -= 1
     signs[0] = 1
     values, scale = signed_means(reducer, design, n, signs, random_state)
     return combine(values, (scale,), kernels, pooling=pooling, method=method)
@@ -138,7 +141,7 @@ def signed_means(
     squares, n_pairs = np.zeros(reducer.n_sums), 0
     for rows, cols in design.chunks(n, CHUNK_PAIRS, random_state=random_state):
         core = reducer.pair_values(rows, cols)
-        means += core @ (signs[:, rows] * signs[:, cols]).T
+        means += core @ (signs[:, rows] * signs[:, cols]).T.astype(np.float64)
         squares += np.einsum("kp,kp->k", core, core)
         n_pairs += len(rows)
     scale = np.sqrt(np.maximum(squares, np.finfo(float).tiny)) / n_pairs
@@ -158,7 +161,7 @@ def normal_test(
 
     The row means of the X design, the pairs of L and the blocks of B are independent,
     given the other half for X. With several kernels, p-values are multiplied by their
-    number (Bonferroni).
+    number (Bonferroni), whatever the pooling.
 
     Parameters
     ----------
@@ -182,8 +185,13 @@ def normal_test(
     """
     if isinstance(design, Blocks):
         parts = walk(design.regions(n), reducer, **walk_options)
+        count = len(parts)
+        # The last block may be smaller, and counts by its pairs.
+        weights = np.array([part.weight for part in parts])[:, np.newaxis]
+        weights /= weights.mean()
         means = np.array([part.mean for part in parts])
-        values, deviations, count = means.mean(axis=0), means.std(axis=0), len(means)
+        values = (weights * means).mean(axis=0)
+        deviations = np.sqrt(np.mean(np.square(weights * (means - values)), axis=0))
     else:
         moments = design_moments(
             design, n, reducer, random_state=random_state, **walk_options
@@ -202,7 +210,8 @@ def normal_test(
     useful = deviations > 1e-9 * sizes
     z = np.where(useful, values, 0) / np.where(useful, deviations, 1)
     z *= np.sqrt(count - 1)
-    pvalues = np.where(useful, norm.sf(z), 1.0)
+    # Student's law, which has the normal one as its limit, for few parts.
+    pvalues = np.where(useful, t.sf(z, count - 1), 1.0)
     adjusted = np.minimum(1.0, len(pvalues) * pvalues)
     adjusted = np.maximum(adjusted, np.finfo(float).tiny)
     return TestResult(

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from skdiscrepancy._checks import check_number
 from skdiscrepancy._inference._result import POOLINGS
 
+# Fewer groups have too few permutations, and leave out too much of a wild bootstrap.
+MIN_GROUPS = 32
+
 
 class Options(NamedTuple):
     """Checked options of a test."""
@@ -49,7 +52,13 @@ def check_options(
         )
     check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:
-        check_number(n_groups, "n_groups", integer=True, least=4)
+        check_number(
+            n_groups,
+            "n_groups",
+            integer=True,
+            least=MIN_GROUPS,
+            context=", or None for single rows",
+        )
     if pooling not in POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
     if method == "auto":

@@ -35,8 +35,9 @@ class TestResult:
     statistics : ndarray of shape (n_kernels,)
         The statistic of each kernel.
     pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for their number: those below a level are the
-        scales on which there is a difference, with this probability of any error.
+        p-value of each kernel, adjusted for their number: those below a level are of
+        kernels whose statistic alone would reject, and tell at which scale a difference
+        shows. Without a difference, the probability of any is that level.
 
     References
     ----------
@@ -106,6 +107,7 @@ def combine(
     *,
     pooling: str,
     method: str,
+    useful: np.ndarray | None = None,
 ) -> TestResult:
     """Pool the statistics of all resamples in the same way, and rank that of the data.
 
@@ -124,6 +126,8 @@ def combine(
         How kernels are pooled.
     method : str
         Name of the null distribution.
+    useful : ndarray of shape (n_kernels,), of bool, or None, default=None
+        Kernels that are more than rounding; None for all.
 
     Returns
     -------
@@ -133,7 +137,8 @@ def combine(
     deviations = values.std(axis=1)
     sizes = np.abs(values).max(axis=1)
     # A kernel that no resample changes says nothing.
-    useful = deviations > TIES * np.maximum(sizes, np.finfo(float).tiny)
+    changed = deviations > TIES * np.maximum(sizes, np.finfo(float).tiny)
+    useful = changed if useful is None else useful & changed
     pooled = np.zeros(values.shape[1])
     pvalues = np.ones(len(values))
     if useful.any():
@@ -151,7 +156,8 @@ def combine(
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
         statistic=float(pooled[0]),
-        pvalue=rank_pvalue(pooled, pooled[0]),
+        # Ranks are rounded already.
+        pvalue=rank_pvalue(pooled, pooled[0], ties=0 if pooling == "agg" else TIES),
         null_distribution=pooled[1:],
         method=method,
         kernels=kernels,
@@ -191,9 +197,9 @@ def aggregate(z: np.ndarray) -> np.ndarray:
     return 1 - (least - order / (1 + n_values)) / n_values
 
 
-def rank_pvalue(values: np.ndarray, observed: float) -> float:
+def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
     """Return the part of all values, the data included, that is as large."""
-    tolerance = TIES * np.abs(values).max(initial=0.0)
+    tolerance = ties * np.abs(values).max(initial=0.0)
     return float(np.mean(values >= observed - tolerance))
 
 

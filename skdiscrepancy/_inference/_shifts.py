@@ -15,6 +15,8 @@ from skdiscrepancy._inference._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
+# Part of the sum of squares of a product of kernels that rounding leaves.
+ROUNDING = 1e-24
 
 
 def shift_test(
@@ -78,12 +80,19 @@ def shift_test(
         )
         parts.append(products)
         if orbit == 0:
-            scale = np.sqrt(np.outer(x_squares, y_squares)).ravel()
+            centred = np.outer(x_squares[0], y_squares[0]).ravel()
+            whole = np.outer(x_squares[1], y_squares[1]).ravel()
+            scale = np.sqrt(centred)
     values = np.concatenate(parts, axis=1) / (n * (n - 3))
     # In units of the deviation under the null.
     scale = np.maximum(scale, np.finfo(float).tiny)
     scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
-    return combine(values, (scale,), kernels, pooling=pooling, method="shifts")
+    method = "permutation" if shuffle else "shift"
+    # What is left of a constant once it is centred is rounding.
+    useful = centred > ROUNDING * whole
+    return combine(
+        values, (scale,), kernels, pooling=pooling, method=method, useful=useful
+    )
 
 
 def _all_shifts(
@@ -97,11 +106,12 @@ def _all_shifts(
     """Return the sums of products of centred matrices for every shift.
 
     On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
-    one circular cross-correlation: a product of Fourier transforms.
+    one circular cross-correlation: a product of Fourier transforms. Besides, the sums
+    of squares of each side, centred and not.
     """
     n_frequencies = n // 2 + 1
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
-    x_squares, y_squares = np.zeros(x.n_kernels), np.zeros(y.n_kernels)
+    x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
     n_jobs, verbose = walk_options.get("n_jobs"), walk_options.get("verbose", 0)
     for part, of_x, of_y in run_tasks(_diagonals(n), work, n_jobs, verbose):
@@ -145,10 +155,13 @@ class _ShiftTask:
         spectra, squares = [], []
         for source, offsets in zip(self.sources, self.offsets, strict=True):
             values = source.aligned(rows, cols).astype(np.float64, copy=False)
+            of_each = np.repeat(weights, n)
+            whole = np.einsum("kp,kp,p->k", values, values, of_each)
             values -= offsets[:, rows]
             values -= offsets[:, cols]
+            centred = np.einsum("kp,kp,p->k", values, values, of_each)
+            squares.append(np.stack((centred, whole)))
             values = values.reshape(len(values), len(diagonals), n)
-            squares.append(np.einsum("kdi,kdi,d->k", values, values, weights))
             spectra.append(rfft(values, axis=2))
         x, y = spectra
         x = np.conj(x, out=x) * weights[:, np.newaxis]

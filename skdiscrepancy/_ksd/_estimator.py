@@ -318,14 +318,15 @@ class KSDEstimator(BaseDiscrepancy):
             of the rows, asymptotically of the right level, and conservative if the
             model was fitted to the same rows. Other designs: the same on their pairs;
             X, L and B have a normal limit, and take that by default. "parametric", for
-            all designs: samples that are drawn from the model, of exact level; if X is
-            the sample that was seen in `fit`, kernels, and a model that was fitted, are
-            fitted to each of them anew.
+            all designs: samples that are drawn from the model, of exact level if that
+            is known; if X is the sample that was seen in `fit`, in any order, kernels,
+            and a model that was fitted there, are fitted to each draw anew, and the
+            level is asymptotic.
         n_resamples : int, default=999
             Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=512
-            Consecutive rows share their sign if there are more rows than this; None:
-            each row has its own.
+            Groups of rows at random share their sign if there are more rows than this;
+            None: each row has its own.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several kernels become one.
 
@@ -394,17 +395,32 @@ class KSDEstimator(BaseDiscrepancy):
                 f"{self.model_!r}, which has no method `sample` or `rvs`."
             )
         n, refit = len(X), self._was_fitted_to(X)
+        # All samples have the same pairs, and their fits the same start.
+        seed = generator.randint(np.iinfo(np.int32).max)
         one_thread = clone(self).set_params(n_jobs=1)
+        if refit and is_density_estimator(self.model):
+            unseeded = [
+                name
+                for name, value in self.model.get_params().items()
+                if name.rpartition("__")[2] == "random_state" and value is None
+            ]
+            one_thread.model.set_params(**dict.fromkeys(unseeded, seed))
 
         def draw(generator: np.random.RandomState) -> np.ndarray:
-            return draw_from(self.model_, n, generator).astype(X.dtype, copy=False)
+            Z = draw_from(self.model_, n, generator)
+            if Z.shape != X.shape:
+                raise ValueError(
+                    f"model == {self.model_!r} gives draws of shape {Z.shape}, must "
+                    f"give {X.shape}."
+                )
+            return Z.astype(X.dtype, copy=False)
 
         def evaluate(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             fitted = clone(one_thread).fit(Z) if refit else self
-            return fitted._means(Z, design, n_jobs=1)
+            return fitted._means(Z, design, seed, n_jobs=1)
 
         return parametric_test(
-            self._means(X, design, n_jobs=self.n_jobs),
+            self._means(X, design, seed, n_jobs=self.n_jobs),
             evaluate,
             draw,
             n_resamples=options.n_resamples,
@@ -415,14 +431,14 @@ class KSDEstimator(BaseDiscrepancy):
         )
 
     def _means(
-        self, X: np.ndarray, design: Design, n_jobs: int | None
+        self, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the statistics, and their scales under random signs."""
         source = self._source(X, check_gradients(self.score_function_(X.copy()), X))
         if design.complete:
             return complete_means(source, len(X), n_jobs=n_jobs)
         reducer, plain = RowSums(source, moments=True), np.ones((1, len(X)))
-        means, scale = signed_means(reducer, design, len(X), plain, self.random_state)
+        means, scale = signed_means(reducer, design, len(X), plain, seed)
         return means[:, 0], scale
 
     def _was_fitted_to(self, X: np.ndarray) -> bool:

@@ -362,8 +362,9 @@ class MMDEstimator(BaseDiscrepancy):
             Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=256
             Whole groups of rows are permuted, so many in all, if there are more rows;
-            the level stays exact and the time is that of the statistic. None: single
-            rows.
+            the level stays exact and the time is that of the statistic. Rows beyond
+            those of whole groups stay where they are: with samples of very different
+            sizes most of the larger one. None: single rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How the statistics of several kernels become one.
 
@@ -374,7 +375,11 @@ class MMDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
+        # Columns are those of `fit`, by name and order.
+        X = self._validate(X, self.kernels_, reset=False)
         pooled = clone(self).set_params(pooling="mean")
+        # Not a copy: a generator goes on from call to call.
+        pooled.random_state = self.random_state
         return pooled._fit(self.reference_, X, wide=True)._test(
             X, method, n_resamples, n_groups, pooling
         )
@@ -400,6 +405,10 @@ class MMDEstimator(BaseDiscrepancy):
         )
         X, kernels = self.reference_, self.kernels_
         generator = generator_of(self.random_state)
+        if complete and min(len(X), len(Y)) < 2:
+            raise ValueError(
+                f"n_samples == {min(len(X), len(Y))}, must be >= 2 for a test by MMD."
+            )
         if complete:
             # Groups are of rows at random: neighbours may be alike.
             X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
