@@ -169,6 +169,12 @@ def tied_samples(rng, n, **options):
     return mmd_test(X, Y, random_state=rng, **options)
 
 
+def rare_pairs(rng, n, **options):
+    """Test two samples of a rare event, equal in nearly all pairs."""
+    X, Y = (rng.binomial(1, 0.02, size=(n, 1)) * 1.0 for _ in range(2))
+    return mmd_test(X, Y, random_state=rng, **options)
+
+
 def tied_columns(rng, n, **options):
     """Test two binary variables."""
     X, y = rng.binomial(1, 0.1, size=(n, 1)) * 1.0, rng.binomial(1, 0.1, size=n)
@@ -225,8 +231,13 @@ def null_cases():
         yield case("HSIC", independent, 60, f"swap, {design}", **options)
         options["method"] = "wild"
         yield case("KSD", true_model, 200, f"wild, {design}", **options)
+    for design in "ldbxr":
+        options = {"design": design, "method": "swap"}
+        yield case("MMD", rare_pairs, 40, f"swap, {design}, Bernoulli(.02)", **options)
     for design in "lbx":
         options = {"design": design, "method": "asymptotic"}
+        name = f"normal, {design}, Bernoulli(.02)"
+        yield case("MMD", rare_pairs, 200, name, **options)
         yield case("MMD", two_normals, 400, f"normal, {design}", **options)
         yield case("HSIC", independent, 400, f"normal, {design}", **options)
         yield case("KSD", true_model, 400, f"normal, {design}", **options)
