@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from math import exp, expm1
+
 import numpy as np
 from numba import njit
 
@@ -82,6 +84,35 @@ def scan_exponentials(steps, rate, weights, sums):
             carried[v] = inside + across * carried[v]
 
 
+@njit(
+    "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
+    fastmath={"contract"},
+    **_options,
+)
+def scan_complements(shares, keep, weights, sums):
+    """Write the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
+
+    `shares` are 1 - exp(-step), `keep` is 0 where a new group starts. What is added
+    over a step is small where a kernel is wide, and so is its rounding: there is no
+    need of chunks.
+    """
+    n = shares.size
+    for v in range(weights.shape[0]):
+        w, out = weights[v], sums[v]
+        before = total = 0.0
+        for i in range(n):
+            total = (total + shares[i] * (before - total)) * keep[i]
+            out[i] = total
+            before = before * keep[i] + w[i]
+        before = total = 0.0
+        for i in range(n - 1, -1, -1):
+            if i + 1 < n:
+                total = (total + shares[i + 1] * (before - total)) * keep[i + 1]
+                before *= keep[i + 1]
+            out[i] += total
+            before += w[i]
+
+
 @njit("(float64[::1], float64)", fastmath={"contract"}, inline="always", **_options)
 def _shift(moments, step):
     """Move the point that moments are taken from, as `shift_moments` of the scans."""
@@ -142,16 +173,24 @@ def scan_moments(steps, rate, combine, weights, sums):
 
 
 @njit(
-    "(int64[::1], float64[::1], float64[::1], float64[::1], float64, float64)",
+    "(int64[::1], float64[::1], float64[::1], float64[::1], float64, float64, "
+    "boolean, boolean)",
     fastmath={"contract"},
     **_options,
 )
-def _leaf(order, x, y, totals, x_rate, y_rate):
+def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
     """Add the pairs of a few rows to their totals and sort the rows by y."""
     values = np.empty(LEAF)
     for i in range(1, x.size):
-        for j in range(i):
-            values[j] = _exp_64(-(x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])))
+        if y_wide:
+            for j in range(i):
+                u = -x_rate * (x[i] - x[j])
+                u = -expm1(u) if x_wide else exp(u)
+                values[j] = -u * expm1(-y_rate * abs(y[i] - y[j]))
+        else:
+            for j in range(i):
+                t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
+                values[j] = _exp_64(-t)
         for j in range(i):
             totals[i] += values[j]
             totals[j] += values[j]
@@ -221,12 +260,70 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
 
 
 @njit(
-    "(int64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], int64, int64, "
-    "int64, int64, int64, float64, float64)",
+    "(float64[::1], float64[::1], float64[::1], float64, float64, float64, boolean, "
+    "float64[::1], float64[::1], float64[::1])",
     fastmath={"contract"},
     **_options,
 )
-def _merge(order, state, room, centres, begin, end, half, last, parity, x_rate, y_rate):
+def _exchange_wide(
+    x, y, second, centre, x_rate, y_rate, x_wide, factors, gains, totals
+):
+    """Add what two blocks owe each other for one minus the kernel of y.
+
+    As `_exchange`. Of a kernel of x that is u v, u to the centre and v from it, one
+    minus it is (1 - u) + u (1 - v): it takes sums with and without the weights 1 - v.
+    """
+    n = x.size
+    for i in range(n):
+        t = -x_rate * abs(x[i] - centre)
+        factors[i] = -expm1(t) if x_wide else exp(t)
+    gains[0] = 0.0
+    for i in range(1, n):
+        gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
+    for direction in range(2):
+        # Rows of both blocks so far: their number, their weights, and sums with both.
+        n_first = n_second = w_first = w_second = 0.0
+        of_first = of_second = first_w = second_w = 0.0
+        for t in range(n):
+            i = t if direction == 0 else n - 1 - t
+            gain = gains[i] if direction == 0 else (gains[i + 1] if t else 0.0)
+            of_first += gain * (n_first - of_first)
+            of_second += gain * (n_second - of_second)
+            first_w += gain * (w_first - first_w)
+            second_w += gain * (w_second - second_w)
+            weight = factors[i]
+            alone, near = (weight, 1.0 - weight) if x_wide else (0.0, weight)
+            later = second[i]
+            sooner = 1.0 - later
+            totals[i] += alone * (later * of_first + sooner * of_second)
+            totals[i] += near * (later * first_w + sooner * second_w)
+            n_first += sooner
+            n_second += later
+            w_first += sooner * weight
+            w_second += later * weight
+
+
+@njit(
+    "(int64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], int64, int64, "
+    "int64, int64, int64, float64, float64, boolean, boolean)",
+    fastmath={"contract"},
+    **_options,
+)
+def _merge(
+    order,
+    state,
+    room,
+    centres,
+    begin,
+    end,
+    half,
+    last,
+    parity,
+    x_rate,
+    y_rate,
+    x_wide,
+    y_wide,
+):
     """Merge blocks of `half` rows to blocks of `last` rows, from `begin` to `end`.
 
     `order` and `state`, which is x, y and the totals, are there twice, and `parity`
@@ -253,7 +350,20 @@ def _merge(order, state, room, centres, begin, end, half, last, parity, x_rate, 
                 new_totals[at] = totals[k]
                 j += later
                 i += not later
-            if middle < stop:
+            if middle < stop and y_wide:
+                _exchange_wide(
+                    new_xs[start:stop],
+                    new_ys[start:stop],
+                    second[start:stop],
+                    centres[middle],
+                    x_rate,
+                    y_rate,
+                    x_wide,
+                    factors,
+                    decays,
+                    new_totals[start:stop],
+                )
+            elif middle < stop:
                 _exchange(
                     new_xs[start:stop],
                     new_ys[start:stop],
@@ -269,11 +379,11 @@ def _merge(order, state, room, centres, begin, end, half, last, parity, x_rate, 
 
 
 @njit(
-    "(float64[::1], float64[::1], float64, float64, float64[::1])",
+    "(float64[::1], float64[::1], float64, float64, boolean, boolean, float64[::1])",
     fastmath={"contract"},
     **_options,
 )
-def product_sums(x, y, x_rate, y_rate, sums):
+def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
     """Write the row sums of the product of two kernels; x is in increasing order.
 
     A merge sort by y: blocks of rows that follow in x are merged to blocks in the order
@@ -283,7 +393,8 @@ def product_sums(x, y, x_rate, y_rate, sums):
     order, state = np.empty((2, n), dtype=np.int64), np.empty((2, 3, n))
     room = np.empty((3, n))
     order[0] = np.arange(n)
-    state[0, 0], state[0, 1], state[0, 2] = x, y, 1.0
+    # One minus a kernel is zero on the diagonal.
+    state[0, 0], state[0, 1], state[0, 2] = x, y, 0.0 if y_wide else 1.0
     for start in range(0, n, LEAF):
         stop = start + LEAF
         _leaf(
@@ -293,16 +404,46 @@ def product_sums(x, y, x_rate, y_rate, sums):
             state[0, 2, start:stop],
             x_rate,
             y_rate,
+            x_wide,
+            y_wide,
         )
     # Blocks that fit the cache are merged one after the other, then all of them.
     for start in range(0, n, CACHED):
         stop = min(start + CACHED, n)
-        _merge(order, state, room, x, start, stop, LEAF, CACHED, 0, x_rate, y_rate)
+        _merge(
+            order,
+            state,
+            room,
+            x,
+            start,
+            stop,
+            LEAF,
+            CACHED,
+            0,
+            x_rate,
+            y_rate,
+            x_wide,
+            y_wide,
+        )
     half, parity = LEAF, 0
     while half < CACHED or half < n:
         half, parity = 2 * half, 1 - parity
     there = CACHED_LEVELS % 2
-    _merge(order, state, room, x, 0, n, CACHED, half, there, x_rate, y_rate)
+    _merge(
+        order,
+        state,
+        room,
+        x,
+        0,
+        n,
+        CACHED,
+        half,
+        there,
+        x_rate,
+        y_rate,
+        x_wide,
+        y_wide,
+    )
     for i in range(n):
         sums[order[parity, i]] = state[parity, 2, i]
 

@@ -3,6 +3,9 @@
 Rows in the order of x are divided into halves, again and again. Between two halves that
 meet at c, exp(-|x_i - x_j|) is exp(-|x_i - c|) exp(-|x_j - c|): what is left is a scan
 in the order of y, with weights that never exceed one. There are log2(n) such levels.
+
+Of a kernel k that is close to one, 1 - k is summed instead, which has digits that k has
+not. With u and v for the two factors, it is 1 - u v = (1 - u) + u (1 - v).
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -12,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from skdiscrepancy._loops import compiled_scans, decay
-from skdiscrepancy._scans import Profile, scan_sums
+from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 
 # Rows of a block of which all pairs are computed.
 LEAF = 24
@@ -20,9 +23,15 @@ ONE = np.ones(1)
 
 
 def product_sums(
-    x: np.ndarray, y: np.ndarray, x_rate: float, y_rate: float
+    x: np.ndarray,
+    y: np.ndarray,
+    x_rate: float,
+    y_rate: float,
+    *,
+    x_wide: bool = False,
+    y_wide: bool = False,
 ) -> np.ndarray:
-    """Compute the row sums of exp(-x_rate |x_i - x_j| - y_rate |y_i - y_j|).
+    """Compute the row sums of exp(-x_rate |x_i - x_j|) exp(-y_rate |y_i - y_j|).
 
     O(n log n) time and O(n) memory; in numpy as compiled.
 
@@ -34,6 +43,8 @@ def product_sums(
         Second column, of the same rows.
     x_rate, y_rate : float
         Inverse bandwidths.
+    x_wide, y_wide : bool, default=False
+        Whether one minus the kernel takes its place; that of x only if that of y.
 
     Returns
     -------
@@ -42,14 +53,19 @@ def product_sums(
     """
     scans = compiled_scans()
     if scans is None:
-        return _product_by_levels(x, y, x_rate, y_rate)
+        return _product_by_levels(x, y, x_rate, y_rate, x_wide, y_wide)
     sums = np.empty(len(x))
-    scans.product_sums(x, y, x_rate, y_rate, sums)
+    scans.product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums)
     return sums
 
 
 def _product_by_levels(
-    x: np.ndarray, y: np.ndarray, x_rate: float, y_rate: float
+    x: np.ndarray,
+    y: np.ndarray,
+    x_rate: float,
+    y_rate: float,
+    x_wide: bool,
+    y_wide: bool,
 ) -> np.ndarray:
     """Compute the row sums in numpy, all blocks of a level at once."""
     n, size = len(x), LEAF
@@ -62,22 +78,34 @@ def _product_by_levels(
     x, y = (np.append(a, np.full(size - n, a.max())) for a in (x, y))
     weights = np.ones(size)
     weights[n:] = 0
-    sums = _pairs_of_leaves(x, y, x_rate, y_rate, weights, leaf)
+    wide = x_wide, y_wide
+    sums = _pairs_of_leaves(x, y, x_rate, y_rate, weights, leaf, wide)
     profile = Profile(y_rate, ONE)
     order = np.argsort(y, kind="stable")
     while size > leaf:
         half = size // 2
         blocks = x.reshape(-1, size)
-        gaps = np.abs(blocks - blocks[:, half : half + 1]).ravel()
-        factors = decay(gaps, -x_rate, gaps)[order]
+        gaps = np.abs(blocks - blocks[:, half : half + 1]).ravel()[order]
+        factors = decay(gaps, -x_rate, np.empty_like(gaps))
         second = order % size >= half
         steps = np.diff(y[order], prepend=0.0)
-        steps[::size] = np.inf
-        of_halves = np.zeros((2, len(x)))
-        np.multiply(factors, weights[order], out=of_halves[0], where=~second)
-        np.multiply(factors, weights[order], out=of_halves[1], where=second)
-        below, above = scan_sums(steps, profile, of_halves)
-        sums[order] += factors * np.where(second, below, above)
+        given = [factors * weights[order]]
+        if x_wide:
+            complements = -np.expm1(-x_rate * gaps)
+            given = [complements * weights[order], weights[order]]
+        of_halves = np.array(
+            [part * rows for part in given for rows in (~second, second)]
+        )
+        if y_wide:
+            starts = np.zeros(len(x), dtype=bool)
+            starts[::size] = True
+            found = complement_sums(steps, y_rate, of_halves, starts)
+        else:
+            steps[::size] = np.inf
+            found = scan_sums(steps, profile, of_halves)
+        sums[order] += factors * np.where(second, found[0], found[1])
+        if x_wide:
+            sums[order] += complements * np.where(second, found[2], found[3])
         # Each half keeps its order by y.
         halves = [order[~second].reshape(-1, half), order[second].reshape(-1, half)]
         order = np.concatenate(halves, axis=1).ravel()
@@ -92,14 +120,20 @@ def _pairs_of_leaves(
     y_rate: float,
     weights: np.ndarray,
     leaf: int,
+    wide: tuple[bool, bool],
 ) -> np.ndarray:
     """Return the row sums over the pairs within blocks of `leaf` rows."""
     x, y, w = (a.reshape(-1, leaf).T.copy() for a in (x, y, weights))
-    sums = w.copy()
+    sums = np.zeros_like(w) if any(wide) else w.copy()
     for gap in range(1, leaf):
         values = x_rate * (x[gap:] - x[:-gap])
-        values += y_rate * np.abs(y[gap:] - y[:-gap])
-        decay(values, -1.0, values)
+        other = y_rate * np.abs(y[gap:] - y[:-gap])
+        if any(wide):
+            values = -np.expm1(-values) if wide[0] else np.exp(-values)
+            values *= -np.expm1(-other)
+        else:
+            values += other
+            decay(values, -1.0, values)
         sums[gap:] += values * w[:-gap]
         sums[:-gap] += values * w[gap:]
     return sums.T.ravel()

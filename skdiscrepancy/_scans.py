@@ -83,6 +83,83 @@ def scan_sums(
     return sums
 
 
+def complement_sums(
+    steps: np.ndarray,
+    rate: float,
+    weights: np.ndarray | None = None,
+    starts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Compute the weighted row sums of 1 - exp(-rate * distance), in O(n).
+
+    For kernels so wide that they are close to one: the sums are right to the last
+    digits of their own size. With W the sum of the weights before a value and D that of
+    the complements, a step makes D to D + (W - D) (1 - exp(-step)).
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n,)
+        Distance of each value from the one before; the first one is not used.
+    rate : float
+        Inverse of a bandwidth.
+    weights : ndarray of shape (n_weights, n) or None, default=None
+        Weights of the columns, of any sign; None for one row of ones.
+    starts : ndarray of shape (n,) or None, default=None
+        Whether a new group of values starts that has nothing to do with the last.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_weights, n)
+        Sums of weight_j (1 - k(x_i, x_j)) over all j.
+    """
+    if weights is None:
+        weights = np.ones((1, len(steps)))
+    moved = rate * steps
+    moved[0] = 0
+    keep = np.ones(len(steps)) if starts is None else 1.0 - starts
+    scans = compiled_scans()
+    if scans is not None:
+        sums = np.empty(weights.shape)
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        scans.scan_complements(-np.expm1(-moved), keep, weights, sums)
+        return sums
+    sums = _complements_before(moved, keep, weights)
+    # Backwards, the step of a value is the one of the value after it.
+    moved, keep = (np.append(values[0], values[:0:-1]) for values in (moved, keep))
+    sums += _complements_before(moved, keep, weights[:, ::-1])[:, ::-1]
+    return sums
+
+
+def _complements_before(
+    moved: np.ndarray, keep: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Sum the complements over all values before each one, by blocks as the scans."""
+    w, steps, kept = (_by_block(values) for values in (weights, moved, keep))
+    shares = -np.expm1(-steps)
+    out = np.empty_like(w)
+    before, sums = np.zeros((2, *w.shape[1:]))
+
+    def sweep() -> None:
+        for i in range(len(w)):
+            np.subtract(before, sums, out=out[i])
+            out[i] *= shares[i]
+            sums[...] += out[i]
+            sums[...] *= kept[i]
+            before[...] *= kept[i]
+            out[i] = sums
+            before[...] += w[i]
+
+    sweep()
+    ends = before.copy(), sums.copy()
+    across, stays = -np.expm1(-steps.sum(axis=0)), kept.prod(axis=0)
+    carried, total = np.zeros((2, len(weights)))
+    for b in range(w.shape[2]):
+        before[:, b], sums[:, b] = carried, total
+        total = stays[b] * (total + across[b] * (carried - total)) + ends[1][:, b]
+        carried = stays[b] * carried + ends[0][:, b]
+    sweep()
+    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, : len(moved)]
+
+
 def shift_moments(
     moments: Sequence[np.ndarray], step: np.ndarray, factor: np.ndarray
 ) -> None:
@@ -120,19 +197,10 @@ def _scan_by_blocks(
     square root of n times.
     """
     n = len(steps)
-    length = isqrt(n - 1) + 1
-    n_blocks = -(-n // length)
-
-    def by_block(values: np.ndarray) -> np.ndarray:
-        """Lay out values with the blocks along the last axis, steps along the first."""
-        padded = np.zeros((*values.shape[:-1], n_blocks * length))
-        padded[..., :n] = values
-        padded = padded.reshape(*values.shape[:-1], n_blocks, length)
-        return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
-
-    w = by_block(weights)
+    w = _by_block(weights)
     out = np.zeros_like(w)
-    moved = np.minimum(profile.rate * by_block(steps), FAR)
+    length = len(w)
+    moved = np.minimum(profile.rate * _by_block(steps), FAR)
     factors = decay(moved, -1.0, np.empty_like(moved))
     both = tuple(zip(moved, factors, strict=True))
     _sweep(both, w, out, profile, range(length), own=True)
@@ -140,6 +208,17 @@ def _scan_by_blocks(
     last = np.append(moved[0, 1:], FAR), np.append(factors[0, 1:], 0)
     _sweep((*both[1:], last), w, out, profile, range(length)[::-1], own=False)
     return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
+
+
+def _by_block(values: np.ndarray) -> np.ndarray:
+    """Lay out values with the blocks along the last axis, steps along the first."""
+    n = values.shape[-1]
+    length = isqrt(n - 1) + 1
+    n_blocks = -(-n // length)
+    padded = np.zeros((*values.shape[:-1], n_blocks * length))
+    padded[..., :n] = values
+    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
+    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
 def _sweep(

@@ -16,7 +16,7 @@ from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
 from skdiscrepancy._merges import product_sums
 from skdiscrepancy._mmd import _statistics as mmd_module
-from skdiscrepancy._scans import Profile, scan_sums
+from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import (
@@ -174,6 +174,56 @@ def test_products_with_a_constant_are_row_sums(n, engine):
     assert_allclose(product_sums(x, np.zeros(n), 2.0, 3.0), expected, rtol=1e-12)
 
 
+WIDTHS = [1e-3, 0.1, 1.0, 1e3, 1e6]
+
+
+@pytest.mark.parametrize("column", columns(1))
+def test_sums_of_one_minus_a_kernel_have_digits_of_their_own(column, engine):
+    x = np.sort(columns(150)[column])
+    weights = np.stack([np.ones(150), np.random.RandomState(1).normal(size=150)])
+    starts = np.arange(150) % 40 == 0
+    together = np.equal.outer(np.cumsum(starts), np.cumsum(starts))
+    gaps = np.abs(x[:, np.newaxis] - x)
+    for width in WIDTHS:
+        rate = 1 / (width * spread(x))
+        A = -np.expm1(-rate * gaps)
+        for rows, flags in [(A, None), (A * together, starts)]:
+            sums = complement_sums(steps_of(x), rate, weights, flags)
+            expected = [[math.fsum(w * row) for row in rows] for w in weights]
+            sizes = np.abs(weights) @ A
+            assert_array_less(np.abs(sums - expected), 1e-13 * sizes + 1e-300)
+
+
+@pytest.mark.parametrize("x_wide", [True, False])
+@pytest.mark.parametrize("column", columns(1))
+@pytest.mark.parametrize("other", ["normal", "cauchy", "ties", "even"])
+def test_products_of_one_minus_kernels_are_double_sums(column, other, x_wide, engine):
+    n = 333
+    x, y = columns(n)[column], columns(n, seed=1)[other]
+    order = np.argsort(x)
+    x, y = x[order], y[order]
+    for widths in [(1e-3, 0.1), (0.1, 1e6), (1.0, 1.0), (1e6, 1e6)]:
+        rates = [1 / (w * spread(z)) for w, z in zip(widths, (x, y), strict=True)]
+        s, t = (
+            rate * np.abs(z[:, np.newaxis] - z)
+            for rate, z in zip(rates, (x, y), strict=True)
+        )
+        terms = (-np.expm1(-s) if x_wide else np.exp(-s)) * -np.expm1(-t)
+        sums = product_sums(x, y, *rates, x_wide=x_wide, y_wide=True)
+        assert_allclose(sums, [math.fsum(row) for row in terms], rtol=1e-12)
+
+
+def test_row_sums_of_one_minus_a_wide_kernel_at_equal_steps(engine):
+    """Where 1 - exp(-t) is t - t^2 / 2, up to t^3 / 6."""
+    n, width = 2**17, 2.0**40
+    i = np.arange(n, dtype=np.float64)
+    below, above = i, n - 1 - i
+    first = (below * (below + 1) + above * (above + 1)) / 2
+    second = sum(m * (m + 1) * (2 * m + 1) / 6 for m in (below, above))
+    expected = first / width - second / (2 * width**2)
+    assert_allclose(complement_sums(np.ones(n), 1 / width)[0], expected, rtol=1e-12)
+
+
 def test_products_are_the_same_in_the_order_of_the_other_column(engine):
     x, y = np.random.RandomState(0).standard_t(2, size=(2, 20_000))
     by_x, by_y = np.argsort(x), np.argsort(y)
@@ -243,6 +293,98 @@ def test_hsic_in_order_is_that_over_all_pairs(design, y, both_ways, engine):
     result, expected = both_ways(lambda: estimator.evaluate(x[:, np.newaxis], target))
     assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
     assert_allclose(result.scales, expected.scales, rtol=1e-10)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("widths", [(1e3, 1e3), (1e4, 1.0), (0.01, 1e4), (20.0, 0.1)])
+def test_hsic_of_wide_kernels_keeps_its_digits(design, widths, both_ways, engine):
+    X, Y = draw(400)
+    estimator = HSICEstimator(
+        kernel=LaplaceKernel(bandwidth=widths[0]),
+        target_kernel=LaplaceKernel(bandwidth=widths[1]),
+        design=design,
+        pooling=None,
+    ).fit(X, Y)
+    result, expected = both_ways(lambda: estimator.evaluate(X, Y))
+    # All pairs lose digits themselves: a kernel is close to one.
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
+    assert_allclose(result.scales, expected.scales, rtol=1e-10)
+
+
+def test_hsic_of_wide_kernels_is_the_distance_covariance(least_rows, engine):
+    least_rows(0)
+    X, Y = draw(1000)
+    centred = []
+    for Z in (X, Y):
+        gaps = np.abs(Z - Z.T)
+        means = gaps.mean(axis=0)
+        centred.append(gaps - means - means[:, np.newaxis] + means.mean())
+    width = 1e9
+    value = hsic_score(
+        X,
+        Y,
+        kernel="laplace",
+        bandwidth=width,
+        target_bandwidth=width,
+        design="v",
+        normalize=False,
+        pooling=None,
+    )
+    # The kernel is 1 - d / width, up to (d / width)^2 / 2.
+    assert_allclose(value * width**2, np.mean(centred[0] * centred[1]), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "matern12", "matern32", "matern92"])
+@pytest.mark.parametrize("width", [0.2, 5.0, 100.0, 1e3])
+def test_hsic_of_wide_kernels_and_labels(kernel, width, both_ways, engine):
+    X, Y = draw(400)
+    estimator = HSICEstimator(
+        kernel=kernel, bandwidth=width, target_kernel="indicator", pooling=None
+    )
+    labels = np.digitize(Y[:, 0], [-1, 0.5])
+    estimator.fit(X, labels)
+    result, expected = both_ways(lambda: estimator.evaluate(X, labels))
+    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
+    assert_allclose(result.scales, expected.scales, rtol=1e-10)
+
+
+def test_wide_polynomials_with_labels_take_all_pairs(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("a walk over tiles")
+
+    monkeypatch.setattr(hsic_module, "walk", refuse)
+    x = np.linspace(0, 1, 2500)[:, np.newaxis]
+    params = {"kernel": "matern32", "target_kernel": "indicator", "pooling": None}
+    # The rate is sqrt(3) over the bandwidth, the limit 0.3 over the range.
+    hsic_score(x, x[:, 0] > 0.4, bandwidth=5.0, **params)
+    with pytest.raises(AssertionError, match="a walk over tiles"):
+        hsic_score(x, x[:, 0] > 0.4, bandwidth=6.0, **params)
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("least", [0, math.inf])
+def test_scores_are_not_made_of_rounding(design, least, least_rows):
+    """The kernel on x is the identity: off the diagonal there is nothing."""
+    least_rows(least)
+    rng = np.random.RandomState(0)
+    x, z = rng.permutation(600)[:, np.newaxis], rng.permutation(600)
+    params = {
+        "kernel": "laplace",
+        "target_kernel": "laplace",
+        "bandwidth": 1e-3,
+        "pooling": None,
+        "design": design,
+    }
+    if design == "u":
+        for width in (1e-3, "median"):
+            assert (
+                hsic_score(x, rng.normal(size=600), target_bandwidth=width, **params)
+                == 0
+            )
+    else:
+        # All row sums are the same, so that the scale is zero and the statistic is not.
+        with pytest.raises(ValueError, match="sigma_k is zero"):
+            hsic_score(x, z, target_bandwidth=1e-3, **params)
 
 
 def test_hsic_of_labels_with_a_column_is_that_of_the_column_with_labels(least_rows):

@@ -23,13 +23,16 @@ from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
 from skdiscrepancy._engine._walk import run_tasks, walk
 from skdiscrepancy._merges import product_sums
 from skdiscrepancy._samples import Codes, Rows
-from skdiscrepancy._scans import Profile, scan_sums
+from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy.designs._base import square
 
 # For fewer rows all pairs take no longer than what it takes to set out.
 MIN_ROWS = 512
 # The same for products of kernels, of which there are many.
 MIN_PRODUCT_ROWS = 2048
+# Products of polynomials need so many bandwidths from the least to the largest value:
+# one minus a wider kernel has too few digits for HSIC.
+MIN_SPAN = 0.3
 
 
 def line_profiles(source: Source, n: int) -> dict[int, Profile]:
@@ -79,24 +82,52 @@ class Line:
         """Return the value of kernel k at distance zero."""
         return float(self.profiles[k].polynomial[0])
 
-    def sums(self, k: int, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of kernel k, rows and weights in their own order."""
+    def can_be_wide(self, k: int) -> bool:
+        """Tell whether sums of one minus kernel k can be made."""
+        return self.profiles[k].degree == 0
+
+    def sums(
+        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
+    ) -> np.ndarray:
+        """Return the row sums of kernel k, rows and weights in their own order.
+
+        If `wide`, those of one minus the kernel.
+        """
         if weights is not None:
             weights = weights[np.newaxis, self.order]
-        sums = np.empty(len(self.order))
-        sums[self.order] = scan_sums(self.steps, self.profiles[k], weights)[0]
+        sums, profile = np.empty(len(self.order)), self.profiles[k]
+        if wide:
+            sums[self.order] = complement_sums(self.steps, profile.rate, weights)[0]
+        else:
+            sums[self.order] = scan_sums(self.steps, profile, weights)[0]
         return sums
 
-    def products(self, k: int, other: Line, other_k: int) -> np.ndarray:
+    def products(
+        self,
+        k: int,
+        other: Line,
+        other_k: int,
+        *,
+        wide: bool = False,
+        other_wide: bool = False,
+    ) -> np.ndarray:
         """Return the row sums of the product with a kernel on another column.
 
-        Both kernels are exponentials.
+        Both kernels are exponentials, or one minus an exponential where `wide`.
         """
+        if wide and not other_wide:
+            return other.products(other_k, self, k, other_wide=True)
         column = np.empty_like(other.values)
         column[other.order] = other.values
-        rates = self.profiles[k].rate, other.profiles[other_k].rate
         sums = np.empty(len(self.order))
-        sums[self.order] = product_sums(self.values, column[self.order], *rates)
+        sums[self.order] = product_sums(
+            self.values,
+            column[self.order],
+            self.profiles[k].rate,
+            other.profiles[other_k].rate,
+            x_wide=wide,
+            y_wide=other_wide,
+        )
         return sums
 
 
@@ -124,18 +155,39 @@ class Classes:
         """Return the value of kernel k for each row with itself."""
         return self.values[k]
 
-    def sums(self, k: int, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of kernel k."""
+    def can_be_wide(self, k: int) -> bool:
+        """Tell that labels are equal or not, but never close."""
+        return False
+
+    def sums(
+        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
+    ) -> np.ndarray:
+        """Return the row sums of kernel k, which is never `wide`."""
         return self.values[k] * np.bincount(self.codes, weights)[self.codes]
 
-    def products(self, k: int, other: Line, other_k: int) -> np.ndarray:
-        """Return the row sums of the product with a kernel on a column."""
+    def products(
+        self,
+        k: int,
+        other: Line,
+        other_k: int,
+        *,
+        wide: bool = False,
+        other_wide: bool = False,
+    ) -> np.ndarray:
+        """Return the row sums of the product with a kernel on a column.
+
+        With one minus that kernel if `other_wide`.
+        """
         within = np.argsort(self.codes[other.order], kind="stable")
         order = other.order[within]
-        steps = steps_of(other.values[within])
-        steps[np.diff(self.codes[order], prepend=-1) != 0] = np.inf
+        steps, profile = steps_of(other.values[within]), other.profiles[other_k]
+        starts = np.diff(self.codes[order], prepend=-1) != 0
+        steps[starts] = np.inf
         sums = np.empty(len(order))
-        sums[order] = scan_sums(steps, other.profiles[other_k])[0]
+        if other_wide:
+            sums[order] = complement_sums(steps, profile.rate, starts=starts)[0]
+        else:
+            sums[order] = scan_sums(steps, profile)[0]
         return sums * self.values[k]
 
 
@@ -145,7 +197,8 @@ def factors_in_order(
     """Return both factors of products of kernels that have sums in sorted order.
 
     Exponentials on a column with such on another, or any kernels that decay on a column
-    with labels; None if there is any other pair among them.
+    with labels; None if there is any other pair among them, or a kernel so wide that
+    the digits of HSIC would be lost.
 
     Parameters
     ----------
@@ -170,7 +223,11 @@ def factors_in_order(
     if len(profiles) < second.n_kernels:
         return None
     if labels is not None:
-        return Classes(labels), _line(second, profiles), swapped
+        line = _line(second, profiles)
+        span = line.values[-1] - line.values[0]
+        if any(0 < p.rate * span < MIN_SPAN and p.degree for p in profiles.values()):
+            return None
+        return Classes(labels), line, swapped
     of_first = line_profiles(first, n)
     both = [*of_first.values(), *profiles.values()]
     if len(of_first) < first.n_kernels or any(profile.degree for profile in both):

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,15 +12,23 @@ import numpy as np
 
 from skdiscrepancy._engine._columns import Classes, Line, run_all
 
+# Mean of a kernel above which one minus the kernel is summed.
+WIDE = 0.5
+
 
 class Centring(NamedTuple):
     """What centres one Gram matrix: K_ij - shift - offsets_i - offsets_j.
 
     The offsets have mean zero. With the shift taken from the matrix first, its sums are
-    as small as they can be, and so is what their differences lose.
+    as small as they can be, and so is what their differences lose. For the same reason
+    the matrix of a wide kernel is 1 - K, which centred is that of K with another sign.
 
     Attributes
     ----------
+    wide : bool
+        Whether the matrix is one minus that of the kernel.
+    size : float
+        Largest row mean of the matrix, the diagonal included.
     shift : float
         Constant.
     offsets : ndarray of shape (n,)
@@ -31,6 +39,8 @@ class Centring(NamedTuple):
         The diagonal of the centred matrix.
     """
 
+    wide: bool
+    size: float
     shift: float
     offsets: np.ndarray
     sums: np.ndarray
@@ -38,14 +48,20 @@ class Centring(NamedTuple):
 
     @classmethod
     def of(
-        cls, sums: np.ndarray, offsets: np.ndarray, diagonal: np.ndarray | float
+        cls,
+        sums: np.ndarray,
+        offsets: np.ndarray,
+        diagonal: np.ndarray | float,
+        *,
+        wide: bool = False,
     ) -> Centring:
         """Take the mean from offsets of a matrix with the given row sums."""
+        size = float(np.abs(sums).max()) / len(sums)
         middle = offsets.mean()
         offsets = offsets - middle
         shift = 2 * middle
         diagonal = diagonal - shift - 2 * offsets
-        return cls(shift, offsets, sums - len(sums) * shift, diagonal)
+        return cls(wide, size, shift, offsets, sums - len(sums) * shift, diagonal)
 
 
 def centred_product_sums(
@@ -99,7 +115,7 @@ def products_in_order(
     *,
     unbiased: bool,
     **walk_options: Any,
-) -> tuple[list[np.ndarray], list[Any]]:
+) -> Iterator[tuple[float, Any]]:
     """Centre and multiply all kernels of two factors, pair by pair.
 
     Parameters
@@ -116,31 +132,26 @@ def products_in_order(
     **walk_options : dict
         `n_jobs` and `verbose`.
 
-    Returns
-    -------
-    sizes : list of two ndarray of shape (n_kernels,)
-        The largest row means of the kernels of each factor.
-    results : list
+    Yields
+    ------
+    size : float
+        Size of the row means that were added up.
+    result : object
         What `finish` returns, for every kernel of the first factor with all of the
         second.
     """
-    sizes, centrings = [], []
+    centrings = []
     for factor in factors:
-        of_kernels = run_all(
-            range(factor.n_kernels),
-            _CentringTask(factor, offsets, unbiased),
-            **walk_options,
-        )
-        of_sizes, of_factor = zip(*of_kernels, strict=True)
-        sizes.append(np.array(of_sizes))
-        centrings.append(of_factor)
+        work = _CentringTask(factor, offsets, unbiased)
+        of_kernels = run_all(range(factor.n_kernels), work, **walk_options)
+        centrings.append(list(of_kernels))
     pairs = product(*(range(factor.n_kernels) for factor in factors))
     work = _PairTask(factors, centrings, finish, unbiased)
-    return sizes, list(run_all(pairs, work, **walk_options))
+    yield from run_all(pairs, work, **walk_options)
 
 
 class _CentringTask:
-    """The size and the centring of one kernel."""
+    """The centring of one kernel."""
 
     def __init__(
         self,
@@ -152,11 +163,14 @@ class _CentringTask:
         self.offsets = offsets
         self.unbiased = unbiased
 
-    def __call__(self, k: int) -> tuple[float, Centring]:
+    def __call__(self, k: int) -> Centring:
         sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
+        wide = self.factor.can_be_wide(k) and sums.mean() > WIDE * len(sums)
+        if wide:
+            sums, diagonal = self.factor.sums(k, wide=True), 0.0
         counted = sums - diagonal if self.unbiased else sums
-        centring = Centring.of(sums, self.offsets(counted[np.newaxis])[0], diagonal)
-        return float(np.abs(counted).max()) / (len(sums) - self.unbiased), centring
+        offsets = self.offsets(counted[np.newaxis])[0]
+        return Centring.of(sums, offsets, diagonal, wide=wide)
 
 
 class _PairTask:
@@ -174,15 +188,20 @@ class _PairTask:
         self.finish = finish
         self.unbiased = unbiased
 
-    def __call__(self, pair: tuple[int, int]) -> Any:
+    def __call__(self, pair: tuple[int, int]) -> tuple[float, Any]:
         (first, second), (a, b) = self.factors, pair
         K, L = self.centrings[0][a], self.centrings[1][b]
+        products = first.products(a, second, b, wide=K.wide, other_wide=L.wide)
         sums = centred_product_sums(
             K,
             L,
-            first.products(a, second, b),
-            first.sums(a, L.offsets),
-            second.sums(b, K.offsets),
+            products,
+            first.sums(a, L.offsets, wide=K.wide),
+            second.sums(b, K.offsets, wide=L.wide),
             unbiased=self.unbiased,
         )
-        return self.finish(sums[np.newaxis])
+        if K.wide != L.wide:
+            np.negative(sums, out=sums)
+        # K o L on its own can be larger than what the sizes of K and L say.
+        size = max(float(np.abs(products).max()) / len(products), K.size * L.size)
+        return size, self.finish(sums[np.newaxis])

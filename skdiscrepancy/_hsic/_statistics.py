@@ -106,49 +106,53 @@ def complete_statistics(
     Centring the tiles costs a second evaluation of the kernels and saves the digits
     that are lost when HSIC is taken as a difference of three large sums. For many rows
     and kernels that have their sums in sorted order it is that difference, in
-    O(n log n), of matrices that are less their means.
+    O(n log n), of matrices that are less their means, and 1 - K for wide kernels.
     """
     ordered = factors_in_order(x, y, n)
     if ordered is not None:
-        dtype = min(x.dtype, y.dtype, key=lambda dtype: dtype.itemsize)
-        return _statistics_in_order(*ordered, dtype, unbiased=unbiased, **walk_options)
+        return _statistics_in_order(*ordered, unbiased=unbiased, **walk_options)
     region = square(0, n, diagonal=not unbiased)
-    centred, sizes = [], []
+    centred, sizes, peaks, every = [], [], [], np.arange(n)
     for source in (x, y):
         sums = row_sums(source, n, diagonal=not unbiased, **walk_options)
         offsets = centring_offsets(sums, unbiased=unbiased)
         centred.append(CentredSource(source, offsets))
         sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+        diagonal = np.abs(source.aligned(every, every)).max(axis=1)
+        peaks.append(np.maximum(diagonal, sizes[-1]))
     reducer = ProductRowSums(*centred)
     [(sums, _)] = walk([region], reducer, **walk_options)
     values, scales = complete_hsic(sums, unbiased=unbiased)
-    return Statistics(values, scales, float(n), np.outer(*sizes).ravel(), reducer.dtype)
+    # Means of K o L: they are larger than the products of means if both are sparse.
+    bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
+    size = np.minimum(*bounds).ravel()
+    return Statistics(values, scales, float(n), size, reducer.dtype)
 
 
 def _statistics_in_order(
     first: Line | Classes,
     second: Line,
     swapped: bool,
-    dtype: np.dtype,
     *,
     unbiased: bool,
     **walk_options: Any,
 ) -> Statistics:
     """Compute the complete statistics of kernels that are summed in sorted order."""
-    sizes, results = products_in_order(
+    results = products_in_order(
         (first, second),
         partial(centring_offsets, unbiased=unbiased),
         partial(complete_hsic, unbiased=unbiased),
         unbiased=unbiased,
         **walk_options,
     )
-    grid = np.reshape(results, (*map(len, sizes), 2))
+    numbers = [(*np.ravel(found), size) for size, found in results]
+    grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, 3))
     if swapped:
-        grid, sizes = grid.transpose(1, 0, 2), sizes[::-1]
-    values, scales = grid.reshape(-1, 2).T
-    return Statistics(
-        values, scales, float(first.n_rows), np.outer(*sizes).ravel(), dtype
-    )
+        grid = grid.transpose(1, 0, 2)
+    values, scales, sizes = grid.reshape(-1, 3).T
+    # Sums in order are float64, whatever the columns are.
+    dtype = np.dtype(np.float64)
+    return Statistics(values, scales, float(first.n_rows), sizes, dtype)
 
 
 def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:
