@@ -76,19 +76,21 @@ class Statistics:
     """The statistics of a collection with all that pooling needs to know of them.
 
     `nu` is the parameter of fuse for these data; `sizes`, those of the numbers that
-    were added up, and `dtype` say how large a rounding error can be.
+    were added up, and `dtype`, one for all kernels or a list, say how large a rounding
+    error can be.
     """
 
     values: np.ndarray
     scales: np.ndarray
     nu: float
     sizes: np.ndarray
-    dtype: np.dtype
+    dtype: np.dtype | list[np.dtype]
 
     @property
     def rounding(self) -> np.ndarray:
         """Size of a rounding error for each kernel."""
-        return ROUNDING * np.finfo(self.dtype).eps * self.sizes
+        dtypes = self.dtype if isinstance(self.dtype, list) else [self.dtype]
+        return ROUNDING * np.array([np.finfo(d).eps for d in dtypes]) * self.sizes
 
     def check_finite(self) -> None:
         """Refuse numbers beyond the range of floating point."""

@@ -150,7 +150,12 @@ def two_sample_statistics(
         for k, part in parts:
             results[:, [k]] = part
     values, scales, sizes = results
-    return Statistics(values, scales, 2 * m * n / (m + n), sizes, source.dtype)
+    # Sums in order are float64, whatever the columns are.
+    in_order = np.dtype(np.float64)
+    dtypes = [
+        in_order if k in profiles else source.dtype for k in range(source.n_kernels)
+    ]
+    return Statistics(values, scales, 2 * m * n / (m + n), sizes, dtypes)
 
 
 def _values_scales_sizes(
