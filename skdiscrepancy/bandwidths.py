@@ -36,6 +36,8 @@ TOO_LARGE = (
     "The distances between rows are not finite: values of X are too large for floating "
     "point. Rescale the data."
 )
+# The least and the largest number above zero.
+SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 # The draw of those rows is part of the definition of a bandwidth, not of chance.
 SEED = 0
 
@@ -332,11 +334,11 @@ class SortedColumn:
             closer, further = starts, stops
             if least > 0:
                 drawn.partition(least)
-                closer = np.searchsorted(x, x + drawn[least], "left").clip(starts)
+                closer = self._places(drawn[least], "left").clip(starts)
             if most < 1:
                 index = int(most * DRAWN_GAPS)
                 drawn.partition(index)
-                further = np.searchsorted(x, x + drawn[index], "right").clip(closer)
+                further = self._places(drawn[index], "right").clip(closer)
             n_below = int((closer - starts).sum())
             n_inside = int((further - closer).sum())
             if n_below <= rank and rank + 1 < n_below + n_inside:
@@ -347,6 +349,12 @@ class SortedColumn:
         ends = np.cumsum(lengths)
         cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
         return n_below, x[cols] - x[rows]
+
+    def _places(self, gap: float, side: Any) -> np.ndarray:
+        """Return where the values at a distance above each one are."""
+        # Beyond the largest number there is no value.
+        with np.errstate(over="ignore"):
+            return np.searchsorted(self.x, self.x + gap, side)
 
 
 @lru_cache(maxsize=8)
@@ -368,7 +376,11 @@ def _choose(
     # The second selection finds the distances in order up to the first.
     low, high = _quantile(distances, 0.05), _quantile(distances, 0.95)
     if wide and n_bandwidths > 1:
-        return np.geomspace(low / 2, 2 * high, n_bandwidths).tolist()
+        # At the ends of floating point there is no half, or double, of a number.
+        low, high = max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2)
+        with np.errstate(over="ignore", under="ignore"):
+            grid = np.geomspace(low, high, n_bandwidths)
+        return grid.clip(low, high).tolist()
     return np.linspace(low, high, n_bandwidths).tolist()
 
 

@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from skdiscrepancy.bandwidths import (
     SortedColumn,
     bandwidth_grid,
+    build_collection,
     column_medians,
     inter_sample_distances,
     kernel_collection,
@@ -377,3 +378,21 @@ def test_bad_norms_are_named(function, p, error):
 def test_bad_samples_are_named(function, X, message):
     with pytest.raises(ValueError, match=message):
         function(X)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([5e-324, 1e-323, 1.5e-323]),
+        np.array([-8e307, 1e307, 8e307]),
+        np.linspace(1e307, 1.7e308, 600),
+    ],
+)
+def test_wide_grids_stay_in_the_range_of_floating_point(values):
+    samples, kernels = [values[:, np.newaxis]], [LaplaceKernel()]
+    found = build_collection(samples, kernels, "grid", 6, "bandwidth", wide=True)
+    bandwidths = [kernel.bandwidth for kernel in found]
+    assert bandwidths[0] > 0
+    assert np.all(np.isfinite(bandwidths))
+    assert np.all(np.diff(bandwidths) >= 0)

@@ -24,7 +24,7 @@ from skdiscrepancy._scans import Profile
 LARGEST = {
     np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
 }
-# Above this rate a kernel has vanished at every distance that is not zero.
+# Above this rate, sums in sorted order would meet numbers that are not finite.
 LARGEST_RATE = 1e307
 
 
@@ -339,12 +339,14 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         return True
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> float | None:
         """Rate of the exponential of the squared distance."""
+        if not _evaluates_as(self, GaussianKernel):
+            return None
         return _rate(-1, self.bandwidth, 2)
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        return _decay(distance, self.rate, out)
+        return _decay(distance, _rate(-1, self.bandwidth, 2), out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -402,17 +404,21 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
         return 1
 
     @property
-    def rate(self) -> float:
+    def rate(self) -> float | None:
         """Rate of the exponential of the distance."""
+        if not _evaluates_as(self, LaplaceKernel):
+            return None
         return _rate(-1, self.bandwidth, 1)
 
     @property
-    def line_profile(self) -> Profile:
+    def line_profile(self) -> Profile | None:
         """The exponential."""
-        return Profile(min(-self.rate, LARGEST_RATE), np.ones(1))
+        if not _evaluates_as(self, LaplaceKernel):
+            return None
+        return _line_profile(_rate(1, self.bandwidth, 1), np.ones(1))
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        return _decay(distance, self.rate, out)
+        return _decay(distance, _rate(-1, self.bandwidth, 1), out)
 
 
 class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
@@ -532,10 +538,12 @@ class MaternKernel(RadialKernel):
         return self.p
 
     @property
-    def line_profile(self) -> Profile:
+    def line_profile(self) -> Profile | None:
         """Polynomial and exponential, the same for all Minkowski distances."""
+        if not _evaluates_as(self, MaternKernel):
+            return None
         rate = _rate(sqrt(2 * self.nu), self.bandwidth, 1)
-        return Profile(min(rate, LARGEST_RATE), matern_polynomial(self.nu))
+        return _line_profile(rate, matern_polynomial(self.nu))
 
     @property
     def differentiable(self) -> bool:
@@ -624,6 +632,16 @@ def _scale(
         return np.multiply(distance, rate, out=out)
     out[...] = np.where(distance == 0, 0, np.inf)
     return out
+
+
+def _evaluates_as(kernel: Kernel, own: type[Kernel]) -> bool:
+    """Tell whether a kernel has the values of a class, not those of a subclass."""
+    kind = type(kernel)
+    return kind.evaluate is own.evaluate and kind.norm is own.norm
+
+
+def _line_profile(rate: float, coefficients: np.ndarray) -> Profile | None:
+    return Profile(rate, coefficients) if rate <= LARGEST_RATE else None
 
 
 def _decay(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
