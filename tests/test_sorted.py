@@ -16,6 +16,7 @@ from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
 from skdiscrepancy._merges import product_sums
 from skdiscrepancy._mmd import _statistics as mmd_module
+from skdiscrepancy._mmd import _witness as witness_module
 from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
@@ -469,6 +470,58 @@ def test_float32_columns_are_summed_in_float64(least_rows):
         hsic_score(double[0], double[1][:, 0], **params),
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score])
+def test_float32_columns_have_the_rounding_of_float64(score, least_rows):
+    """What is zero up to the rounding of float32 is a number in float64."""
+    least_rows(0)
+    X, Y = np.random.RandomState(0).normal(size=(2, 700, 1)).astype(np.float32)
+    params = {"kernel": "laplace", "bandwidth": 1e5, "pooling": None}
+    if score is hsic_score:
+        params["target_bandwidth"] = 1e5
+    value = score(X, Y, **params)
+    assert value != 0
+    double = [Z.astype(np.float64) for Z in (X, Y)]
+    assert_allclose(value, score(*double, **params), rtol=1e-10)
+
+
+def test_contributions_in_order_are_those_over_all_pairs(both_ways, engine):
+    x, y = columns(300)["cauchy"], np.round(columns(250, seed=1)["cauchy"], 1)
+    kernel = ["gaussian", "laplace", "matern52"]
+    mmd = MMDEstimator(kernel=kernel, n_bandwidths=2).fit(x[:, np.newaxis])
+    found, expected = both_ways(lambda: mmd.contributions(y[:, np.newaxis]))
+    assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+
+
+def test_contributions_in_order_make_no_tiles(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("a walk over tiles")
+
+    monkeypatch.setattr(witness_module, "walk", refuse)
+    X, Y = draw(1000)
+    mmd = MMDEstimator(kernel="laplace", n_bandwidths=2).fit(X)
+    assert np.all(np.isfinite(mmd.contributions(Y)))
+
+
+@pytest.mark.parametrize("kernel", [LaplaceKernel, MaternKernel])
+def test_bandwidths_at_the_end_of_the_range_take_all_pairs(kernel):
+    assert kernel(bandwidth=1e-300).line_profile is not None
+    assert kernel(bandwidth=1e-308).line_profile is None
+    assert kernel(bandwidth=5e-324).line_profile is None
+
+
+@pytest.mark.parametrize("base", [GaussianKernel, LaplaceKernel, MaternKernel])
+def test_subclass_with_values_of_its_own_is_not_summed_as_its_base(base):
+    class Halved(base):
+        def evaluate(self, distance, out):
+            out[...] = 0.5 * super().evaluate(distance, np.empty_like(distance))
+            return out
+
+    X, Y = draw(700)
+    params = {"bandwidth": 1.0, "pooling": None, "normalize": False}
+    value = mmd_score(X, Y, kernel=base(), **params)
+    assert_allclose(mmd_score(X, Y, kernel=Halved(), **params), value / 2, rtol=1e-10)
 
 
 def test_tiny_bandwidths_leave_the_ties(least_rows, engine):

@@ -298,7 +298,8 @@ class MMDEstimator(BaseDiscrepancy):
         + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The rows with the largest values are
         those that the reference does not have. The mean over the sample is the
         V-statistic: the score with ``design="v", normalize=False, pooling="mean"``,
-        whatever these parameters are. Takes O((m + n)^2) time and O(m + n) memory.
+        whatever these parameters are. Takes O((m + n)^2) time and O(m + n) memory, with
+        Laplace and Matern kernels on a single column O((m + n) log(m + n)) time.
 
         Parameters
         ----------

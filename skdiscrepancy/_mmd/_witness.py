@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._engine import RowSums, kernel_source, walk
+from skdiscrepancy._engine import (
+    RowSums,
+    kernel_source,
+    line_profiles,
+    other_kernels,
+    two_sample_sums,
+    walk,
+)
 from skdiscrepancy.designs._base import Region, square
 from skdiscrepancy.kernels import IndicatorKernel
 
@@ -59,7 +66,8 @@ def row_contributions(
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
     c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'), which
-    average to the V-statistic; O((m + n)^2).
+    average to the V-statistic; O((m + n)^2), and O((m + n) log(m + n)) for kernels on
+    one column that have their sums in sorted order.
 
     Parameters
     ----------
@@ -78,16 +86,34 @@ def row_contributions(
         Values of c.
     """
     m, n = len(X), len(Y)
-    regions = [
-        square(0, m, diagonal=True),
-        square(m, m + n, diagonal=True),
-        Region(0, m, m, m + n),
-    ]
-    (within_x, _), (within_y, _), (_, cross_y) = walk(
-        regions, RowSums(kernel_source(kernels, X, Y)), **walk_options
-    )
+    source, values = kernel_source(kernels, X, Y), np.zeros(n)
+    profiles = line_profiles(source, m + n)
+    others = other_kernels(source, profiles)
+    if others:
+        regions = [
+            square(0, m, diagonal=True),
+            square(m, m + n, diagonal=True),
+            Region(0, m, m, m + n),
+        ]
+        reducer = RowSums(source.select(others) if profiles else source)
+        (within_x, _), (within_y, _), cross = walk(regions, reducer, **walk_options)
+        values += _contributions(within_x, within_y, *cross)
+    if profiles:
+        parts = two_sample_sums(
+            source, profiles, _contributions, diagonal=True, **walk_options
+        )
+        # Equal rows contribute the same: any order of them will do.
+        values[np.argsort(Y[:, 0])] += sum(part for _, part in parts)
+    return check_finite(values / len(kernels))
+
+
+def _contributions(
+    within_x: np.ndarray, within_y: np.ndarray, cross_x: np.ndarray, cross_y: np.ndarray
+) -> np.ndarray:
+    """Return the contributions of Y from row sums, added up over kernels."""
+    m, n = within_x.shape[1], within_y.shape[1]
     level = within_x.mean(axis=1, keepdims=True) / m
-    return check_finite(np.mean(within_y / n - 2 * cross_y / m + level, axis=0))
+    return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
 
 
 def _refuse_balanced(kernels: list[Any]) -> None:
