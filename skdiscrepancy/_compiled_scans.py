@@ -10,12 +10,11 @@ import numpy as np
 from numba import njit
 
 from skdiscrepancy._compiled import _exp_64, _options
+from skdiscrepancy._scans import FAR
 
 # Values between two exponentials that are taken over the whole distance: the factors
 # between are rounded, where neighbours are all at one distance all in the same way.
 CHUNK = 512
-# As in the scans of numpy: exp(-800) is zero, and there is no inf * 0.
-FAR = 800.0
 # Blocks of a merge sort that begin as all pairs.
 LEAF = 16
 # Rows that are merged one block after the other: they fit the cache.

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+import sys
 import tracemalloc
 
 import brute_force as reference
@@ -11,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, _loops, hsic_score, mmd_score
-from skdiscrepancy._engine import _columns, _groups, kernel_source, row_sums
+from skdiscrepancy._engine import _columns, _groups, _walk, kernel_source, row_sums
 from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
 from skdiscrepancy._merges import product_sums
@@ -540,6 +541,27 @@ def test_constant_columns_have_no_discrepancy(score, least_rows, engine):
     least_rows(0)
     X = np.full((600, 1), 7.3)
     assert score(X, X.copy(), kernel="laplace", n_bandwidths=2) == 0
+
+
+@pytest.mark.parametrize("score", [mmd_score, hsic_score, mmd_test])
+def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
+    """joblib sends what is large to the workers of dask once, not with every task."""
+    least_rows(0)
+    sizes, run_tasks = {}, _walk.run_tasks
+
+    def run(tasks, work, *args, **kwargs):
+        sizes[type(work).__name__] = sys.getsizeof(work)
+        return run_tasks(tasks, work, *args, **kwargs)
+
+    monkeypatch.setattr(_walk, "run_tasks", run)
+    X, Y = draw(1000)
+    score(X, Y, kernel="laplace", n_bandwidths=2)
+    if score is mmd_test:
+        mmd_test(X, Y, kernel="gaussian", n_bandwidths=2)
+    row_sums(kernel_source([LaplaceKernel(bandwidth=1.0)], X), 1000, diagonal=True)
+    assert len(sizes) == {mmd_score: 2, hsic_score: 3, mmd_test: 3}[score]
+    for size in sizes.values():
+        assert size >= X.nbytes
 
 
 def draw(n):

@@ -12,6 +12,9 @@ Kernels on a single column that have a shorter way are summed in sorted order in
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._engine._columns import (
+    Classes,
+    Line,
+    factors_in_order,
     line_profiles,
     other_kernels,
     row_sums,
@@ -27,23 +30,28 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     kernel_source,
 )
-from skdiscrepancy._engine._walk import design_moments, run_tasks, walk
+from skdiscrepancy._engine._walk import Task, design_moments, run_all, run_tasks, walk
 
 __all__ = [
     "CentredSource",
+    "Classes",
     "GramSource",
     "KernelSource",
+    "Line",
     "Moments",
     "PairedSource",
     "ProductRowSums",
     "RowSums",
     "Source",
+    "Task",
     "WeightedSource",
     "design_moments",
+    "factors_in_order",
     "kernel_source",
     "line_profiles",
     "other_kernels",
     "row_sums",
+    "run_all",
     "run_tasks",
     "two_sample_sums",
     "walk",

@@ -12,15 +12,14 @@ those of float32 columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
-from skdiscrepancy._engine._walk import run_tasks, walk
+from skdiscrepancy._engine._walk import Task, held_bytes, run_all, walk
 from skdiscrepancy._merges import product_sums
 from skdiscrepancy._samples import Codes, Rows
 from skdiscrepancy._scans import Profile, complement_sums, scan_sums
@@ -77,6 +76,11 @@ class Line:
         self.values = column[self.order]
         self.steps = steps_of(self.values)
         self.n_rows, self.n_kernels = len(column), len(profiles)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return held_bytes(vars(self).values())
 
     def diagonal(self, k: int) -> float:
         """Return the value of kernel k at distance zero."""
@@ -150,6 +154,11 @@ class Classes:
             for sample in samples
         ]
         self.n_rows, self.n_kernels = len(counts), len(samples)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return held_bytes(vars(self).values())
 
     def diagonal(self, k: int) -> np.ndarray:
         """Return the value of kernel k for each row with itself."""
@@ -337,18 +346,7 @@ def two_sample_sums(
     yield from zip(profiles, results, strict=True)
 
 
-def run_all(
-    tasks: Iterable[Any],
-    work: Callable[[Any], Any],
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> Iterator[Any]:
-    """Yield the results of the work on tasks, which is done in threads."""
-    with closing(run_tasks(tasks, work, n_jobs, verbose)) as results:
-        yield from results
-
-
-class _LineTask:
+class _LineTask(Task):
     """The row sums of one kernel on a column."""
 
     def __init__(self, line: Line, diagonal: bool):
@@ -360,7 +358,7 @@ class _LineTask:
         return sums if self.diagonal else sums - self.line.diagonal(k)
 
 
-class _TwoSampleTask:
+class _TwoSampleTask(Task):
     """What becomes of the row sums of one kernel on two samples."""
 
     def __init__(

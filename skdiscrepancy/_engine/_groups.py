@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +12,10 @@ from skdiscrepancy._engine._columns import (
     column_parts,
     line_profiles,
     other_kernels,
-    run_all,
 )
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._sources import Source
-from skdiscrepancy._engine._walk import run_tasks
+from skdiscrepancy._engine._walk import Task, run_all, source_bytes
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
@@ -104,14 +102,15 @@ def _group_sums_by_tiles(
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
-    with closing(run_tasks(tasks, work, n_jobs, verbose)) as answers:
-        for (a, b), part, of_rows, of_cols, of_squares in answers:
-            groups[:, a, b] += part
-            rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
-            squares += of_squares
-            if a != b:
-                groups[:, b, a] += part.transpose(0, 2, 1)
-                rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
+    for (a, b), part, of_rows, of_cols, of_squares in run_all(
+        tasks, work, n_jobs, verbose
+    ):
+        groups[:, a, b] += part
+        rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
+        squares += of_squares
+        if a != b:
+            groups[:, b, a] += part.transpose(0, 2, 1)
+            rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
     every = np.arange(n)
     return GroupSums(groups, rows, squares, source.aligned(every, every))
 
@@ -127,13 +126,16 @@ def _blocks(bounds: np.ndarray) -> list[slice]:
     return blocks
 
 
-class _GroupTask:
+class _GroupTask(Task):
     """The work on the tiles of one pair of blocks."""
 
     def __init__(self, source: Source, bounds: np.ndarray, n: int):
         self.source = source
         self.bounds = bounds
         self.n = n
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + source_bytes([self.source], self.n)
 
     def __call__(self, task: tuple[slice, slice]) -> Any:
         a, b = task

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from skdiscrepancy._engine._columns import steps_of
+from skdiscrepancy._engine._walk import Task
 from skdiscrepancy._loops import compiled_scans
 from skdiscrepancy._scans import (
     FAR,
@@ -22,7 +23,7 @@ BLOCK = 48
 SLAB = 512
 
 
-class OrderedGroups:
+class OrderedGroups(Task):
     """Groups of the rows of one column.
 
     Parameters

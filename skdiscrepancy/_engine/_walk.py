@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import cache, reduce
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums
-from skdiscrepancy._engine._sources import PairedSource
+from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs._base import Design, Pairs, Region
 
 # A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows; a
@@ -49,13 +49,12 @@ def walk(
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
     # All tasks are handed over at once, so that joblib can tell how many are left.
-    run = run_tasks(tasks, work, n_jobs, verbose, pre_dispatch="all")
-    with closing(run) as answers:
-        for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
-            if piece.whole:
-                results[piece.index] = finished
-            else:
-                _add_piece(totals, reducer, piece, row_sums, col_sums)
+    answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
+    for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
+        if piece.whole:
+            results[piece.index] = finished
+        else:
+            _add_piece(totals, reducer, piece, row_sums, col_sums)
     for index, (row_sums, col_sums) in totals.items():
         results[index] = reducer.finish(regions[index], row_sums, col_sums)
     return results
@@ -78,8 +77,8 @@ def design_moments(
     fitting = int(reducer.max_pairs * _working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
-    with closing(run_tasks(chunks, _PairTask(reducer, n), n_jobs, verbose)) as parts:
-        return reduce(Moments.merge, parts)
+    parts = run_all(chunks, _PairTask(reducer, n), n_jobs, verbose)
+    return reduce(Moments.merge, parts)
 
 
 class _Piece(NamedTuple):
@@ -141,12 +140,8 @@ def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
         yield slice(begin, min(begin + step, stop))
 
 
-class _Task:
+class Task:
     """The work on a task, wherever it runs, with the data that it needs."""
-
-    def __init__(self, reducer: RowSums, n_rows: int):
-        self.reducer = reducer
-        self.n_rows = n_rows
 
     def __sizeof__(self) -> int:
         """Return about the bytes of the data.
@@ -154,12 +149,37 @@ class _Task:
         joblib sends objects that are large to the workers of dask once, small ones with
         every task.
         """
-        sources = self.reducer.sources
-        row = sum(source.n_features * source.dtype.itemsize for source in sources)
-        return super().__sizeof__() + self.n_rows * row
+        return super().__sizeof__() + held_bytes(vars(self).values())
 
 
-class _RegionTask(_Task):
+def held_bytes(values: Iterable[Any]) -> int:
+    """Return the bytes of arrays, and of what says how many it has."""
+    return sum(
+        held_bytes(value)
+        if isinstance(value, (list, tuple))
+        else getattr(value, "nbytes", 0)
+        for value in values
+    )
+
+
+def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
+    """Return about the bytes of the rows of sources."""
+    row = sum(source.n_features * source.dtype.itemsize for source in sources)
+    return n_rows * row
+
+
+class _WalkTask(Task):
+    """The work of a reducer."""
+
+    def __init__(self, reducer: RowSums, n_rows: int):
+        self.reducer = reducer
+        self.n_rows = n_rows
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + source_bytes(self.reducer.sources, self.n_rows)
+
+
+class _RegionTask(_WalkTask):
     """The work on one list of pieces."""
 
     def __init__(self, reducer: RowSums, n_rows: int, tile: int):
@@ -204,7 +224,7 @@ class _RegionTask(_Task):
         return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
 
-class _PairTask(_Task):
+class _PairTask(_WalkTask):
     """The work on one chunk of loose pairs."""
 
     def __call__(self, pairs: Pairs) -> Moments:
@@ -235,9 +255,21 @@ def _add_piece(
         cols[:, at : at + col_sums.shape[1]] += col_sums
 
 
+def run_all(
+    tasks: Iterable[Any],
+    work: Callable[[Any], Any],
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **options: Any,
+) -> Iterator[Any]:
+    """Yield the results of tasks in order, and end the rest if the caller stops."""
+    with closing(run_tasks(tasks, work, n_jobs, verbose, **options)) as results:
+        yield from results
+
+
 def run_tasks(
     tasks: Iterable[Any],
-    work: _RegionTask | _PairTask,
+    work: Callable[[Any], Any],
     n_jobs: int | None,
     verbose: int,
     **options: Any,
@@ -266,7 +298,7 @@ def run_tasks(
             yield from parallel(wave)
 
 
-def _work(work: _RegionTask | _PairTask, task: Any) -> Any:
+def _work(work: Callable[[Any], Any], task: Any) -> Any:
     """Run one task; in another process, BLAS is held to one thread there too."""
     # Numbers beyond floating point end in a statistic that is not finite, and that is
     # refused. Threads do not inherit the error state of their caller.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._columns import Classes, Line, run_all
+from skdiscrepancy._engine import Classes, Line, Task, run_all
 
 # Mean of a kernel above which one minus the kernel is summed.
 WIDE = 0.5
@@ -150,7 +150,7 @@ def products_in_order(
     yield from run_all(pairs, work, **walk_options)
 
 
-class _CentringTask:
+class _CentringTask(Task):
     """The centring of one kernel."""
 
     def __init__(
@@ -173,7 +173,7 @@ class _CentringTask:
         return Centring.of(sums, offsets, diagonal, wide=wide)
 
 
-class _PairTask:
+class _PairTask(Task):
     """What becomes of the row sums of the product of two centred matrices."""
 
     def __init__(

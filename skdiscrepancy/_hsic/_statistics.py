@@ -20,14 +20,16 @@ from skdiscrepancy._base import (
 from skdiscrepancy._checks import check_flag
 from skdiscrepancy._engine import (
     CentredSource,
+    Classes,
     GramSource,
+    Line,
     PairedSource,
     ProductRowSums,
     Source,
+    factors_in_order,
     row_sums,
     walk,
 )
-from skdiscrepancy._engine._columns import Classes, Line, factors_in_order
 from skdiscrepancy._hsic._columns import products_in_order
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.designs._base import square

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from skdiscrepancy._engine import run_tasks
+from skdiscrepancy._engine import run_all
 from skdiscrepancy._inference._result import TestResult
 
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -152,8 +151,7 @@ def columnwise_tests(
     check_correction(correction)
     seeds = generator.randint(np.iinfo(np.int32).max, size=len(columns))
     tasks = zip(names, columns, map(int, seeds), strict=True)
-    with closing(run_tasks(tasks, _ColumnTask(run), n_jobs, verbose)) as answers:
-        results = list(answers)
+    results = list(run_all(tasks, _ColumnTask(run), n_jobs, verbose))
     pvalues = np.array([result.pvalue for result in results])
     return ColumnTests(
         feature_names=names,

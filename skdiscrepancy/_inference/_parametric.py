@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import run_tasks
+from skdiscrepancy._engine import run_all
 from skdiscrepancy._inference._result import TestResult, combine
 
 # Statistics and scales of the kernels, for a sample.
@@ -67,9 +66,8 @@ def parametric_test(
     values[:, 0] = statistics / scales
     seeds = generator.randint(np.iinfo(np.int32).max, size=n_resamples)
     work = _DrawTask(evaluate, draw)
-    with closing(run_tasks(seeds, work, n_jobs, verbose)) as answers:
-        for b, answer in enumerate(answers, start=1):
-            values[:, b] = answer
+    for b, answer in enumerate(run_all(seeds, work, n_jobs, verbose), start=1):
+        values[:, b] = answer
     result = combine(
         values,
         (np.ones(len(values)),),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._engine import Source, run_tasks
+from skdiscrepancy._engine import Source, run_all
 from skdiscrepancy._inference._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
@@ -114,7 +114,7 @@ def _all_shifts(
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
     n_jobs, verbose = walk_options.get("n_jobs"), walk_options.get("verbose", 0)
-    for part, of_x, of_y in run_tasks(_diagonals(n), work, n_jobs, verbose):
+    for part, of_x, of_y in run_all(_diagonals(n), work, n_jobs, verbose):
         spectrum += part
         x_squares += of_x
         y_squares += of_y

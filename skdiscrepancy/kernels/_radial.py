@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from skdiscrepancy._checks import check_number, warn_user
 from skdiscrepancy._loops import decay
 from skdiscrepancy._samples import Rows, block_distances
-from skdiscrepancy._scans import Profile
+from skdiscrepancy._scans import FAR, Profile
 
 # Largest finite numbers of the types that kernels are computed in.
 LARGEST = {
@@ -579,8 +579,7 @@ class MaternKernel(RadialKernel):
     def _reduced(self, distance: np.ndarray) -> np.ndarray:
         t = np.empty_like(distance)
         _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
-        # exp(-800) is zero; without the bound an infinite t would give inf * 0.
-        return np.minimum(t, 800, out=t)
+        return np.minimum(t, FAR, out=t)
 
     def _check_params(self) -> None:
         super()._check_params()
