@@ -47,8 +47,7 @@ def least_rows(monkeypatch):
     """Return what sets the number of rows from which on columns are sorted."""
 
     def set_least_rows(n):
-        monkeypatch.setattr(_columns, "MIN_ROWS", n)
-        monkeypatch.setattr(_columns, "MIN_PRODUCT_ROWS", n)
+        monkeypatch.setattr(_columns, "min_rows", lambda way, degree=0: n)
 
     return set_least_rows
 
@@ -449,6 +448,45 @@ def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
     assert_allclose(result.pvalues, expected.pvalues)
 
 
+def test_least_number_of_rows_grows_with_the_cost(monkeypatch):
+    def least():
+        scans = [_columns.min_rows("scan", degree) for degree in range(5)]
+        groups = [_columns.min_rows("groups", degree) for degree in range(5)]
+        return scans, groups, _columns.min_rows("product")
+
+    monkeypatch.setattr(_columns, "compiled_scans", lambda: None)
+    scans, groups, products = least()
+    # Without numba, a polynomial costs more steps.
+    assert scans == sorted(scans)
+    assert groups == sorted(groups)
+    assert scans[4] > scans[0]
+    assert products > scans[0]
+    monkeypatch.setattr(_columns, "compiled_scans", lambda: math)
+    compiled = least()
+    assert compiled[0] <= scans
+    assert compiled[1] <= groups
+    assert compiled[2] < products
+
+
+@pytest.mark.parametrize("n", [900, 1300])
+def test_score_does_not_depend_on_the_least_number_of_rows(n, monkeypatch):
+    """Compiled and in numpy, some of these go one way, some the other."""
+    X, Y = draw(n)
+    labels = np.digitize(Y[:, 0], [-1, 0.5])
+    kernels = ["laplace", "matern32", "matern92"]
+
+    def evaluate():
+        mmd = MMDEstimator(kernel=kernels, n_bandwidths=2).fit(X).evaluate(Y)
+        hsic = HSICEstimator(kernel="laplace", n_bandwidths=2).fit(X, Y)
+        other = HSICEstimator(kernel=kernels, n_bandwidths=2).fit(X, labels)
+        results = mmd, hsic.evaluate(X, Y), other.evaluate(X, labels)
+        return np.concatenate([np.append(r.statistics, r.scales) for r in results])
+
+    found = evaluate()
+    monkeypatch.setattr(_columns, "compiled_scans", lambda: None)
+    assert_allclose(evaluate(), found, rtol=1e-10)
+
+
 def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
     def refuse(*args):
         raise AssertionError("a group for each row takes as long as all pairs")
@@ -580,9 +618,9 @@ def test_score_is_identical_for_every_n_jobs(score):
 
 @pytest.mark.parametrize("score", [mmd_score, hsic_score])
 def test_score_does_not_depend_on_the_order_of_the_rows(score, engine):
-    X, Y = draw(2500)
+    X, Y = draw(4000)
     params = {"kernel": "laplace", "n_bandwidths": 2}
-    order = np.random.RandomState(1).permutation(2500)
+    order = np.random.RandomState(1).permutation(4000)
     assert_allclose(
         score(X[order], Y[order], **params), score(X, Y, **params), rtol=1e-12
     )
@@ -595,7 +633,7 @@ def test_no_tile_is_made_where_all_kernels_have_an_order(score, monkeypatch):
 
     for module in (_columns, hsic_module, mmd_module):
         monkeypatch.setattr(module, "walk", refuse)
-    X, Y = draw(2500)
+    X, Y = draw(4000)
     assert np.isfinite(score(X, Y, kernel=["laplace", "matern12"], n_bandwidths=2))
     with pytest.raises(AssertionError, match="a walk over tiles"):
         score(X, Y, kernel=["laplace", "gaussian"], n_bandwidths=2)

@@ -72,7 +72,7 @@ def group_sums(
     profiles = {}
     # Groups of single rows need all pairs.
     if MIN_GROUP_ROWS * (len(bounds) - 1) <= n:
-        profiles = line_profiles(source, n)
+        profiles = line_profiles(source, n, "groups")
     if not profiles:
         return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
     shape = (source.n_kernels, len(bounds) - 1, len(bounds) - 1)
