@@ -120,8 +120,9 @@ def complete_statistics(
         offsets = centring_offsets(sums, unbiased=unbiased)
         centred.append(CentredSource(source, offsets))
         sizes.append(np.abs(sums).max(axis=1) / region.row_length)
-        diagonal = np.abs(source.aligned(every, every)).max(axis=1)
-        peaks.append(np.maximum(diagonal, sizes[-1]))
+        # The diagonal is in none of the sums of the U-statistic.
+        some = source.sizes(n) if unbiased else np.abs(source.aligned(every, every))
+        peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
     reducer = ProductRowSums(*centred)
     [(sums, _)] = walk([region], reducer, **walk_options)
     values, scales = complete_hsic(sums, unbiased=unbiased)
