@@ -116,6 +116,13 @@ class Line:
         """Return the value of kernel k at distance zero."""
         return float(self.profiles[k].polynomial[0])
 
+    def spans(self) -> Iterator[tuple[int, float]]:
+        """Yield each kernel with the distance of the ends of the column for it."""
+        with np.errstate(over="ignore"):
+            span = float(self.values[-1] - self.values[0])
+        for k, profile in enumerate(self.profiles):
+            yield k, profile.rate * span
+
     def can_be_wide(self, k: int) -> bool:
         """Tell whether sums of one minus kernel k can be made."""
         return self.profiles[k].degree == 0
@@ -262,16 +269,15 @@ def factors_in_order(
     if len(profiles) < second.n_kernels:
         return None
     if labels is not None:
-        line = _line(second, profiles)
-        span = line.values[-1] - line.values[0]
-        if any(0 < p.rate * span < MIN_SPAN and p.degree for p in profiles.values()):
+        line = line_of(second, profiles)
+        if any(0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans()):
             return None
         return Classes(labels), line, swapped
     of_first = line_profiles(first, n, way)
     both = [*of_first.values(), *profiles.values()]
     if len(of_first) < first.n_kernels or any(profile.degree for profile in both):
         return None
-    return _line(first, of_first), _line(second, profiles), swapped
+    return line_of(first, of_first), line_of(second, profiles), swapped
 
 
 def label_samples(source: Source) -> list[Codes] | None:
@@ -282,7 +288,8 @@ def label_samples(source: Source) -> list[Codes] | None:
     return samples if all(isinstance(sample, Codes) for sample in samples) else None
 
 
-def _line(source: KernelSource, profiles: dict[int, Profile]) -> Line:
+def line_of(source: KernelSource, profiles: dict[int, Profile]) -> Line:
+    """Return the one column of a source with some of its kernels."""
     return Line(np.concatenate(column_parts(source)), list(profiles.values()))
 
 
@@ -323,7 +330,7 @@ def row_sums(
         )
         sums[others] = part
     if profiles:
-        work = _LineTask(_line(source, profiles), diagonal)
+        work = _LineTask(line_of(source, profiles), diagonal)
         for k, part in zip(
             profiles, run_all(range(len(profiles)), work, **walk_options), strict=True
         ):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._engine._columns import (
-    column_parts,
+    line_of,
     line_profiles,
     other_kernels,
 )
@@ -83,11 +83,13 @@ def group_sums(
         rest = _group_sums_by_tiles(source.select(others), bounds, n_jobs, verbose)
         for out, part in zip((groups, rows, squares, diagonal), rest, strict=True):
             out[others] = part
-    work = OrderedGroups(np.concatenate(column_parts(source)), bounds)
-    results = run_all(profiles.values(), work, n_jobs, verbose)
-    for (k, profile), part in zip(profiles.items(), results, strict=True):
+    line = line_of(source, profiles)
+    results = run_all(
+        range(len(profiles)), OrderedGroups(line, bounds), n_jobs, verbose
+    )
+    for i, (k, part) in enumerate(zip(profiles, results, strict=True)):
         groups[k], rows[k], squares[k] = part
-        diagonal[k] = profile.polynomial[0]
+        diagonal[k] = line.diagonal(i)
     return GroupSums(groups, rows, squares, diagonal)
 
 

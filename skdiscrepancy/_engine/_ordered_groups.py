@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdiscrepancy._engine._columns import steps_of
+from skdiscrepancy._engine._columns import Line
 from skdiscrepancy._engine._walk import Task
 from skdiscrepancy._loops import compiled_scans
 from skdiscrepancy._scans import (
@@ -28,30 +28,29 @@ class OrderedGroups(Task):
 
     Parameters
     ----------
-    column : ndarray of shape (n,)
-        Values of the rows.
+    line : Line
+        The column, and the kernels on it.
     bounds : ndarray of shape (n_groups + 1,)
         Group g has the rows bounds[g] to bounds[g + 1].
     """
 
-    def __init__(self, column: np.ndarray, bounds: np.ndarray):
-        self.order = np.argsort(column)
-        self.values = column[self.order]
-        self.groups = np.searchsorted(bounds, self.order, "right") - 1
+    def __init__(self, line: Line, bounds: np.ndarray):
+        self.line = line
+        self.groups = np.searchsorted(bounds, line.order, "right") - 1
         self.n_groups = len(bounds) - 1
 
-    def __call__(self, profile: Profile) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the sums of a kernel over groups, over rows, and of squares.
+    def __call__(self, k: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the sums of kernel k over groups, over rows, and of squares.
 
         The diagonal is left out. O(n * n_groups) time, and O(n) memory.
         """
-        steps, own = steps_of(self.values), profile.polynomial[0]
-        rows = np.empty(len(steps))
-        rows[self.order] = scan_sums(steps, profile)[0]
+        line, profile = self.line, self.line.profiles[k]
+        own = line.diagonal(k)
+        rows = line.sums(k)
         rows -= own
-        squares = scan_sums(steps, profile.squared())[0]
+        squares = scan_sums(line.steps, profile.squared())[0]
         squares -= own**2
-        below = group_sums_below(self.values, self.groups, self.n_groups, profile)
+        below = group_sums_below(line.values, self.groups, self.n_groups, profile)
         return below + below.T, rows, float(squares.sum())
 
 
