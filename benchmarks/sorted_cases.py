@@ -47,7 +47,7 @@ def drift_of_columns(samples, n_jobs):
 
 
 GROWTH = {
-    "sizes": (100_000, 1_000_000),
+    "sizes": (10_000, 100_000, 1_000_000),
     "quick_sizes": (1000, 10_000),
     # Ten times the rows, and a third for the logarithm and for caches missed.
     "max_time_growth": 13,
