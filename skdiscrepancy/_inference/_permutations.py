@@ -14,7 +14,7 @@ from skdiscrepancy._inference._result import TestResult, combine, null_scales
 
 # Divisions that are evaluated at a time, and columns of a matrix for their products.
 CHUNK = 4096
-STRIP = 32
+STRIP = 16
 
 
 def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
@@ -158,10 +158,11 @@ def _quadratic_forms(M: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """
     forms = np.zeros((len(M), len(Z)))
     for start in range(0, M.shape[1], STRIP):
-        strip = slice(start, start + STRIP)
-        left, here = Z[:, :start], Z[:, strip]
-        for form, matrix in zip(forms, M, strict=True):
-            products = left @ (2 * matrix[:start, strip])
-            products += here @ matrix[strip, strip]
-            form += np.einsum("bg,bg->b", products, here)
+        # The strips of all kernels side by side: one large product.
+        strips = M[:, : start + STRIP, start : start + STRIP].copy()
+        strips[:, :start] *= 2
+        width = strips.shape[2]
+        strips = strips.transpose(1, 0, 2).reshape(-1, len(M) * width)
+        products = (Z[:, : len(strips)] @ strips).reshape(len(Z), len(M), width)
+        forms += np.einsum("bkg,bg->kb", products, Z[:, start : start + STRIP])
     return forms
