@@ -21,6 +21,9 @@ from skdiscrepancy._score_functions import (
 from skdiscrepancy.kernels import Kernel, check_kernel
 from skdiscrepancy.kernels._names import KERNELS
 
+# Rows that are hashed at a time: a memory-mapped sample is not copied.
+HASHED_ROWS = 4096
+
 
 def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunction]:
     """Return a model, fitted to X if it is to be, and the gradient of its log-density.
@@ -88,14 +91,20 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], int]:
 
     The sum of a hash of each row.
     """
-    # Adding zero makes one of both zeros.
-    bits = (np.ascontiguousarray(X, dtype=np.float32) + 0).view(np.uint32)
     factors = np.random.RandomState(0).randint(1, 2**62, size=X.shape[1]) * 2 + 1
-    rows = (bits * factors.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
-    # Sums of products are linear: powers and shifts mix their bits.
-    rows ^= rows >> np.uint64(31)
-    rows *= np.uint64(0x9E3779B97F4A7C15)
-    rows ^= rows >> np.uint64(29)
-    rows *= np.uint64(0xBF58476D1CE4E5B9)
-    rows ^= rows >> np.uint64(32)
-    return X.shape, int(rows.sum(dtype=np.uint64))
+    factors = factors.astype(np.uint64)
+    total = 0
+    for start in range(0, len(X), HASHED_ROWS):
+        rows = X[start : start + HASHED_ROWS]
+        with np.errstate(over="ignore"):
+            # Adding zero makes one of both zeros.
+            bits = (np.ascontiguousarray(rows, dtype=np.float32) + 0).view(np.uint32)
+        hashes = (bits * factors).sum(axis=1, dtype=np.uint64)
+        # Sums of products are linear: products with shifts mix their bits.
+        hashes ^= hashes >> np.uint64(31)
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(29)
+        hashes *= np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(32)
+        total += int(hashes.sum(dtype=np.uint64))
+    return X.shape, total % 2**64
