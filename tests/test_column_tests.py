@@ -163,7 +163,7 @@ def test_wrong_columns_are_named(frames):
 def test_columns_may_be_tested_in_other_processes():
     X, Y = np.random.RandomState(0).normal(size=(2, 20, 2))
     here = mmd_column_tests(X, Y, random_state=0, **FEW)
-    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+    with joblib.parallel_backend("multiprocessing", n_jobs=2):
         there = mmd_column_tests(X, Y, random_state=0, **FEW)
     assert_array_equal(here.pvalues, there.pvalues)
 
