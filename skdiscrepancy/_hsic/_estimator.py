@@ -46,8 +46,8 @@ from skdiscrepancy._targets import (
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
 from skdiscrepancy.kernels import Kernel, check_kernel
+from skdiscrepancy.kernels._base import warn_if_indefinite
 from skdiscrepancy.kernels._labels import as_labels, sample_dtype
-from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._base import (
@@ -24,11 +23,10 @@ from skdiscrepancy._inference import (
     complete_means,
     one_sample_methods,
     one_sample_test,
-    parametric_test,
     signed_means,
     wild_test,
 )
-from skdiscrepancy._inference._options import Options
+from skdiscrepancy._ksd._draws import ksd_test_by_draws
 from skdiscrepancy._ksd._models import (
     check_differentiable,
     check_gradients,
@@ -38,8 +36,6 @@ from skdiscrepancy._ksd._models import (
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._score_functions import (
-    can_be_drawn_from,
-    draw_from,
     is_density_estimator,
 )
 from skdiscrepancy._stein import SteinSource, weighted_statistics
@@ -348,7 +344,7 @@ class KSDEstimator(BaseDiscrepancy):
         options = check_options(method, n_resamples, n_groups, pooling, allowed)
         generator = generator_of(self.random_state)
         if options.method == "parametric":
-            return self._parametric_test(X, design, options, generator)
+            return ksd_test_by_draws(self, X, design, options, generator)
         fitted = self.model is None or is_density_estimator(self.model)
         if fitted and self._was_fitted_to(X):
             warn_user(
@@ -379,54 +375,6 @@ class KSDEstimator(BaseDiscrepancy):
             generator,
             kernels=list(self.kernels_),
             random_state=self.random_state,
-            **self._walk_options(),
-        )
-
-    def _parametric_test(
-        self,
-        X: np.ndarray,
-        design: Design,
-        options: Options,
-        generator: np.random.RandomState,
-    ) -> TestResult:
-        if not can_be_drawn_from(self.model_):
-            raise TypeError(
-                f"method == 'parametric', must be another one for model == "
-                f"{self.model_!r}, which has no method `sample` or `rvs`."
-            )
-        n, refit = len(X), self._was_fitted_to(X)
-        # All samples have the same pairs, and their fits the same start.
-        seed = generator.randint(np.iinfo(np.int32).max)
-        one_thread = clone(self).set_params(n_jobs=1)
-        if refit and is_density_estimator(self.model):
-            unseeded = [
-                name
-                for name, value in self.model.get_params().items()
-                if name.rpartition("__")[2] == "random_state" and value is None
-            ]
-            one_thread.model.set_params(**dict.fromkeys(unseeded, seed))
-
-        def draw(generator: np.random.RandomState) -> np.ndarray:
-            Z = draw_from(self.model_, n, generator)
-            if Z.shape != X.shape:
-                raise ValueError(
-                    f"model == {self.model_!r} gives draws of shape {Z.shape}, must "
-                    f"give {X.shape}."
-                )
-            return Z.astype(X.dtype, copy=False)
-
-        def evaluate(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            fitted = clone(one_thread).fit(Z) if refit else self
-            return fitted._means(Z, design, seed, n_jobs=1)
-
-        return parametric_test(
-            self._means(X, design, seed, n_jobs=self.n_jobs),
-            evaluate,
-            draw,
-            n_resamples=options.n_resamples,
-            generator=generator,
-            pooling=options.pooling,
-            kernels=list(self.kernels_),
             **self._walk_options(),
         )
 

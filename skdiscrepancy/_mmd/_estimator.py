@@ -36,8 +36,8 @@ from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.kernels import check_kernel
+from skdiscrepancy.kernels._base import warn_if_indefinite
 from skdiscrepancy.kernels._labels import as_labels, sample_dtype
-from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
 
 

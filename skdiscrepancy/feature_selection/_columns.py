@@ -26,8 +26,8 @@ from skdiscrepancy._targets import as_target, choose_target_kernels
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
+from skdiscrepancy.kernels._base import warn_if_indefinite
 from skdiscrepancy.kernels._names import KERNELS
-from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:

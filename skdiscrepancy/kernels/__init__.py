@@ -2,15 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy.kernels._base import Kernel, RadialKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,
     IMQKernel,
-    Kernel,
     LaplaceKernel,
     MaternKernel,
-    RadialKernel,
 )
 
 __all__ = [

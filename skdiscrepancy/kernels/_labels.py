@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._checks import check_flag
 from skdiscrepancy._samples import Codes, block_distances
-from skdiscrepancy.kernels._radial import Kernel
+from skdiscrepancy.kernels._base import Kernel
 
 
 class IndicatorKernel(Kernel):

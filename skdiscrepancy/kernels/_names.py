@@ -10,11 +10,11 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
+from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,
     IMQKernel,
-    Kernel,
     LaplaceKernel,
     MaternKernel,
     check_matern,

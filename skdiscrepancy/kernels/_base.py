@@ -1,0 +1,308 @@
+"""What all kernels share: names, bandwidths, and Gram matrices."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+
+from skdiscrepancy._checks import check_number, warn_user
+from skdiscrepancy._samples import Rows, block_distances
+from skdiscrepancy._scans import Profile
+
+
+class Kernel(BaseEstimator, metaclass=ABCMeta):
+    """Base class of the kernels: what the engine asks of them.
+
+    A kernel is a function of one distance. `norm` says which: the order of a Minkowski
+    distance, or None for the distance of labels (0 if equal, else 1) and "balanced" for
+    labels with counts.
+
+    Kernels are those of the first section of [1]_. One of one's own derives from
+    :class:`RadialKernel` and writes `evaluate`, and `evaluate_derivatives` for KSD.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, Kernel
+    >>> isinstance(GaussianKernel(), Kernel), isinstance(IndicatorKernel(), Kernel)
+    (True, True)
+    >>> GaussianKernel().norm, IndicatorKernel().norm
+    (2, None)
+    """
+
+    # Whether the profile is written in the squared distance, as the engine has it.
+    on_squared = False
+
+    @property
+    @abstractmethod
+    def norm(self) -> Any:
+        """Order of the Minkowski distance, None for labels."""
+
+    @property
+    def rate(self) -> float | None:
+        """Rate of a kernel that is exp(rate * distance), None for any other."""
+        return None
+
+    @property
+    def line_profile(self) -> Profile | None:
+        """A kernel that is a polynomial times an exponential on one column, else None.
+
+        Its sums over a sorted column follow from each other.
+        """
+        return None
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether KSD can use the kernel: twice differentiable, Euclidean."""
+        return False
+
+    @abstractmethod
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values at distances to an array.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Distances in the norm of the kernel, squared if `on_squared`.
+        out : ndarray
+            Array of the same shape and type for the values; it may be `distance`.
+
+        Returns
+        -------
+        out : ndarray
+            The array that was given.
+        """
+
+
+class RadialKernel(Kernel):
+    r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
+
+    Every profile has :math:`\Psi(0) = 1`, as in [1]_, so that kernels of all bandwidths
+    compare.
+
+    Parameters
+    ----------
+    bandwidth : float, array-like of float, "grid", "median" or None, default=None
+        Width of the kernel. None: as the estimator says that uses the kernel. Called as
+        a function, the kernel needs a number.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import IMQKernel, RadialKernel
+    >>> kernel = IMQKernel(bandwidth=2.0)
+    >>> isinstance(kernel, RadialKernel), float(kernel.profile(0.0))
+    (True, 1.0)
+    """
+
+    def __init__(self, *, bandwidth: Any = None):
+        self.bandwidth = bandwidth
+
+    @property
+    def norm(self) -> float:
+        """Order of the Minkowski distance."""
+        return 2
+
+    def profile(self, distance: ArrayLike) -> np.ndarray:
+        """Compute the kernel as a function of the distance.
+
+        Parameters
+        ----------
+        distance : array-like
+            Distances in the norm of the kernel, not squared.
+
+        Returns
+        -------
+        values : ndarray
+            Of the shape and float type of `distance`.
+        """
+        distance = self._check_distance(distance)
+        with np.errstate(over="ignore", under="ignore"):
+            return self.evaluate(distance, np.empty_like(distance))
+
+    def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        r"""Compute the first two derivatives of the profile in the distance.
+
+        With :math:`k(x, y) = \psi(d)` and the Euclidean distance d,
+
+        .. math::
+
+            \nabla_x k(x, y) = \frac{\psi'(d)}{d} (x - y), \qquad
+            \sum_i \frac{\partial^2 k}{\partial x_i \partial y_i} (x, y)
+            = -\psi''(d) - (n_\mathrm{features} - 1) \frac{\psi'(d)}{d},
+
+        so the first is given divided by d: this has a limit at d = 0.
+
+        Parameters
+        ----------
+        distance : array-like
+            Euclidean distances, not squared.
+
+        Returns
+        -------
+        slope : ndarray
+            :math:`\psi'(d) / d`.
+        curvature : ndarray
+            :math:`\psi''(d)`.
+        """
+        if not self.differentiable:
+            raise ValueError(f"{self!r} is not twice differentiable.")
+        with np.errstate(all="ignore"):
+            value, slope, curvature = self.evaluate_derivatives(
+                self._check_distance(distance)
+            )
+        # Where the kernel has vanished its derivatives have, too; for bandwidths at the
+        # end of the range they come as 0 * inf.
+        zero = np.zeros_like(value)
+        return tuple(np.where(value == 0, zero, x) for x in (slope, curvature))
+
+    def evaluate_derivatives(
+        self, distance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""Compute value, slope and curvature of the profile at distances.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Euclidean distances, squared if `on_squared`.
+
+        Returns
+        -------
+        value : ndarray
+            Kernel values :math:`\psi(d)`.
+        slope : ndarray
+            :math:`\psi'(d) / d`.
+        curvature : ndarray
+            :math:`\psi''(d)`.
+        """
+        raise ValueError(f"{self!r} is not twice differentiable.")
+
+    def evaluate_stein(
+        self,
+        distance: np.ndarray,
+        inner: np.ndarray,
+        cross: np.ndarray,
+        out: np.ndarray,
+    ) -> np.ndarray:
+        """Write value * inner - slope * (cross - 1) - curvature to an array.
+
+        With the inner products of gradients, and the products of their differences with
+        those of the samples plus the number of features, this is the Stein kernel.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Euclidean distances, squared if `on_squared`.
+        inner : ndarray
+            Inner products of the gradients.
+        cross : ndarray
+            Products of the differences of gradients with those of samples, plus the
+            number of features.
+        out : ndarray
+            Array of the same shape and type for the values.
+
+        Returns
+        -------
+        out : ndarray
+            The array that was given.
+        """
+        value, slope, curvature = self.evaluate_derivatives(distance)
+        np.multiply(value, inner, out=out)
+        out -= curvature
+        out += slope
+        slope *= cross
+        out -= slope
+        return out
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            First sample.
+        Y : array-like of shape (n_samples_Y, n_features), default=None
+            Second sample; `X` itself if None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            In float32 if both samples are, else in float64.
+        """
+        self._check_params()
+        dtypes = [np.float64, np.float32]
+        X = check_array(X, dtype=dtypes, input_name="X")
+        if Y is None:
+            rows = Rows(X)
+        else:
+            Y = check_array(Y, dtype=dtypes, input_name="Y")
+            if X.shape[1] != Y.shape[1]:
+                raise ValueError(
+                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
+                )
+            rows = Rows(X, Y)
+        warn_if_indefinite([self], X.shape[1])
+        if self.norm == 2:
+            rows.check_range()
+        A = rows.take(slice(0, len(X)))
+        B = A if Y is None else rows.take(slice(len(X), len(rows)))
+        distance = block_distances(A, B, self.norm)
+        if self.norm == 2 and not self.on_squared:
+            np.sqrt(distance, out=distance)
+        with np.errstate(over="ignore", under="ignore"):
+            K = self.evaluate(distance, distance)
+        if Y is None:
+            # A matrix product need not be symmetric to the last bit.
+            K = (K + K.T) / 2
+        return K
+
+    def is_definite(self, n_features: int) -> bool:
+        """Tell whether the kernel is positive definite in so many dimensions.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of dimensions.
+
+        Returns
+        -------
+        definite : bool
+            False: V-statistics can be negative.
+        """
+        return True
+
+    def _check_params(self) -> None:
+        check_number(self.bandwidth, "bandwidth", strict=True)
+
+    def _check_distance(self, distance: ArrayLike) -> np.ndarray:
+        self._check_params()
+        distance = np.asarray(distance)
+        if distance.dtype != np.float32:
+            distance = distance.astype(np.float64)
+        return distance**2 if self.on_squared else distance
+
+
+def warn_if_indefinite(kernels: list[Any], n_features: int) -> None:
+    """Warn of each kernel that is not positive definite in so many dimensions."""
+    for kernel in kernels:
+        if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):
+            warn_user(
+                f"{kernel!r} is not positive definite for {n_features} features: the "
+                "statistic can be negative and need not tell distributions apart. "
+                "p=2 is safe."
+            )
