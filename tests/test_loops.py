@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
-import skdiscrepancy
 from skdiscrepancy import _loops, hsic_score, ksd_score, mmd_score
+from skdiscrepancy._loops import _numba
 from skdiscrepancy._samples import block_distances, cross_products
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel
 
@@ -18,13 +18,13 @@ both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 @pytest.fixture
 def without_numba(monkeypatch):
-    monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+    monkeypatch.setattr(_numba, "numba_works", lambda: False)
 
 
 @pytest.fixture
 def compiled():
     pytest.importorskip("numba")
-    assert _loops.compiled_loops() is not None
+    assert _numba.numba_works()
 
 
 @both_types
@@ -140,10 +140,10 @@ def test_scores_are_the_same_with_and_without_numba(design, compiled, request):
 
 
 def test_a_missing_numba_is_no_error(monkeypatch):
-    monkeypatch.delattr(skdiscrepancy, "_compiled", raising=False)
-    monkeypatch.delitem(sys.modules, "skdiscrepancy._compiled", raising=False)
+    name = "skdiscrepancy._loops._compiled_tiles"
+    monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert _loops.compiled_loops.__wrapped__() is None
+    assert not _numba.numba_works.__wrapped__()
 
 
 @both_types

@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
-from skdiscrepancy import HSICEstimator, MMDEstimator, _loops, hsic_score, mmd_score
+from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
 from skdiscrepancy._engine import _columns, _groups, _walk, kernel_source, row_sums
 from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
-from skdiscrepancy._merges import product_sums
+from skdiscrepancy._loops import (
+    Profile,
+    _numba,
+    complement_sums,
+    product_sums,
+    scan_sums,
+)
 from skdiscrepancy._mmd import _statistics as mmd_module
 from skdiscrepancy._mmd import _witness as witness_module
-from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import (
@@ -39,7 +44,7 @@ def engine(request, monkeypatch):
     if request.param == "numba":
         pytest.importorskip("numba")
     else:
-        monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+        monkeypatch.setattr(_numba, "numba_works", lambda: False)
 
 
 @pytest.fixture
@@ -463,14 +468,14 @@ def test_least_number_of_rows_grows_with_the_cost(monkeypatch):
         groups = [_columns.min_rows("groups", degree) for degree in range(5)]
         return scans, groups, _columns.min_rows("product")
 
-    monkeypatch.setattr(_columns, "compiled_scans", lambda: None)
+    monkeypatch.setattr(_columns, "compiled", lambda subject: None)
     scans, groups, products = least()
     # Without numba, a polynomial costs more steps.
     assert scans == sorted(scans)
     assert groups == sorted(groups)
     assert scans[4] > scans[0]
     assert products > scans[0]
-    monkeypatch.setattr(_columns, "compiled_scans", lambda: math)
+    monkeypatch.setattr(_columns, "compiled", lambda subject: math)
     compiled = least()
     assert compiled[0] <= scans
     assert compiled[1] <= groups
@@ -492,7 +497,7 @@ def test_score_does_not_depend_on_the_least_number_of_rows(n, monkeypatch):
         return np.concatenate([np.append(r.statistics, r.scales) for r in results])
 
     found = evaluate()
-    monkeypatch.setattr(_columns, "compiled_scans", lambda: None)
+    monkeypatch.setattr(_columns, "compiled", lambda subject: None)
     assert_allclose(evaluate(), found, rtol=1e-10)
 
 
@@ -682,7 +687,7 @@ def test_compiled_and_numpy_scans_agree_on_many_rows(monkeypatch):
         return np.concatenate((mmd.statistics, mmd.scales, hsic.statistics))
 
     compiled = evaluate()
-    monkeypatch.setattr(_loops, "compiled_loops", lambda: None)
+    monkeypatch.setattr(_numba, "numba_works", lambda: False)
     assert_allclose(evaluate(), compiled, rtol=1e-11)
 
 

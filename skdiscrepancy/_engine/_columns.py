@@ -20,10 +20,14 @@ import numpy as np
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
 from skdiscrepancy._engine._walk import Task, held_bytes, run_all, walk
-from skdiscrepancy._loops import compiled_scans
-from skdiscrepancy._merges import product_sums
+from skdiscrepancy._loops import (
+    Profile,
+    compiled,
+    complement_sums,
+    product_sums,
+    scan_sums,
+)
 from skdiscrepancy._samples import Codes, Rows
-from skdiscrepancy._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy.designs._base import square
 
 # Products of polynomials need so many bandwidths from the least to the largest value:
@@ -50,10 +54,10 @@ def min_rows(way: str, degree: int = 0) -> int:
     n : int
         Number of rows.
     """
-    compiled = compiled_scans() is not None
+    fast = compiled("scans") is not None
     if way == "product":
-        return 768 if compiled else 3072
-    if compiled:
+        return 768 if fast else 3072
+    if fast:
         return 256 if degree else 512
     if way == "groups":
         return 1024 * max(1, 2 * degree)

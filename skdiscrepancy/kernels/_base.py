@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from skdiscrepancy._checks import check_number, warn_user
+from skdiscrepancy._loops import Profile
 from skdiscrepancy._samples import Rows, block_distances
-from skdiscrepancy._scans import Profile
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from skdiscrepancy._checks import check_number
-from skdiscrepancy._loops import decay
-from skdiscrepancy._scans import FAR, Profile
+from skdiscrepancy._loops import FAR, Profile, decay
 from skdiscrepancy.kernels._base import Kernel, RadialKernel
 
 # Largest finite numbers of the types that kernels are computed in.

@@ -9,16 +9,8 @@ from math import exp, expm1
 import numpy as np
 from numba import njit
 
-from skdiscrepancy._compiled import _exp_64, _options
-
-# Values between two exponentials that are taken over the whole distance: the factors
-# between are rounded, where neighbours are all at one distance all in the same way.
-CHUNK = 512
-# Blocks of a merge sort that begin as all pairs.
-LEAF = 16
-# Rows that are merged one block after the other: they fit the cache.
-CACHED_LEVELS = 9
-CACHED = LEAF * 2**CACHED_LEVELS
+from skdiscrepancy._loops._compiled_tiles import _exp_64, _options
+from skdiscrepancy._loops._constants import CACHED, CACHED_LEVELS, CHUNK, LEAF
 
 
 @njit(

@@ -16,6 +16,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from skdiscrepancy._loops._constants import GAUSSIAN
+
 # Adding and taking away 1.5 times the power of two of the last bit rounds to an
 # integer, which is then in the low bits of the sum.
 ROUND_64 = 1.5 * 2.0**52
@@ -58,10 +60,6 @@ TERMS_32 = tuple(
         1.0,
     )
 )
-
-
-# Kernels whose Stein kernel is compiled.
-GAUSSIAN, IMQ = 0, 1
 
 
 def _bit_cast(source: Any, target: Any, llvm_type: Any) -> Any:

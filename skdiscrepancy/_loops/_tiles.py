@@ -1,24 +1,19 @@
-"""The inner loops that numpy is slow at, compiled where numba is installed.
-
-On many processors numpy has no vector instructions for exponentials in double
-precision, and scipy none for distances. The functions here are the whole difference
-that the extra `fast` makes; both ways agree to a few units in the last place.
-"""
+"""Loops over tiles of pairs: exponentials, their sums, and distances."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 from scipy.spatial.distance import cdist
+
+from skdiscrepancy._loops._constants import GAUSSIAN, IMQ
+from skdiscrepancy._loops._numba import compiled
 
 
 def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     """Write exp(rate * x) to `out`, for rate <= 0 and x >= 0."""
-    loops = compiled_loops()
+    loops = compiled("tiles")
     alike = x.dtype == out.dtype and x.flags.c_contiguous and out.flags.c_contiguous
     if loops is None or not alike:
         return np.exp(np.multiply(x, rate, out=out), out=out)
@@ -28,7 +23,7 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
 
 def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of the rows, and columns, of exp(rate * x), one row a rate."""
-    loops = compiled_loops()
+    loops = compiled("tiles")
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     if loops is not None and x.flags.c_contiguous:
@@ -60,7 +55,7 @@ def decay_group_sums(
     col_bounds : ndarray of shape (n_groups + 1,)
         Bounds of the groups of columns.
     """
-    loops = compiled_loops()
+    loops = compiled("tiles")
     if loops is None or not x.flags.c_contiguous:
         return None
     shape = (len(rates), int(row_groups[-1]) + 1, len(col_bounds) - 1)
@@ -93,13 +88,13 @@ def stein_sums(
     For "gaussian" and "imq", from squared distances and the products that
     `evaluate_stein` of the kernels takes; None without compiled loops.
     """
-    loops = compiled_loops()
+    loops = compiled("tiles")
     if loops is None or not inner.flags.c_contiguous or not kinds:
         return None
     dtype = distance.dtype
     row_sums = np.empty((len(kinds), distance.shape[0]), dtype=dtype)
     col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
-    codes = {"gaussian": loops.GAUSSIAN, "imq": loops.IMQ}
+    codes = {"gaussian": GAUSSIAN, "imq": IMQ}
     loops.stein_sums(
         distance,
         inner,
@@ -114,7 +109,7 @@ def stein_sums(
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Compute the L1 distances of all rows of A to all rows of B."""
-    loops = compiled_loops()
+    loops = compiled("tiles")
     if loops is None:
         return cdist(A, B, "cityblock").astype(A.dtype, copy=False)
     out = np.empty((len(A), len(B)), dtype=A.dtype)
@@ -126,7 +121,7 @@ def difference_products(
     A: np.ndarray, B: np.ndarray, S: np.ndarray, T: np.ndarray
 ) -> np.ndarray:
     """Compute (S_i - T_j) . (A_i - B_j) for all i and j, from differences."""
-    loops = compiled_loops()
+    loops = compiled("tiles")
     if loops is not None:
         A, S = (np.ascontiguousarray(M) for M in (A, S))
         B, T = (np.ascontiguousarray(M.T) for M in (B, T))
@@ -143,27 +138,4 @@ def difference_products(
 
 def few_features() -> int:
     """Return the number of columns up to which differences are faster than BLAS."""
-    return 3 if compiled_loops() is None else 16
-
-
-@cache
-def compiled_loops() -> Any:
-    """Return the module of compiled loops, None without numba.
-
-    Imported when first used: numba takes longer to import than this package.
-    """
-    try:
-        from skdiscrepancy import _compiled
-    except (ImportError, RuntimeError):
-        # RuntimeError: numba found no place to keep what it compiles.
-        return None
-    return _compiled
-
-
-def compiled_scans() -> Any:
-    """Return the module of compiled scans of sorted columns, None without numba."""
-    if compiled_loops() is None:
-        return None
-    from skdiscrepancy import _compiled_scans
-
-    return _compiled_scans
+    return 3 if compiled("tiles") is None else 16

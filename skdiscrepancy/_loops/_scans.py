@@ -17,10 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._loops import compiled_scans, decay
-
-# exp(-800) is zero; without the bound an infinite distance would give inf * 0.
-FAR = 800.0
+from skdiscrepancy._loops._constants import FAR
+from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._tiles import decay
 
 
 class Profile(NamedTuple):
@@ -70,7 +69,7 @@ def scan_sums(
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
-    scans = compiled_scans()
+    scans = compiled("scans")
     if scans is None:
         return _scan_by_blocks(steps, profile, weights)
     sums = np.empty(weights.shape)
@@ -116,7 +115,7 @@ def complement_sums(
     moved = rate * steps
     moved[0] = 0
     keep = np.ones(len(steps)) if starts is None else 1.0 - starts
-    scans = compiled_scans()
+    scans = compiled("scans")
     if scans is not None:
         sums = np.empty(weights.shape)
         weights = np.ascontiguousarray(weights, dtype=np.float64)

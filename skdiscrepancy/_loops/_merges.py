@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdiscrepancy._loops import compiled_scans, decay
-from skdiscrepancy._scans import Profile, complement_sums, scan_sums
+from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
+from skdiscrepancy._loops._tiles import decay
 
 # Rows of a block of which all pairs are computed.
 LEAF = 24
@@ -51,7 +52,7 @@ def product_sums(
     sums : ndarray of shape (n,)
         Sums over all rows, the own one included.
     """
-    scans = compiled_scans()
+    scans = compiled("scans")
     if scans is None:
         return _product_by_levels(x, y, x_rate, y_rate, x_wide, y_wide)
     sums = np.empty(len(x))

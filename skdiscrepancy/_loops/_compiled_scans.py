@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skdiscrepancy._compiled import _exp_64, _options
-from skdiscrepancy._compiled_merges import CHUNK, LEAF, product_sums
-from skdiscrepancy._scans import FAR
+from skdiscrepancy._loops._compiled_merges import product_sums
+from skdiscrepancy._loops._compiled_tiles import _exp_64, _options
+from skdiscrepancy._loops._constants import CHUNK, FAR, LEAF
 
 __all__ = [
     "group_sums_below",

@@ -1,0 +1,40 @@
+"""The compiled inner loops and their numpy twins.
+
+On many processors numpy has no vector instructions for exponentials in double
+precision, and scipy none for distances. The functions here are the whole difference
+that the extra `fast` makes; both ways agree to a few units in the last place.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._loops._constants import FAR
+from skdiscrepancy._loops._merges import product_sums
+from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._ordered_groups import group_sums_below
+from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
+from skdiscrepancy._loops._tiles import (
+    city_block,
+    decay,
+    decay_group_sums,
+    decay_sums,
+    difference_products,
+    few_features,
+    stein_sums,
+)
+
+__all__ = [
+    "FAR",
+    "Profile",
+    "city_block",
+    "compiled",
+    "complement_sums",
+    "decay",
+    "decay_group_sums",
+    "decay_sums",
+    "difference_products",
+    "few_features",
+    "group_sums_below",
+    "product_sums",
+    "scan_sums",
+    "stein_sums",
+]
