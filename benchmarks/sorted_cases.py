@@ -4,8 +4,15 @@
 
 import numpy as np
 import peers
-from case import OURS, Case, Contender, dependent, pairs_of_one, pairs_of_two
-from case import two_samples as draw_two_samples
+from case import (
+    OURS,
+    Case,
+    Contender,
+    dependent,
+    pairs_of_one,
+    pairs_of_two,
+    two_samples as draw_two_samples,
+)
 
 from skdiscrepancy import hsic_score, mmd_score
 

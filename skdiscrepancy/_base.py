@@ -14,13 +14,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from skdiscrepancy._checks import check_flag, check_number, warn_user
+from skdiscrepancy._data import check_flag, check_number, warn_user
 from skdiscrepancy._engine import RowSums, design_moments
 from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.pooling import (
-    normalize_statistics,
-    pool_statistics,
-)
+from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Below so many units of the working precision, relative to what was added up, a number
 # is a rounding error of zero.

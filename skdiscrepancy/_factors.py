@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._samples import block_distances
+from skdiscrepancy._data import block_distances, encode_labels
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,
     IndicatorKernel,
     MaternKernel,
 )
-from skdiscrepancy.kernels._labels import encode_labels
 
 # The factor is complete when so small a part of the trace of the centred matrix is
 # left: inner products of normalised matrices are then right to about 1e-9.

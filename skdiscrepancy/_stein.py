@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base import Statistics
-from skdiscrepancy._engine import RowSums, Source, WeightedSource, walk
-from skdiscrepancy._loops import stein_sums
-from skdiscrepancy._samples import (
+from skdiscrepancy._data import (
     Index,
     Rows,
     aligned_distances,
     block_distances,
     cross_products,
 )
-from skdiscrepancy.designs._base import square
+from skdiscrepancy._engine import RowSums, Source, WeightedSource, walk
+from skdiscrepancy._loops import stein_sums
+from skdiscrepancy.designs import square
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel
 
 

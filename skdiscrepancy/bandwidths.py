@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._checks import check_number
-from skdiscrepancy._samples import Rows, block_distances
+from skdiscrepancy._data import Rows, block_distances, check_number
 from skdiscrepancy.kernels import RadialKernel, check_kernel
 
 __all__ = [

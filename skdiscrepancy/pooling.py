@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._checks import check_number
+from skdiscrepancy._data import check_number
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 

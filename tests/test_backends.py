@@ -28,8 +28,8 @@ from skdiscrepancy import (
     ksd_score,
     mmd_score,
 )
+from skdiscrepancy._data._rows import Rows
 from skdiscrepancy._engine import ProductRowSums, RowSums, _walk
-from skdiscrepancy._samples import Rows
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
 
 pytestmark = pytest.mark.skipif(

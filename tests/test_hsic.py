@@ -16,13 +16,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from skdiscrepancy import HSICEstimator, hsic_from_gram, hsic_score
-from skdiscrepancy.designs import (
-    Blocks,
-    Cross,
-    Linear,
-    RandomPairs,
-    Subdiagonals,
-)
+from skdiscrepancy.designs import Blocks, Cross, Linear, RandomPairs, Subdiagonals
 
 # Relative, with a floor for statistics that are zero up to rounding.
 CLOSE = {"rtol": 1e-10, "atol": 1e-14}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
-from scipy.stats import binom, gaussian_kde, multivariate_normal, norm
-from scipy.stats import t as student
+from scipy.stats import binom, gaussian_kde, multivariate_normal, norm, t as student
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.frozen import FrozenEstimator
@@ -27,13 +26,7 @@ from skdiscrepancy import (
     ksd_from_gram,
     mmd_from_gram,
 )
-from skdiscrepancy._engine import (
-    GramSource,
-    PairedSource,
-    RowSums,
-    kernel_source,
-    walk,
-)
+from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
 from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy._inference import permutation_test, shift_test, wild_test

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import _loops, hsic_score, ksd_score, mmd_score
+from skdiscrepancy._data._distances import block_distances, cross_products
 from skdiscrepancy._loops import _numba
-from skdiscrepancy._samples import block_distances, cross_products
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])

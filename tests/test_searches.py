@@ -13,12 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdiscrepancy import (
-    HSICEstimator,
-    KSDEstimator,
-    MMDEstimator,
-    hsic_from_gram,
-)
+from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, hsic_from_gram
 from skdiscrepancy.designs import Subdiagonals
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel
 

@@ -22,8 +22,7 @@ from skdiscrepancy._loops import (
     product_sums,
     scan_sums,
 )
-from skdiscrepancy._mmd import _statistics as mmd_module
-from skdiscrepancy._mmd import _witness as witness_module
+from skdiscrepancy._mmd import _statistics as mmd_module, _witness as witness_module
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import (

@@ -20,6 +20,7 @@ from skdiscrepancy._engine._columns import (
     row_sums,
     two_sample_sums,
 )
+from skdiscrepancy._engine._groups import GroupSums, group_sums
 from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
 from skdiscrepancy._engine._sources import (
     CentredSource,
@@ -30,12 +31,20 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     kernel_source,
 )
-from skdiscrepancy._engine._walk import Task, design_moments, run_all, run_tasks, walk
+from skdiscrepancy._engine._walk import (
+    Task,
+    _one_blas_thread,
+    design_moments,
+    run_all,
+    run_tasks,
+    walk,
+)
 
 __all__ = [
     "CentredSource",
     "Classes",
     "GramSource",
+    "GroupSums",
     "KernelSource",
     "Line",
     "Moments",
@@ -45,8 +54,10 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
+    "_one_blas_thread",
     "design_moments",
     "factors_in_order",
+    "group_sums",
     "kernel_source",
     "line_profiles",
     "other_kernels",

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data import Codes, Rows
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
 from skdiscrepancy._engine._walk import Task, held_bytes, run_all, walk
@@ -27,8 +28,7 @@ from skdiscrepancy._loops import (
     product_sums,
     scan_sums,
 )
-from skdiscrepancy._samples import Codes, Rows
-from skdiscrepancy.designs._base import square
+from skdiscrepancy.designs import square
 
 # Products of polynomials need so many bandwidths from the least to the largest value:
 # one minus a wider kernel has too few digits for HSIC.

@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._columns import (
-    line_of,
-    line_profiles,
-    other_kernels,
-)
+from skdiscrepancy._engine._columns import line_of, line_profiles, other_kernels
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import Task, run_all, source_bytes

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._engine._sources import Source
-from skdiscrepancy.designs._base import Pairs, Region
+from skdiscrepancy.designs import Pairs, Region
 
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
 CHUNK_BYTES = 2**24

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._loops import decay_group_sums, decay_sums
-from skdiscrepancy._samples import (
+from skdiscrepancy._data import (
     Codes,
     Index,
     Rows,
     aligned_distances,
     block_distances,
+    encode_labels,
 )
-from skdiscrepancy.kernels._labels import encode_labels
-from skdiscrepancy.kernels._radial import LARGEST
+from skdiscrepancy._loops import decay_group_sums, decay_sums
+from skdiscrepancy.kernels import LARGEST
 
 # Kernels of scikit-learn have no value for single pairs; they are taken from the
 # diagonal of small matrices.

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums
 from skdiscrepancy._engine._sources import PairedSource, Source
-from skdiscrepancy.designs._base import Design, Pairs, Region
+from skdiscrepancy.designs import Design, Pairs, Region
 
 # A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows; a
 # task is a piece, or several small regions.

@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import (
-    BaseDiscrepancy,
-    DiscrepancyResult,
-    takes_parameters_of,
+from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, takes_parameters_of
+from skdiscrepancy._data import (
+    as_labels,
+    check_flag,
+    generator_of,
+    tag_target,
+    validate_with_target,
 )
-from skdiscrepancy._checks import check_flag, generator_of
-from skdiscrepancy._engine import (
-    PairedSource,
-    ProductRowSums,
-    kernel_source,
-)
+from skdiscrepancy._engine import PairedSource, ProductRowSums, kernel_source
 from skdiscrepancy._factors import factor_of
 from skdiscrepancy._hsic._statistics import (
     hsic_statistics,
@@ -29,6 +27,7 @@ from skdiscrepancy._hsic._statistics import (
     unbiased_offsets,
 )
 from skdiscrepancy._inference import (
+    MIN_ROWS,
     TestResult,
     check_options,
     gamma_test,
@@ -36,18 +35,16 @@ from skdiscrepancy._inference import (
     one_sample_test,
     shift_test,
 )
-from skdiscrepancy._inference._gamma import MIN_ROWS
-from skdiscrepancy._targets import (
-    as_target,
-    choose_target_kernels,
-    tag_target,
-    validate_with_target,
-)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, check_design
-from skdiscrepancy.kernels import Kernel, check_kernel
-from skdiscrepancy.kernels._base import warn_if_indefinite
-from skdiscrepancy.kernels._labels import as_labels, sample_dtype
+from skdiscrepancy.kernels import (
+    Kernel,
+    as_target,
+    check_kernel,
+    choose_target_kernels,
+    sample_dtype,
+    warn_if_indefinite,
+)
 from skdiscrepancy.pooling import check_pooling
 
 

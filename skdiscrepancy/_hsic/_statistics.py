@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_unused,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._data import check_flag
 from skdiscrepancy._engine import (
     CentredSource,
     Classes,
@@ -31,8 +31,7 @@ from skdiscrepancy._engine import (
     walk,
 )
 from skdiscrepancy._hsic._columns import products_in_order
-from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.designs._base import square
+from skdiscrepancy.designs import CompleteV, Design, check_design, square
 
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._inference._columns import ColumnTests, columnwise_tests
-from skdiscrepancy._inference._gamma import gamma_test
+from skdiscrepancy._inference._gamma import MIN_ROWS, gamma_test
+from skdiscrepancy._inference._moments import gamma_pvalue, invariants
 from skdiscrepancy._inference._one_sample import (
     normal_test,
     one_sample_methods,
@@ -11,7 +12,7 @@ from skdiscrepancy._inference._one_sample import (
     signed_means,
     swap_test,
 )
-from skdiscrepancy._inference._options import check_options
+from skdiscrepancy._inference._options import Options, check_options
 from skdiscrepancy._inference._parametric import parametric_test
 from skdiscrepancy._inference._permutations import permutation_test
 from skdiscrepancy._inference._result import TestResult, rank_pvalue
@@ -19,12 +20,16 @@ from skdiscrepancy._inference._shifts import shift_test
 from skdiscrepancy._inference._signs import complete_means, wild_test
 
 __all__ = [
+    "MIN_ROWS",
     "ColumnTests",
+    "Options",
     "TestResult",
     "check_options",
     "columnwise_tests",
     "complete_means",
+    "gamma_pvalue",
     "gamma_test",
+    "invariants",
     "normal_test",
     "one_sample_methods",
     "one_sample_test",

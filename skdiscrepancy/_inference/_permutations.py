@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import Source
-from skdiscrepancy._engine._groups import GroupSums, group_sums
+from skdiscrepancy._engine import GroupSums, Source, group_sums
 from skdiscrepancy._inference._result import TestResult, combine, null_scales
 
 # Divisions that are evaluated at a time, and columns of a matrix for their products.

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import Source
-from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._engine import Source, group_sums
 from skdiscrepancy._inference._result import TestResult, combine
 
 

@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._inference import (
-    TestResult,
-    parametric_test,
-)
-from skdiscrepancy._inference._options import Options
+from skdiscrepancy._inference import Options, TestResult, parametric_test
 from skdiscrepancy._score_functions import (
     can_be_drawn_from,
     draw_from,

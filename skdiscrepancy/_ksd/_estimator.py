@@ -15,7 +15,7 @@ from skdiscrepancy._base import (
     DiscrepancyResult,
     second_order_statistics,
 )
-from skdiscrepancy._checks import check_flag, generator_of, warn_user
+from skdiscrepancy._data import check_flag, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._inference import (
     TestResult,
@@ -35,9 +35,7 @@ from skdiscrepancy._ksd._models import (
     fit_model,
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
-from skdiscrepancy._score_functions import (
-    is_density_estimator,
-)
+from skdiscrepancy._score_functions import is_density_estimator
 from skdiscrepancy._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design

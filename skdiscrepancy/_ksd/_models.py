@@ -18,8 +18,7 @@ from skdiscrepancy._score_functions import (
     is_density_estimator,
     score_function_of,
 )
-from skdiscrepancy.kernels import Kernel, check_kernel
-from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
 
 # Rows that are hashed at a time: a memory-mapped sample is not copied.
 HASHED_ROWS = 4096

@@ -16,10 +16,9 @@ from skdiscrepancy._base import (
     one_statistic,
     second_order_statistics,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._data import check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
-from skdiscrepancy.designs import CompleteV, check_design
-from skdiscrepancy.designs._base import Region
+from skdiscrepancy.designs import CompleteV, Region, check_design
 
 
 def ksd_from_gram(

@@ -18,12 +18,8 @@ from skdiscrepancy._base import (
     Statistics,
     second_order_statistics,
 )
-from skdiscrepancy._checks import check_flag, generator_of
-from skdiscrepancy._engine import (
-    PairedSource,
-    RowSums,
-    kernel_source,
-)
+from skdiscrepancy._data import as_labels, check_flag, generator_of
+from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
@@ -35,9 +31,7 @@ from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.kernels import check_kernel
-from skdiscrepancy.kernels._base import warn_if_indefinite
-from skdiscrepancy.kernels._labels import as_labels, sample_dtype
+from skdiscrepancy.kernels import check_kernel, sample_dtype, warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
 
 

@@ -8,9 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import (
-    takes_parameters_of,
-)
+from skdiscrepancy._base import takes_parameters_of
 from skdiscrepancy._mmd._estimator import MMDEstimator
 
 

@@ -18,7 +18,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_unused,
 )
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._data import Index, check_flag
 from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
@@ -28,9 +28,7 @@ from skdiscrepancy._engine import (
     two_sample_sums,
     walk,
 )
-from skdiscrepancy._samples import Index
-from skdiscrepancy.designs import CompleteV, Design, check_design
-from skdiscrepancy.designs._base import Region, square
+from skdiscrepancy.designs import CompleteV, Design, Region, check_design, square
 
 
 def two_sample_mmd(

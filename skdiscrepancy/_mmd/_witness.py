@@ -17,7 +17,7 @@ from skdiscrepancy._engine import (
     two_sample_sums,
     walk,
 )
-from skdiscrepancy.designs._base import Region, square
+from skdiscrepancy.designs import Region, square
 from skdiscrepancy.kernels import IndicatorKernel
 
 

@@ -10,6 +10,7 @@ from skdiscrepancy._score_functions._dispatch import (
 )
 from skdiscrepancy._score_functions._draws import can_be_drawn_from, draw_from
 from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
+from skdiscrepancy._score_functions._numeric import widths
 
 __all__ = [
     "SampleGaussianScore",
@@ -19,4 +20,5 @@ __all__ = [
     "is_density_estimator",
     "score_function",
     "score_function_of",
+    "widths",
 ]

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._checks import check_flag
+from skdiscrepancy._data import check_flag
 from skdiscrepancy._score_functions._affine import (
     TransformedScore,
     check_affine,

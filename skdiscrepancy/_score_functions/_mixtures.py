@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import digamma, softmax
 from sklearn.mixture import BayesianGaussianMixture
 
-from skdiscrepancy._samples import block_distances
+from skdiscrepancy._data import block_distances
 
 # Numbers of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20

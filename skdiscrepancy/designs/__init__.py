@@ -2,7 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.designs._base import Design
+from skdiscrepancy.designs._base import (
+    Design,
+    Pairs as Pairs,
+    Region as Region,
+    square as square,
+)
 from skdiscrepancy.designs._families import (
     Blocks,
     CompleteU,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._checks import check_number
+from skdiscrepancy._data import check_number
 
 Pairs = tuple[np.ndarray, np.ndarray]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._checks import check_flag, generator_of
+from skdiscrepancy._data import check_flag, generator_of
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,

@@ -13,8 +13,8 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._checks import check_number
-from skdiscrepancy._engine._walk import _one_blas_thread
+from skdiscrepancy._data import check_number
+from skdiscrepancy._engine import _one_blas_thread
 from skdiscrepancy._factors import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -22,12 +22,18 @@ from skdiscrepancy._factors import (
     is_smooth,
     may_be_complete,
 )
-from skdiscrepancy._targets import as_target, choose_target_kernels
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
-from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel, check_kernel
-from skdiscrepancy.kernels._base import warn_if_indefinite
-from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy.kernels import (
+    KERNELS,
+    IndicatorKernel,
+    Kernel,
+    RadialKernel,
+    as_target,
+    check_kernel,
+    choose_target_kernels,
+    warn_if_indefinite,
+)
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:

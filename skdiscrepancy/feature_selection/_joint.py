@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._engine import CentredSource, row_sums
-from skdiscrepancy._engine._walk import _one_blas_thread
+from skdiscrepancy._data import block_distances
+from skdiscrepancy._engine import CentredSource, _one_blas_thread, row_sums
 from skdiscrepancy._hsic import centring_offsets
-from skdiscrepancy._samples import block_distances
 from skdiscrepancy.feature_selection._columns import Columns, joint_bandwidth
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._checks import generator_of
+from skdiscrepancy._data import generator_of
 
 # Up to this many rows, all permutations are listed.
 MAX_LISTED = 6

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._checks import check_flag, check_number
-from skdiscrepancy._inference._moments import gamma_pvalue, invariants
-from skdiscrepancy._targets import validate_with_target
+from skdiscrepancy._data import check_flag, check_number, validate_with_target
+from skdiscrepancy._inference import gamma_pvalue, invariants
 from skdiscrepancy.feature_selection._columns import (
     Columns,
     TargetKernel,

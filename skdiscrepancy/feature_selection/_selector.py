@@ -14,8 +14,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._checks import check_number, warn_user
-from skdiscrepancy._targets import tag_target, validate_with_target
+from skdiscrepancy._data import (
+    check_number,
+    tag_target,
+    validate_with_target,
+    warn_user,
+)
 from skdiscrepancy.feature_selection._columns import (
     Columns,
     TargetKernel,

@@ -15,14 +15,9 @@ from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._checks import check_number
+from skdiscrepancy._data import check_number, tag_target, validate_with_target
 from skdiscrepancy._engine import Source, kernel_source
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy._targets import (
-    choose_target_kernels,
-    tag_target,
-    validate_with_target,
-)
 from skdiscrepancy.feature_selection._columns import (
     TargetKernel,
     check_single_kernel,
@@ -30,7 +25,7 @@ from skdiscrepancy.feature_selection._columns import (
     joint_bandwidth,
 )
 from skdiscrepancy.feature_selection._selector import HSICSelector
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels import IndicatorKernel, choose_target_kernels
 
 
 class HSICSelectorCV(SelectorMixin, BaseEstimator):

@@ -2,14 +2,23 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.kernels._base import Kernel, RadialKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
-from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._base import (
+    Kernel,
+    RadialKernel,
+    warn_if_indefinite as warn_if_indefinite,
+)
+from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
+from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
 from skdiscrepancy.kernels._radial import (
+    LARGEST as LARGEST,
     GaussianKernel,
     IMQKernel,
     LaplaceKernel,
     MaternKernel,
+)
+from skdiscrepancy.kernels._targets import (
+    as_target as as_target,
+    choose_target_kernels as choose_target_kernels,
 )
 
 __all__ = [

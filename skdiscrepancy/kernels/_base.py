@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from skdiscrepancy._checks import check_number, warn_user
+from skdiscrepancy._data import Rows, block_distances, check_number, warn_user
 from skdiscrepancy._loops import Profile
-from skdiscrepancy._samples import Rows, block_distances
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):

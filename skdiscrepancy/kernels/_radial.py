@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from skdiscrepancy._checks import check_number
+from skdiscrepancy._data import check_number
 from skdiscrepancy._loops import FAR, Profile, decay
 from skdiscrepancy.kernels._base import Kernel, RadialKernel
 

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._checks import check_flag, check_number
+from skdiscrepancy._data import check_flag, check_number
 from skdiscrepancy._ksd import check_gradients, fit_model
 
 PRECONDITIONERS = ("id", "med", "cov")

@@ -1,4 +1,4 @@
-"""Targets: what y may be, and which kernels it is given."""
+"""Targets: what y may be, and whether it holds labels or numbers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,15 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
-from skdiscrepancy.kernels import IndicatorKernel, check_kernel
-from skdiscrepancy.kernels._labels import (
-    as_array,
-    as_labels,
-    encode_labels,
-    refuse_missing,
-    sample_dtype,
-)
-from skdiscrepancy.kernels._names import KERNELS
+from skdiscrepancy._data._labels import as_array, encode_labels, refuse_missing
 
 # Integers of at most so many distinct values are taken for labels.
 MAX_LABELS = 20
@@ -43,33 +35,6 @@ def validate_with_target(
     return validate_data(estimator, X, y, multi_output=True, **options)
 
 
-def choose_target_kernels(
-    target_kernel: Any, y: np.ndarray, kernels: list[Any]
-) -> list[Any]:
-    """Return the kernels on y; `kernels` are those on X."""
-    if not (isinstance(target_kernel, str) and target_kernel == "auto"):
-        return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
-    if _are_labels(y):
-        _refuse_numbers_among_labels(y)
-        return [IndicatorKernel()]
-    # Numbers that are hardly ever equal have no use for a label kernel on X.
-    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
-    return numeric or check_kernel(("gaussian", "laplace"))
-
-
-def as_target(y: np.ndarray, kernels: list[Any], target_kernel: Any) -> np.ndarray:
-    """Return y with one column for each target, as the kernels read it."""
-    y = as_labels(y, "y")
-    if sample_dtype(kernels) is None:
-        return y
-    if is_numeric(y):
-        return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
-    raise ValueError(
-        f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
-        f"{target_kernel!r}; labels need target_kernel='indicator'."
-    )
-
-
 def tag_target(tags: Any) -> Any:
     """Say that y is needed, and may have several columns."""
     tags.target_tags.required = True
@@ -78,7 +43,7 @@ def tag_target(tags: Any) -> Any:
     return tags
 
 
-def _are_labels(y: np.ndarray) -> bool:
+def are_labels(y: np.ndarray) -> bool:
     """Tell labels from numbers: see the parameter `target_kernel`."""
     if not is_numeric(y):
         return True
@@ -90,7 +55,7 @@ def _are_labels(y: np.ndarray) -> bool:
     return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
 
 
-def _refuse_numbers_among_labels(y: np.ndarray) -> None:
+def refuse_numbers_among_labels(y: np.ndarray) -> None:
     """Refuse columns of numbers beside labels: as labels, no two rows would agree."""
     if y.ndim == 1 or y.dtype != object:
         return

@@ -1,0 +1,78 @@
+"""Labels of any type, and their integer codes."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def as_array(labels: Any) -> np.ndarray:
+    """Return labels as an array that keeps the type of each."""
+    array = np.asarray(labels)
+    if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
+        # numpy makes strings of the numbers in a list that also has strings.
+        array = np.asarray(labels, dtype=object)
+    return array
+
+
+def as_labels(labels: Any, name: str) -> np.ndarray:
+    """Return labels of any type as an array with one column for each kind of label."""
+    labels = as_array(labels)
+    if labels.ndim == 1:
+        labels = labels[:, np.newaxis]
+    if labels.ndim != 2 or labels.size == 0:
+        raise ValueError(
+            f"{name} has shape {labels.shape}, must have at least one row, and one "
+            "or two dimensions."
+        )
+    refuse_missing(labels, name)
+    return labels
+
+
+def refuse_missing(labels: np.ndarray, name: str) -> None:
+    """Refuse NaN, NaT, None and missing values of pandas, which equal no label."""
+    if labels.dtype == object:
+        missing = any(map(_is_missing, labels.ravel()))
+    else:
+        missing = np.any(labels != labels)
+    if missing:
+        raise ValueError(f"Input {name} contains NaN or None; labels must be known.")
+
+
+def encode_labels(*parts: np.ndarray) -> np.ndarray:
+    """Return an integer for each row of the stacked parts, the same for equal rows."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        # As objects, numbers and strings keep what they are.
+        parts = tuple(part.astype(object) for part in parts)
+    labels = np.concatenate(parts)
+    codes = np.zeros(len(labels), dtype=np.int64)
+    for column in labels.T:
+        if column.dtype == object:
+            inverse = _hash_codes(column)
+        else:
+            inverse = np.unique(column, return_inverse=True)[1]
+        codes = codes * (inverse.max() + 1) + inverse
+        codes = np.unique(codes, return_inverse=True)[1]
+    return codes
+
+
+def _hash_codes(column: np.ndarray) -> np.ndarray:
+    """Return codes of labels of several types, which have no order but a hash."""
+    known: dict[Any, int] = {}
+    try:
+        return np.array([known.setdefault(label, len(known)) for label in column])
+    except TypeError as error:
+        raise TypeError(
+            f"{error}; each argument must be a hashable label, as a string or a number."
+        ) from error
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        # The missing value of pandas has no truth value.
+        return True

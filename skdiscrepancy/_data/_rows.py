@@ -1,0 +1,112 @@
+"""Rows of data and codes of labels, read block by block."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Rows of each part that the centre is taken from.
+CENTRE_ROWS = 512
+# Differences beyond this, or below its inverse, have no square in floating point.
+RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
+
+Index = slice | np.ndarray
+
+
+class Rows:
+    """Rows of one array, or of several stacked without a copy.
+
+    Blocks come out centred: distances do not change, and the cancellation in dot
+    products does not grow with an offset of the data. The centre is a median, which no
+    far row can move away from the others, of some rows: it need not be exact. It is
+    taken away in float64 before float32 blocks are rounded.
+    """
+
+    def __init__(self, *parts: np.ndarray, centred: bool = True):
+        self.parts = parts
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+        self.dtype = np.result_type(*parts)
+        self.centre = None
+        if centred:
+            some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
+            self.centre = np.median(np.concatenate(some), axis=0).astype(np.float64)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.parts[0].shape[1]
+
+    def take(self, index: Index) -> np.ndarray:
+        """Return the rows of a slice or an index array."""
+        block = self._gather(index)
+        if self.centre is not None:
+            block = block - self.centre
+        return block.astype(self.dtype, copy=False)
+
+    def check_range(self) -> Rows:
+        """Refuse data whose squares are beyond the range of floating point."""
+        spread = float(
+            np.max(
+                np.max([part.max(axis=0) for part in self.parts], axis=0)
+                - np.min([part.min(axis=0) for part in self.parts], axis=0)
+            )
+        )
+        limit = RANGE[self.dtype]
+        if spread > limit or 0 < spread < 1 / limit:
+            raise ValueError(
+                f"The data spread over {spread:.3g}, must spread over {1 / limit:.0e} "
+                f"to {limit:.0e}: outside, {self.dtype} has no squares. Rescale them."
+            )
+        return self
+
+    def _gather(self, index: Index) -> np.ndarray:
+        if len(self.parts) == 1:
+            return self.parts[0][index]
+        if isinstance(index, slice):
+            first, last = index.start, index.stop - 1
+        else:
+            first, last = index.min(), index.max()
+        part = int(np.searchsorted(self.starts, first, "right")) - 1
+        start = int(self.starts[part])
+        inside_one = last < self.starts[part + 1]
+        if isinstance(index, slice):
+            if inside_one:
+                return self.parts[part][first - start : last + 1 - start]
+            index = np.arange(first, last + 1)
+        if inside_one:
+            return self.parts[part][index - start]
+        block = np.empty((len(index), self.n_features), dtype=self.dtype)
+        for start, part in zip(self.starts, self.parts, strict=False):
+            inside = (index >= start) & (index < start + len(part))
+            block[inside] = part[index[inside] - start]
+        return block
+
+
+class Codes:
+    """Integer codes of labels; their distance is 0 where labels agree, 1 elsewhere.
+
+    With `balanced`, a code comes with the number of times it occurs.
+    """
+
+    n_features = 1
+
+    def __init__(
+        self, codes: np.ndarray, dtype: Any = np.float64, *, balanced: bool = False
+    ):
+        self.codes = codes
+        if balanced:
+            self.codes = np.stack((codes, np.bincount(codes)[codes]), axis=1)
+        self.dtype = np.dtype(dtype)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, index: Index) -> np.ndarray:
+        """Return the codes of a slice or an index array."""
+        return self.codes[index]

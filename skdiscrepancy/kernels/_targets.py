@@ -1,0 +1,45 @@
+"""Which kernels y is given."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data import (
+    are_labels,
+    as_labels,
+    is_numeric,
+    refuse_numbers_among_labels,
+)
+from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
+from skdiscrepancy.kernels._names import KERNELS, check_kernel
+
+
+def choose_target_kernels(
+    target_kernel: Any, y: np.ndarray, kernels: list[Any]
+) -> list[Any]:
+    """Return the kernels on y; `kernels` are those on X."""
+    if not (isinstance(target_kernel, str) and target_kernel == "auto"):
+        return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
+    if are_labels(y):
+        refuse_numbers_among_labels(y)
+        return [IndicatorKernel()]
+    # Numbers that are hardly ever equal have no use for a label kernel on X.
+    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
+    return numeric or check_kernel(("gaussian", "laplace"))
+
+
+def as_target(y: np.ndarray, kernels: list[Any], target_kernel: Any) -> np.ndarray:
+    """Return y with one column for each target, as the kernels read it."""
+    y = as_labels(y, "y")
+    if sample_dtype(kernels) is None:
+        return y
+    if is_numeric(y):
+        return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
+    raise ValueError(
+        f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
+        f"{target_kernel!r}; labels need target_kernel='indicator'."
+    )
