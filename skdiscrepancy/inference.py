@@ -15,11 +15,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 
 from skdiscrepancy._data import as_array, generator_of, is_numeric, refuse_missing
+from skdiscrepancy._gradients import is_density_estimator
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._inference import ColumnTests, TestResult, columnwise_tests
 from skdiscrepancy._ksd import KSDEstimator, is_fitted
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._score_functions import is_density_estimator
 
 # What a column of objects may hold; None is refused later, as missing.
 LABELS = (str, bytes, bool, np.bool_, Real, type(None))

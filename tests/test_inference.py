@@ -28,6 +28,7 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
 from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._gradients import draw_from
 from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy._inference import permutation_test, shift_test, wild_test
 from skdiscrepancy._inference._permutations import (
@@ -38,7 +39,6 @@ from skdiscrepancy._inference._permutations import (
 from skdiscrepancy._inference._result import aggregate, combine, null_scales
 from skdiscrepancy._inference._shifts import _all_shifts
 from skdiscrepancy._ksd._models import fingerprint
-from skdiscrepancy._score_functions import draw_from
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test

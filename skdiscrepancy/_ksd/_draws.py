@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
 from skdiscrepancy._inference import Options, TestResult, parametric_test
-from skdiscrepancy._score_functions import (
-    can_be_drawn_from,
-    draw_from,
-    is_density_estimator,
-)
 from skdiscrepancy.designs import Design
 
 

@@ -17,6 +17,7 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import check_flag, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
+from skdiscrepancy._gradients import is_density_estimator
 from skdiscrepancy._inference import (
     TestResult,
     check_options,
@@ -35,7 +36,6 @@ from skdiscrepancy._ksd._models import (
     fit_model,
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
-from skdiscrepancy._score_functions import is_density_estimator
 from skdiscrepancy._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._score_functions import (
+from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
     is_density_estimator,

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 
 from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._gradients import is_density_estimator
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import check_gradients, is_fitted
 from skdiscrepancy._ksd._statistics import check_weights
-from skdiscrepancy._score_functions import is_density_estimator
 
 
 @takes_parameters_of(KSDEstimator)

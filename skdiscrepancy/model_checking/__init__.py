@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._score_functions import score_function, score_function_of
+from skdiscrepancy._gradients import score_function, score_function_of
 from skdiscrepancy.model_checking._scorers import (
     HyvarinenScorer,
     KSDScorer,

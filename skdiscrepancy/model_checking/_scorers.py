@@ -15,9 +15,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data import check_number, generator_of
+from skdiscrepancy._gradients import draw_from, score_function_of, widths
 from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._score_functions import draw_from, score_function_of, widths
 from skdiscrepancy.bandwidths import median_bandwidth
 
 # Step, in deviations of a column, of the derivatives of gradients.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdiscrepancy._score_functions._mixtures import (
+from skdiscrepancy._gradients._mixtures import (
     GaussianScore,
     PointsScore,
     check_columns,

@@ -15,9 +15,9 @@ from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from skdiscrepancy._score_functions._affine import without_names
-from skdiscrepancy._score_functions._dispatch import steps_before
-from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
+from skdiscrepancy._gradients._affine import without_names
+from skdiscrepancy._gradients._dispatch import steps_before
+from skdiscrepancy._gradients._mixtures import SampleGaussianScore
 
 
 def can_be_drawn_from(model: Any) -> bool:

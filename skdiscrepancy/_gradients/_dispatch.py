@@ -26,12 +26,12 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import check_flag
-from skdiscrepancy._score_functions._affine import (
+from skdiscrepancy._gradients._affine import (
     TransformedScore,
     check_affine,
     without_names,
 )
-from skdiscrepancy._score_functions._distributions import (
+from skdiscrepancy._gradients._distributions import (
     check_support,
     kde_log_density,
     kde_score,
@@ -40,7 +40,7 @@ from skdiscrepancy._score_functions._distributions import (
     univariate_log_density,
     univariate_score,
 )
-from skdiscrepancy._score_functions._mixtures import (
+from skdiscrepancy._gradients._mixtures import (
     check_kernel_density,
     kernel_density_score,
     mixture_score,
@@ -48,7 +48,7 @@ from skdiscrepancy._score_functions._mixtures import (
     quadratic_score,
     regular_gaussian_score,
 )
-from skdiscrepancy._score_functions._numeric import BACKENDS, FiniteDifferences
+from skdiscrepancy._gradients._numeric import BACKENDS, FiniteDifferences
 
 ScoreFunction = Callable[[np.ndarray], Any]
 

@@ -2,15 +2,15 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._score_functions._dispatch import (
+from skdiscrepancy._gradients._dispatch import (
     ScoreFunction,
     is_density_estimator,
     score_function,
     score_function_of,
 )
-from skdiscrepancy._score_functions._draws import can_be_drawn_from, draw_from
-from skdiscrepancy._score_functions._mixtures import SampleGaussianScore
-from skdiscrepancy._score_functions._numeric import widths
+from skdiscrepancy._gradients._draws import can_be_drawn_from, draw_from
+from skdiscrepancy._gradients._mixtures import SampleGaussianScore
+from skdiscrepancy._gradients._numeric import widths
 
 __all__ = [
     "SampleGaussianScore",
