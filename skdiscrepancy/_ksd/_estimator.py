@@ -36,7 +36,7 @@ from skdiscrepancy._ksd._models import (
     fit_model,
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
-from skdiscrepancy._stein import SteinSource, weighted_statistics
+from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.pooling import check_pooling
