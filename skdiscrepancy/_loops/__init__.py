@@ -7,20 +7,20 @@ that the extra `fast` makes; both ways agree to a few units in the last place.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._loops._compiled_merges import product_sums
-from skdiscrepancy._loops._compiled_scans import group_sums_below
-from skdiscrepancy._loops._compiled_tiles import (
+from skdiscrepancy._loops._constants import FAR
+from skdiscrepancy._loops._merges import product_sums
+from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._ordered_groups import group_sums_below
+from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
+from skdiscrepancy._loops._tiles import (
     city_block,
     decay,
     decay_group_sums,
     decay_sums,
     difference_products,
+    few_features,
     stein_sums,
 )
-from skdiscrepancy._loops._constants import FAR
-from skdiscrepancy._loops._numba import compiled
-from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
-from skdiscrepancy._loops._tiles import few_features
 
 __all__ = [
     "FAR",
