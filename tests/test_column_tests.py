@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdiscrepancy._inference._columns import adjust_pvalues
 from skdiscrepancy.inference import (
     hsic_column_tests,
     hsic_test,
     mmd_column_tests,
     mmd_test,
 )
+from skdiscrepancy.inference._tables import adjust_pvalues
 
 FEW = {"n_bandwidths": 2, "n_resamples": 49}
 

@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from skdiscrepancy._factors import pivoted_cholesky
-from skdiscrepancy._inference._moments import (
+from skdiscrepancy._nulls._moments import (
     _sum_of_cubes,
     gamma_pvalue,
     invariants,

@@ -30,15 +30,11 @@ from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_sour
 from skdiscrepancy._engine._groups import group_sums
 from skdiscrepancy._gradients import draw_from
 from skdiscrepancy._hsic import centring_offsets
-from skdiscrepancy._inference import permutation_test, shift_test, wild_test
-from skdiscrepancy._inference._permutations import (
-    draw_groups,
-    group_bounds,
-    mmd_of_groups,
-)
-from skdiscrepancy._inference._result import aggregate, combine, null_scales
-from skdiscrepancy._inference._shifts import _all_shifts
 from skdiscrepancy._ksd._models import fingerprint
+from skdiscrepancy._nulls import permutation_test, shift_test, wild_test
+from skdiscrepancy._nulls._permutations import draw_groups, group_bounds, mmd_of_groups
+from skdiscrepancy._nulls._result import aggregate, combine, null_scales
+from skdiscrepancy._nulls._shifts import _all_shifts
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.designs._base import square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test

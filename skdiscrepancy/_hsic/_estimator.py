@@ -26,7 +26,7 @@ from skdiscrepancy._hsic._statistics import (
     paired_rows,
     unbiased_offsets,
 )
-from skdiscrepancy._inference import (
+from skdiscrepancy._nulls import (
     MIN_ROWS,
     TestResult,
     check_options,

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
-from skdiscrepancy._inference import Options, TestResult, parametric_test
+from skdiscrepancy._nulls import Options, TestResult, parametric_test
 from skdiscrepancy.designs import Design
 
 

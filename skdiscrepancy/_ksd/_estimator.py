@@ -18,15 +18,6 @@ from skdiscrepancy._base import (
 from skdiscrepancy._data import check_flag, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import is_density_estimator
-from skdiscrepancy._inference import (
-    TestResult,
-    check_options,
-    complete_means,
-    one_sample_methods,
-    one_sample_test,
-    signed_means,
-    wild_test,
-)
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
 from skdiscrepancy._ksd._models import (
     check_differentiable,
@@ -37,6 +28,15 @@ from skdiscrepancy._ksd._models import (
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
+from skdiscrepancy._nulls import (
+    TestResult,
+    check_options,
+    complete_means,
+    one_sample_methods,
+    one_sample_test,
+    signed_means,
+    wild_test,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.pooling import check_pooling

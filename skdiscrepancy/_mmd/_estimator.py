@@ -20,15 +20,15 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import as_labels, check_flag, generator_of
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
-from skdiscrepancy._inference import (
+from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
+from skdiscrepancy._mmd._witness import row_contributions, witness_values
+from skdiscrepancy._nulls import (
     TestResult,
     check_options,
     one_sample_methods,
     one_sample_test,
     permutation_test,
 )
-from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
-from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import CompleteV, Design, check_design
 from skdiscrepancy.kernels import check_kernel, sample_dtype, warn_if_indefinite

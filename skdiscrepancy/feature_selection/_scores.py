@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import check_flag, check_number, validate_with_target
-from skdiscrepancy._inference import gamma_pvalue, invariants
+from skdiscrepancy._nulls import gamma_pvalue, invariants
 from skdiscrepancy.feature_selection._columns import (
     Columns,
     TargetKernel,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._engine import GroupSums, Source, group_sums
-from skdiscrepancy._inference._result import TestResult, combine, null_scales
+from skdiscrepancy._nulls._result import TestResult, combine, null_scales
 
 # Divisions that are evaluated at a time, and columns of a matrix for their products.
 CHUNK = 4096

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._engine import Source, group_sums
-from skdiscrepancy._inference._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine
 
 
 def wild_test(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._engine import run_all
-from skdiscrepancy._inference._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine
 
 # Statistics and scales of the kernels, for a sample.
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.fft import irfft, rfft
 
 from skdiscrepancy._engine import Source, run_all
-from skdiscrepancy._inference._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import t
 
 from skdiscrepancy._engine import RowSums, design_moments, walk
-from skdiscrepancy._inference._options import Options
-from skdiscrepancy._inference._result import TestResult, combine
+from skdiscrepancy._nulls._options import Options
+from skdiscrepancy._nulls._result import TestResult, combine
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear
 
 # Pairs that are multiplied with the signs of all resamples at a time.

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from skdiscrepancy._engine import run_all
-from skdiscrepancy._inference._result import TestResult
+from skdiscrepancy._nulls import TestResult
 
 CORRECTIONS = ("bh", "by", "holm", None)
 

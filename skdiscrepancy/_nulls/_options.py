@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from skdiscrepancy._data import check_number
-from skdiscrepancy._inference._result import POOLINGS
+from skdiscrepancy._nulls._result import POOLINGS
 
 # Fewer groups have too few permutations, and leave out too much of a wild bootstrap.
 MIN_GROUPS = 32

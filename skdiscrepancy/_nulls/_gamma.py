@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._factors import Factor
-from skdiscrepancy._inference._moments import gamma_pvalue, invariants
-from skdiscrepancy._inference._result import TestResult
+from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
+from skdiscrepancy._nulls._result import TestResult
 
 # The third moment divides by (n - 5).
 MIN_ROWS = 7

@@ -1,0 +1,40 @@
+"""Null distributions of the discrepancies, and p-values."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
+from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
+from skdiscrepancy._nulls._one_sample import (
+    normal_test,
+    one_sample_methods,
+    one_sample_test,
+    signed_means,
+    swap_test,
+)
+from skdiscrepancy._nulls._options import Options, check_options
+from skdiscrepancy._nulls._parametric import parametric_test
+from skdiscrepancy._nulls._permutations import permutation_test
+from skdiscrepancy._nulls._result import TestResult, rank_pvalue
+from skdiscrepancy._nulls._shifts import shift_test
+from skdiscrepancy._nulls._signs import complete_means, wild_test
+
+__all__ = [
+    "MIN_ROWS",
+    "Options",
+    "TestResult",
+    "check_options",
+    "complete_means",
+    "gamma_pvalue",
+    "gamma_test",
+    "invariants",
+    "normal_test",
+    "one_sample_methods",
+    "one_sample_test",
+    "parametric_test",
+    "permutation_test",
+    "rank_pvalue",
+    "shift_test",
+    "signed_means",
+    "swap_test",
+    "wild_test",
+]

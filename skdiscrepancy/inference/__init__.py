@@ -1,0 +1,18 @@
+"""p-values: tests by MMD, HSIC and KSD in one call."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from skdiscrepancy._nulls import TestResult
+from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._tables import ColumnTests
+from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
+
+__all__ = [
+    "ColumnTests",
+    "TestResult",
+    "hsic_column_tests",
+    "hsic_test",
+    "ksd_test",
+    "mmd_column_tests",
+    "mmd_test",
+]

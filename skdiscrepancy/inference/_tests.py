@@ -1,0 +1,214 @@
+"""Tests by MMD, HSIC and KSD in one call."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.frozen import FrozenEstimator
+
+from skdiscrepancy._gradients import is_density_estimator
+from skdiscrepancy._hsic import HSICEstimator
+from skdiscrepancy._ksd import KSDEstimator, is_fitted
+from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy._nulls import TestResult
+
+
+def mmd_test(
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    method: str = "auto",
+    n_resamples: int = 999,
+    n_groups: int | None = 256,
+    pooling: str = "max",
+    **params: Any,
+) -> TestResult:
+    """Test whether two samples are from one distribution.
+
+    With the defaults, unbiased MMD for 20 kernels, each on two scales that permutations
+    leave unchanged (the norm of its centred, and of its plain Gram matrix), the largest
+    of all against 999 permutations of groups of rows [1]_. The level is exact. The
+    kernels are Gaussian and Laplace with bandwidths from both samples, in geometric
+    steps from half of the 5 % to twice the 95 % quantile of the distances.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples_X, n_features)
+        First sample.
+    Y : array-like of shape (n_samples_Y, n_features)
+        Second sample.
+    method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
+        Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
+    n_resamples : int, default=999
+        Number of resamples.
+    n_groups : int or None, default=256
+        Number of groups of rows that are permuted; None for single rows.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several kernels become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`,
+        `bandwidth`, `design`, `n_jobs` and `random_state`.
+
+    Returns
+    -------
+    result : TestResult
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
+        adjusted p-value of each kernel.
+
+    See Also
+    --------
+    mmd_column_tests : A test for every column.
+
+    References
+    ----------
+    .. [1] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
+       2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_test
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) + 1
+    >>> mmd_test(X, Y, random_state=0).pvalue
+    0.001
+    """
+    # The pooling of the estimator is that of its score.
+    estimator = MMDEstimator(**{"pooling": "mean", **params})._fit(X, Y, wide=True)
+    return estimator._test(Y, method, n_resamples, n_groups, pooling)
+
+
+def hsic_test(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: str = "auto",
+    n_resamples: int = 999,
+    pooling: str = "max",
+    **params: Any,
+) -> TestResult:
+    """Test whether X and y are independent.
+
+    With the defaults, unbiased HSIC [1]_ for 400 products of kernels, each over the
+    product of the norms of its centred Gram matrices, the largest of all against at
+    least 999 permutations. The level is exact.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        First variables.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Second variables: numbers, or labels of any type.
+    method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
+        Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
+    n_resamples : int, default=999
+        Least number of resamples.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several products become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.HSICEstimator`.
+
+    Returns
+    -------
+    result : TestResult
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
+        adjusted p-value of each product of kernels.
+
+    See Also
+    --------
+    hsic_column_tests : A test for every column.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import hsic_test
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
+    0.001
+    """
+    return (
+        HSICEstimator(**params)
+        .fit(X, y)
+        .test(X, y, method=method, n_resamples=n_resamples, pooling=pooling)
+    )
+
+
+def ksd_test(
+    X: ArrayLike,
+    model: Any = None,
+    *,
+    method: str = "auto",
+    n_resamples: int = 999,
+    n_groups: int | None = 512,
+    pooling: str = "max",
+    **params: Any,
+) -> TestResult:
+    """Test whether a sample is from a model.
+
+    With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
+    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level
+    is right for many rows, and too small if the model was fitted to the same rows: test
+    held-out rows then, or give the model as it is before `fit`, with
+    ``method="parametric"``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    model : fitted model, frozen distribution, callable or None, default=None
+        As for :class:`skdiscrepancy.KSDEstimator`; an estimator that is fitted is used
+        as it is.
+    method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
+        Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
+    n_resamples : int, default=999
+        Number of resamples.
+    n_groups : int or None, default=512
+        Number of random signs, at most; None for one for each row.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How the statistics of several kernels become one: the largest, their mean, a
+        smooth maximum, or the smallest of their p-values.
+    **params : dict
+        Parameters of :class:`skdiscrepancy.KSDEstimator`.
+
+    Returns
+    -------
+    result : TestResult
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
+        adjusted p-value of each kernel.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import ksd_test
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> ksd_test(X + 0.5, lambda X: -X, random_state=0).pvalue
+    0.001
+    """
+    if is_density_estimator(model) and is_fitted(model):
+        model = FrozenEstimator(model)
+    return (
+        KSDEstimator(model, **params)
+        .fit(X)
+        .test(
+            X,
+            method=method,
+            n_resamples=n_resamples,
+            n_groups=n_groups,
+            pooling=pooling,
+        )
+    )
