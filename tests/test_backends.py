@@ -29,7 +29,7 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy._data._rows import Rows
-from skdiscrepancy._engine import ProductRowSums, RowSums, _walk
+from skdiscrepancy._engine import ProductRowSums, RowSums, _parallel, _walk
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
 
 pytestmark = pytest.mark.skipif(
@@ -135,7 +135,7 @@ def test_backends_that_give_lists_give_the_same_number(
     params = {**FIXED, "design": design, "random_state": 0}
     X, Y = draw(1100)
     expected = evaluate(discrepancy, X, Y, **params)
-    monkeypatch.setattr(_walk, "WAVE", 3)
+    monkeypatch.setattr(_parallel, "WAVE", 3)
     with joblib.parallel_config(backend="lists", n_jobs=2):
         assert evaluate(discrepancy, X, Y, **params).value == expected.value
 
@@ -403,12 +403,12 @@ def test_walks_may_end_in_any_order_and_leave_blas_as_it_was():
     entered, leave = threading.Event(), threading.Event()
 
     def other():
-        with _walk._one_blas_thread():
+        with _parallel.one_blas_thread():
             entered.set()
             leave.wait(10)
 
     thread = threading.Thread(target=other)
-    with _walk._one_blas_thread():
+    with _parallel.one_blas_thread():
         thread.start()
         entered.wait(10)
     during = {

@@ -31,6 +31,7 @@ from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
     Source,
+    _parallel,
     _reducers,
     _walk,
 )
@@ -118,7 +119,7 @@ def tiny_tiles(monkeypatch):
         monkeypatch.setattr(CentredSource, "tile", 3)
         monkeypatch.setattr(_walk, "MIN_PIECE", 8)
         monkeypatch.setattr(_walk, "STRIPES", 3)
-        monkeypatch.setattr(_walk, "WAVE", 2)
+        monkeypatch.setattr(_parallel, "WAVE", 2)
         monkeypatch.setattr(RowSums, "max_pairs", 11)
 
     return cut

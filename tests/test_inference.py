@@ -27,7 +27,7 @@ from skdiscrepancy import (
     mmd_from_gram,
 )
 from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
-from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._engine._group_sums import group_sums
 from skdiscrepancy._gradients import draw_from
 from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy._ksd._models import fingerprint

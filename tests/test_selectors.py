@@ -29,7 +29,7 @@ from skdiscrepancy.feature_selection import (
     HSICScore,
     HSICSelector,
     HSICSelectorCV,
-    _columns,
+    _single_columns,
     _variables,
 )
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, MaternKernel
@@ -1215,7 +1215,7 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
     def refuse(*args):
         raise AssertionError("a factor is made")
 
-    for module in (_columns, _variables):
+    for module in (_single_columns, _variables):
         for name in ("column_factors", "factor_of"):
             monkeypatch.setattr(module, name, refuse, raising=False)
     selector = HSICSelector(1, method="filter", kernel="laplace").fit(X, y)

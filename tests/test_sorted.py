@@ -12,8 +12,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
-from skdiscrepancy._engine import _columns, _groups, _walk, kernel_source, row_sums
-from skdiscrepancy._engine._groups import group_sums
+from skdiscrepancy._engine import (
+    _group_sums,
+    _lines,
+    _parallel,
+    kernel_source,
+    row_sums,
+)
+from skdiscrepancy._engine._group_sums import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
 from skdiscrepancy._loops import (
     Profile,
@@ -51,7 +57,7 @@ def least_rows(monkeypatch):
     """Return what sets the number of rows from which on columns are sorted."""
 
     def set_least_rows(n):
-        monkeypatch.setattr(_columns, "min_rows", lambda way, degree=0: n)
+        monkeypatch.setattr(_lines, "min_rows", lambda way, degree=0: n)
 
     return set_least_rows
 
@@ -357,7 +363,7 @@ def test_hsic_of_wide_kernels_and_labels(kernel, width, both_ways, engine):
 def test_columns_at_the_ends_of_floating_point_have_no_warnings():
     """Distances overflow: values are as far from each other as can be."""
     x = np.repeat([1.7e308, -1.7e308], [30, 70])
-    line = _columns.Line(x, [profile_of("matern32", 1.0)])
+    line = _lines.Line(x, [profile_of("matern32", 1.0)])
     assert list(line.spans()) == [(0, np.inf)]
     assert_allclose(line.sums(0), np.repeat([30, 70], [30, 70]))
 
@@ -463,18 +469,18 @@ def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
 
 def test_least_number_of_rows_grows_with_the_cost(monkeypatch):
     def least():
-        scans = [_columns.min_rows("scan", degree) for degree in range(5)]
-        groups = [_columns.min_rows("groups", degree) for degree in range(5)]
-        return scans, groups, _columns.min_rows("product")
+        scans = [_lines.min_rows("scan", degree) for degree in range(5)]
+        groups = [_lines.min_rows("groups", degree) for degree in range(5)]
+        return scans, groups, _lines.min_rows("product")
 
-    monkeypatch.setattr(_columns, "compiled", lambda subject: None)
+    monkeypatch.setattr(_lines, "compiled", lambda subject: None)
     scans, groups, products = least()
     # Without numba, a polynomial costs more steps.
     assert scans == sorted(scans)
     assert groups == sorted(groups)
     assert scans[4] > scans[0]
     assert products > scans[0]
-    monkeypatch.setattr(_columns, "compiled", lambda subject: math)
+    monkeypatch.setattr(_lines, "compiled", lambda subject: math)
     compiled = least()
     assert compiled[0] <= scans
     assert compiled[1] <= groups
@@ -496,7 +502,7 @@ def test_score_does_not_depend_on_the_least_number_of_rows(n, monkeypatch):
         return np.concatenate([np.append(r.statistics, r.scales) for r in results])
 
     found = evaluate()
-    monkeypatch.setattr(_columns, "compiled", lambda subject: None)
+    monkeypatch.setattr(_lines, "compiled", lambda subject: None)
     assert_allclose(evaluate(), found, rtol=1e-10)
 
 
@@ -504,7 +510,7 @@ def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
     def refuse(*args):
         raise AssertionError("a group for each row takes as long as all pairs")
 
-    monkeypatch.setattr(_groups, "OrderedGroups", refuse)
+    monkeypatch.setattr(_group_sums, "OrderedGroups", refuse)
     X = np.random.RandomState(0).normal(size=(300, 1))
     mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
 
@@ -598,13 +604,13 @@ def test_constant_columns_have_no_discrepancy(score, least_rows, engine):
 def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
     """joblib sends what is large to the workers of dask once, not with every task."""
     least_rows(0)
-    sizes, run_tasks = {}, _walk.run_tasks
+    sizes, run_tasks = {}, _parallel.run_tasks
 
     def run(tasks, work, *args, **kwargs):
         sizes[type(work).__name__] = sys.getsizeof(work)
         return run_tasks(tasks, work, *args, **kwargs)
 
-    monkeypatch.setattr(_walk, "run_tasks", run)
+    monkeypatch.setattr(_parallel, "run_tasks", run)
     X, Y = draw(1000)
     score(X, Y, kernel="laplace", n_bandwidths=2)
     if score is mmd_test:
@@ -644,7 +650,7 @@ def test_no_tile_is_made_where_all_kernels_have_an_order(score, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a walk over tiles")
 
-    for module in (_columns, hsic_module, mmd_module):
+    for module in (_lines, hsic_module, mmd_module):
         monkeypatch.setattr(module, "walk", refuse)
     X, Y = draw(4000)
     assert np.isfinite(score(X, Y, kernel=["laplace", "matern12"], n_bandwidths=2))

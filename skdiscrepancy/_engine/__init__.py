@@ -11,7 +11,17 @@ Kernels on a single column that have a shorter way are summed in sorted order in
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._engine._columns import (
+from skdiscrepancy._engine._factors import (
+    BATCH_NUMBERS,
+    MAX_RANK,
+    Factor,
+    column_factors,
+    factor_of,
+    is_smooth,
+    may_be_complete,
+)
+from skdiscrepancy._engine._group_sums import GroupSums, group_sums
+from skdiscrepancy._engine._lines import (
     Classes,
     Line,
     factors_in_order,
@@ -20,7 +30,7 @@ from skdiscrepancy._engine._columns import (
     row_sums,
     two_sample_sums,
 )
-from skdiscrepancy._engine._groups import GroupSums, group_sums
+from skdiscrepancy._engine._parallel import Task, one_blas_thread, run_all, run_tasks
 from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
 from skdiscrepancy._engine._sources import (
     CentredSource,
@@ -31,18 +41,14 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     kernel_source,
 )
-from skdiscrepancy._engine._walk import (
-    Task,
-    _one_blas_thread,
-    design_moments,
-    run_all,
-    run_tasks,
-    walk,
-)
+from skdiscrepancy._engine._walk import design_moments, walk
 
 __all__ = [
+    "BATCH_NUMBERS",
+    "MAX_RANK",
     "CentredSource",
     "Classes",
+    "Factor",
     "GramSource",
     "GroupSums",
     "KernelSource",
@@ -54,12 +60,16 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
-    "_one_blas_thread",
+    "column_factors",
     "design_moments",
+    "factor_of",
     "factors_in_order",
     "group_sums",
+    "is_smooth",
     "kernel_source",
     "line_profiles",
+    "may_be_complete",
+    "one_blas_thread",
     "other_kernels",
     "row_sums",
     "run_all",

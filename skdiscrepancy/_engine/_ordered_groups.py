@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdiscrepancy._engine._columns import Line
-from skdiscrepancy._engine._walk import Task
+from skdiscrepancy._engine._lines import Line
+from skdiscrepancy._engine._parallel import Task
 from skdiscrepancy._loops import group_sums_below, scan_sums
 
 

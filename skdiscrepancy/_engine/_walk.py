@@ -4,19 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from functools import cache, reduce
-from itertools import chain, islice
-from threading import Lock
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
-from sklearn import get_config
-from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import ThreadpoolController
 
+from skdiscrepancy._engine._parallel import Task, run_all, working_memory
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
@@ -25,8 +20,6 @@ from skdiscrepancy.designs import Design, Pairs, Region
 # task is a piece, or several small regions.
 STRIPES = 24
 MIN_PIECE = 512
-# Tasks at a time where joblib keeps the answers of all until the last one is there.
-WAVE = 64
 # However small the working memory, tiles have so many rows and chunks so many pairs.
 MIN_TILE = 16
 MIN_CHUNK = 256
@@ -74,7 +67,7 @@ def design_moments(
     if regions is not None:
         parts = walk(regions, reducer, n_jobs=n_jobs, verbose=verbose)
         return reduce(Moments.merge, parts)
-    fitting = int(reducer.max_pairs * _working_memory() / CHUNK_BYTES)
+    fitting = int(reducer.max_pairs * working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
     parts = run_all(chunks, _PairTask(reducer, n), n_jobs, verbose)
@@ -138,28 +131,6 @@ def _step(region: Region, tile: int) -> int:
 def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
     for begin in range(start, stop, step):
         yield slice(begin, min(begin + step, stop))
-
-
-class Task:
-    """The work on a task, wherever it runs, with the data that it needs."""
-
-    def __sizeof__(self) -> int:
-        """Return about the bytes of the data.
-
-        joblib sends objects that are large to the workers of dask once, small ones with
-        every task.
-        """
-        return super().__sizeof__() + held_bytes(vars(self).values())
-
-
-def held_bytes(values: Iterable[Any]) -> int:
-    """Return the bytes of arrays, and of what says how many it has."""
-    return sum(
-        held_bytes(value)
-        if isinstance(value, (list, tuple))
-        else getattr(value, "nbytes", 0)
-        for value in values
-    )
 
 
 def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
@@ -255,66 +226,10 @@ def _add_piece(
         cols[:, at : at + col_sums.shape[1]] += col_sums
 
 
-def run_all(
-    tasks: Iterable[Any],
-    work: Callable[[Any], Any],
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    **options: Any,
-) -> Iterator[Any]:
-    """Yield the results of tasks in order, and end the rest if the caller stops."""
-    with closing(run_tasks(tasks, work, n_jobs, verbose, **options)) as results:
-        yield from results
-
-
-def run_tasks(
-    tasks: Iterable[Any],
-    work: Callable[[Any], Any],
-    n_jobs: int | None,
-    verbose: int,
-    **options: Any,
-) -> Iterator[Any]:
-    """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
-    tasks = iter(tasks)
-    first = list(islice(tasks, 2))
-    if n_jobs is None:
-        # Where threads are preferred, joblib itself takes the number of a context only
-        # if that names a backend too.
-        n_jobs = effective_n_jobs(None)
-    options.update(n_jobs=n_jobs, prefer="threads", verbose=verbose)
-    with _one_blas_thread():
-        if len(first) == 1:
-            yield _work(work, *first)
-            return
-        calls = (delayed(_work)(work, task) for task in chain(first, tasks))
-        waves: Iterable[Any] = [calls]
-        try:
-            parallel = Parallel(return_as="generator", **options)
-        except (TypeError, ValueError):
-            # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
-            parallel = Parallel(**options)
-            waves = iter(lambda: list(islice(calls, WAVE)), [])
-        for wave in waves:
-            yield from parallel(wave)
-
-
-def _work(work: Callable[[Any], Any], task: Any) -> Any:
-    """Run one task; in another process, BLAS is held to one thread there too."""
-    # Numbers beyond floating point end in a statistic that is not finite, and that is
-    # refused. Threads do not inherit the error state of their caller.
-    with np.errstate(all="ignore"), _one_blas_thread():
-        return work(task)
-
-
-def _working_memory() -> float:
-    """Return the bytes that scikit-learn is told to use for temporary arrays."""
-    return get_config()["working_memory"] * 2**20
-
-
 def _tile_side(reducer: RowSums) -> int:
     """Return the side of the tiles: smaller than usual if memory is short."""
     tile = reducer.tile
-    while tile > MIN_TILE and _tile_bytes(reducer, tile) > _working_memory():
+    while tile > MIN_TILE and _tile_bytes(reducer, tile) > working_memory():
         tile = max(tile // 2, MIN_TILE)
     return tile
 
@@ -330,48 +245,3 @@ def _tile_bytes(reducer: RowSums, tile: int) -> int:
             numbers += 2 * source.n_kernels * tile**2
     # Some temporary arrays of single precision are double.
     return 8 * numbers
-
-
-class _one_blas_thread:
-    """Hold BLAS to one thread while any walk of this process is under way.
-
-    The number of threads belongs to the process. Walks that overlap in several threads
-    count themselves, and so do their tasks: the first sets it, the last puts it back.
-    """
-
-    lock = Lock()
-    n_users = 0
-    limit: Any = None
-
-    def __enter__(self) -> None:
-        shared = type(self)
-        with self.lock:
-            if shared.n_users == 0:
-                shared.limit = _threadpools().limit(limits=1, user_api="blas")
-            shared.n_users += 1
-
-    def __exit__(self, *exception: object) -> None:
-        shared = type(self)
-        with self.lock:
-            shared.n_users -= 1
-            if shared.n_users == 0:
-                _release_blas()
-                shared.limit.restore_original_limits()
-                _release_blas()
-
-
-@cache
-def _threadpools() -> ThreadpoolController:
-    # Looking for the loaded libraries takes longer than a small statistic.
-    return ThreadpoolController()
-
-
-def _release_blas() -> None:
-    """Let any thread set the number of threads of BLAS.
-
-    threadpoolctl 3.8 and later ignores all but the thread that set it first, which need
-    not be the one that is done last.
-    """
-    for library in _threadpools().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)

@@ -19,8 +19,7 @@ from skdiscrepancy._data import (
     tag_target,
     validate_with_target,
 )
-from skdiscrepancy._engine import PairedSource, ProductRowSums, kernel_source
-from skdiscrepancy._factors import factor_of
+from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
 from skdiscrepancy._hsic._statistics import (
     hsic_statistics,
     paired_rows,

@@ -30,7 +30,7 @@ from skdiscrepancy._engine import (
     row_sums,
     walk,
 )
-from skdiscrepancy._hsic._columns import products_in_order
+from skdiscrepancy._hsic._sorted_products import products_in_order
 from skdiscrepancy.designs import CompleteV, Design, check_design, square
 
 

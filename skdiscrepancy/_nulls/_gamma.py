@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._factors import Factor
+from skdiscrepancy._engine import Factor
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._result import TestResult
 

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._data import block_distances
-from skdiscrepancy._engine import CentredSource, _one_blas_thread, row_sums
+from skdiscrepancy._engine import CentredSource, one_blas_thread, row_sums
 from skdiscrepancy._hsic import centring_offsets
-from skdiscrepancy.feature_selection._columns import Columns, joint_bandwidth
+from skdiscrepancy.feature_selection._single_columns import Columns, joint_bandwidth
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel
 
@@ -110,7 +110,7 @@ class JointKernel:
         if permutation is not None:
             single = single[:, permutation]
         totals = np.zeros(len(candidates))
-        with np.errstate(all="ignore"), _one_blas_thread():
+        with np.errstate(all="ignore"), one_blas_thread():
             for start in range(0, self.n, TILE):
                 rows = slice(start, min(start + TILE, self.n))
                 for first in range(start, self.n, TILE):

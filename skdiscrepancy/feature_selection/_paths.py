@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy.feature_selection._columns import Columns
 from skdiscrepancy.feature_selection._joint import JointKernel
+from skdiscrepancy.feature_selection._single_columns import Columns
 from skdiscrepancy.feature_selection._variables import Variable
 
 Path = list[tuple[int, float]]

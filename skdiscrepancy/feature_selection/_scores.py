@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import check_flag, check_number, validate_with_target
 from skdiscrepancy._nulls import gamma_pvalue, invariants
-from skdiscrepancy.feature_selection._columns import (
+from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
+from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
     column_scales,
 )
-from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel
 

@@ -20,14 +20,14 @@ from skdiscrepancy._data import (
     validate_with_target,
     warn_user,
 )
-from skdiscrepancy.feature_selection._columns import (
+from skdiscrepancy.feature_selection._paths import PATHS, Path, Probes
+from skdiscrepancy.feature_selection._permutations import Permutations
+from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
     column_scales,
 )
-from skdiscrepancy.feature_selection._paths import PATHS, Path, Probes
-from skdiscrepancy.feature_selection._permutations import Permutations
 
 
 class HSICSelector(SelectorMixin, BaseEstimator):

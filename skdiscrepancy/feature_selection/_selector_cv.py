@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._data import check_number, tag_target, validate_with_target
 from skdiscrepancy._engine import Source, kernel_source
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy.feature_selection._columns import (
+from skdiscrepancy.feature_selection._selector import HSICSelector
+from skdiscrepancy.feature_selection._single_columns import (
     TargetKernel,
     check_single_kernel,
     column_scales,
     joint_bandwidth,
 )
-from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.kernels import IndicatorKernel, choose_target_kernels
 
 

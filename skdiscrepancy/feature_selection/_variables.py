@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._engine import Source, kernel_source
-from skdiscrepancy._factors import Factor, factor_of, may_be_complete
+from skdiscrepancy._engine import (
+    Factor,
+    Source,
+    factor_of,
+    kernel_source,
+    may_be_complete,
+)
 from skdiscrepancy._hsic import complete_statistics
 from skdiscrepancy.kernels import IndicatorKernel
 

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data import Codes, Rows
+from skdiscrepancy._engine._parallel import Task, held_bytes, run_all
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import KernelSource, Source, sample_key
-from skdiscrepancy._engine._walk import Task, held_bytes, run_all, walk
+from skdiscrepancy._engine._walk import walk
 from skdiscrepancy._loops import (
     Profile,
     compiled,

@@ -14,13 +14,13 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._data import check_number
-from skdiscrepancy._engine import _one_blas_thread
-from skdiscrepancy._factors import (
+from skdiscrepancy._engine import (
     BATCH_NUMBERS,
     MAX_RANK,
     column_factors,
     is_smooth,
     may_be_complete,
+    one_blas_thread,
 )
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
@@ -146,7 +146,7 @@ class Columns:
 
     def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
         def run(position: int) -> list[Any]:
-            with np.errstate(all="ignore"), _one_blas_thread():
+            with np.errstate(all="ignore"), one_blas_thread():
                 return function(self._batch(position))
 
         options = {"n_jobs": self.n_jobs, "verbose": self.verbose}

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._columns import line_of, line_profiles, other_kernels
+from skdiscrepancy._engine._lines import line_of, line_profiles, other_kernels
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
+from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._sources import Source
-from skdiscrepancy._engine._walk import Task, run_all, source_bytes
+from skdiscrepancy._engine._walk import source_bytes
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
