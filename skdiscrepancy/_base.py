@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from skdiscrepancy._data import check_flag, check_number, warn_user
 from skdiscrepancy._engine import RowSums, design_moments
-from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Below so many units of the working precision, relative to what was added up, a number
@@ -113,7 +113,7 @@ class BaseDiscrepancy(BaseEstimator):
         design = check_design(self.design)
         for name in ("normalize", "squared"):
             check_flag(getattr(self, name), name)
-        if not self.squared and (not isinstance(design, CompleteV) or self.normalize):
+        if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
                 f"squared == False, must be True for design == {self.design!r} and "
                 f"normalize == {self.normalize}: only a V-statistic that is not "

@@ -35,7 +35,7 @@ from skdiscrepancy._nulls import (
     shift_test,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, check_design
+from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels import (
     Kernel,
     as_target,
@@ -387,7 +387,7 @@ class HSICEstimator(BaseDiscrepancy):
     def _validate(
         self, X: Any, y: Any, kernels: list[Any], *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        unbiased = not isinstance(check_design(self.design), CompleteV)
+        unbiased = not check_design(self.design).biased
         X, y = validate_with_target(
             self,
             X,

@@ -31,7 +31,7 @@ from skdiscrepancy._engine import (
     walk,
 )
 from skdiscrepancy._hsic._sorted_products import products_in_order
-from skdiscrepancy.designs import CompleteV, Design, check_design, square
+from skdiscrepancy.designs import Design, check_design, square
 
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
@@ -188,7 +188,7 @@ def hsic_statistics(
 ) -> Statistics:
     """Compute the statistics of a design for two sources on the same rows."""
     if design.complete and not second_order:
-        unbiased = not isinstance(design, CompleteV)
+        unbiased = not design.biased
         if unbiased and n_rows < 4:
             raise ValueError(
                 f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."

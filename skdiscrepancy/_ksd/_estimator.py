@@ -38,7 +38,7 @@ from skdiscrepancy._nulls import (
     wild_test,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -434,14 +434,14 @@ class KSDEstimator(BaseDiscrepancy):
                 **self._walk_options(),
             )
         else:
-            unbiased = not isinstance(design, CompleteV)
+            unbiased = not design.biased
             statistics = weighted_statistics(
                 source, weights, unbiased=unbiased, **self._walk_options()
             )
         return self._result(statistics, list(self.kernels_))
 
     def _validate(self, X: Any, *, reset: bool, least: int | None = None) -> np.ndarray:
-        biased = isinstance(check_design(self.design), CompleteV)
+        biased = check_design(self.design).biased
         # One row has no covariance for the Gaussian that stands for no model.
         one_is_enough = biased and not (reset and self.model is None)
         return validate_data(

@@ -18,7 +18,7 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
-from skdiscrepancy.designs import CompleteV, Region, check_design
+from skdiscrepancy.designs import Region, check_design
 
 
 def ksd_from_gram(
@@ -82,7 +82,7 @@ def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
     )
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, must have {(n,)}.")
-    needed = 1 if isinstance(check_design(design), CompleteV) else 2
+    needed = 1 if check_design(design).biased else 2
     if np.any(weights < 0) or np.count_nonzero(weights) < needed:
         raise ValueError(
             f"sample_weight has {np.count_nonzero(weights < 0)} negative and "

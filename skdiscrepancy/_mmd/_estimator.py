@@ -30,7 +30,7 @@ from skdiscrepancy._nulls import (
     permutation_test,
 )
 from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import CompleteV, Design, check_design
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels import check_kernel, sample_dtype, warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling
 
@@ -411,7 +411,7 @@ class MMDEstimator(BaseDiscrepancy):
                 kernel_source(kernels, X, Y),
                 len(X),
                 len(Y),
-                unbiased=not isinstance(design, CompleteV),
+                unbiased=not design.biased,
                 n_resamples=options.n_resamples,
                 n_groups=options.n_groups,
                 generator=generator,
@@ -439,7 +439,7 @@ class MMDEstimator(BaseDiscrepancy):
                 kernel_source(self.kernels_, X, Y),
                 m,
                 n,
-                unbiased=not isinstance(design, CompleteV),
+                unbiased=not design.biased,
                 **self._walk_options(),
             )
         size = paired_size(m, n, design)
@@ -462,7 +462,7 @@ class MMDEstimator(BaseDiscrepancy):
         return X if X.dtype.kind == "f" else as_labels(X, "X")
 
     def _array_options(self, kernels: list[Any]) -> dict[str, Any]:
-        biased = isinstance(check_design(self.design), CompleteV)
+        biased = check_design(self.design).biased
         return {
             "dtype": sample_dtype(kernels),
             "ensure_min_samples": 1 if biased else 2,

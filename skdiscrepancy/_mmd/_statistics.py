@@ -28,7 +28,7 @@ from skdiscrepancy._engine import (
     two_sample_sums,
     walk,
 )
-from skdiscrepancy.designs import CompleteV, Design, Region, check_design, square
+from skdiscrepancy.designs import Design, Region, check_design, square
 
 
 def two_sample_mmd(
@@ -259,9 +259,7 @@ def mmd_from_gram(
         )
     source = PooledGram(K_xx, K_yy, K_xy)
     if design.complete and not second_order:
-        statistics = two_sample_statistics(
-            source, m, n, unbiased=not isinstance(design, CompleteV)
-        )
+        statistics = two_sample_statistics(source, m, n, unbiased=not design.biased)
     else:
         size = paired_size(m, n, design)
         core = PairedSource(

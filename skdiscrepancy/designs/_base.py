@@ -52,8 +52,11 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     Attributes
     ----------
     complete : bool
-        Class attribute. Complete designs use every pair; the others, and all of one's
-        own, run on a one-sample second-order core.
+        Class attribute. Complete designs use every pair; the others, and designs of
+        your own, run on a one-sample second-order core.
+    biased : bool
+        Class attribute. Whether the design holds the pairs (i, i), as that of the
+        V-statistic does.
     upper : bool
         Class attribute. Whether a pair (i, j) stands for (j, i) too, so that `mask`
         shows both.
@@ -79,6 +82,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     """
 
     complete = False
+    biased = False
     upper = True
 
     @abstractmethod

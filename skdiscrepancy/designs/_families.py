@@ -33,6 +33,8 @@ class CompleteV(BlockDesign):
     ----------
     complete : bool
         Class attribute, True: every pair is used.
+    biased : bool
+        Class attribute, True: the pairs (i, i) are used.
     upper : bool
         Class attribute, False: pairs are ordered.
 
@@ -49,6 +51,7 @@ class CompleteV(BlockDesign):
     """
 
     complete = True
+    biased = True
     upper = False
 
     def regions(self, n: int) -> list[Region]:
