@@ -409,13 +409,11 @@ def _distances(X: np.ndarray, p: float) -> np.ndarray:
         at = 0
         for start in range(0, n, BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            block = block_distances(rows, X[start:], p)
+            block = block_distances(rows, X[start:], p).read(squared=False)
             own, others = np.split(block, [len(rows)], axis=1)
             for part in (own[np.triu_indices(len(rows), 1)], others.ravel()):
                 distances[at : at + part.size] = part
                 at += part.size
-        if p == 2:
-            np.sqrt(distances, out=distances)
     if distances.size and not np.isfinite(distances.max()):
         raise ValueError(TOO_LARGE)
     # A copy of two million numbers is made only if there is something to leave out.

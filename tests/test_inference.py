@@ -53,7 +53,7 @@ def gram(kernel, X):
 
 def offsets_of(source):
     """Return the offsets that centre a source off its diagonal."""
-    n = len(next(iter(source.samples.values())))
+    n = len(next(iter(source.readings.values())).rows)
     [(rows, _)] = walk([square(0, n, diagonal=False)], RowSums(source))
     return centring_offsets(rows, unbiased=True)
 

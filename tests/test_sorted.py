@@ -13,14 +13,16 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
 from skdiscrepancy._engine import (
+    _centred_products,
     _group_sums,
     _lines,
     _parallel,
+    _ways,
     kernel_source,
     row_sums,
 )
+from skdiscrepancy._engine._forms import line_profile
 from skdiscrepancy._engine._group_sums import group_sums
-from skdiscrepancy._hsic import _statistics as hsic_module
 from skdiscrepancy._loops import (
     Profile,
     _numba,
@@ -28,7 +30,6 @@ from skdiscrepancy._loops import (
     product_sums,
     scan_sums,
 )
-from skdiscrepancy._mmd import _statistics as mmd_module, _witness as witness_module
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import (
@@ -53,11 +54,22 @@ def engine(request, monkeypatch):
 
 
 @pytest.fixture
+def no_tiles(monkeypatch):
+    """Refuse the walk over tiles."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a walk over tiles")
+
+    for module in (_ways, _centred_products):
+        monkeypatch.setattr(module, "walk", refuse)
+
+
+@pytest.fixture
 def least_rows(monkeypatch):
     """Return what sets the number of rows from which on columns are sorted."""
 
     def set_least_rows(n):
-        monkeypatch.setattr(_lines, "min_rows", lambda way, degree=0: n)
+        monkeypatch.setattr(_ways, "min_rows", lambda sums, degree=0: n)
 
     return set_least_rows
 
@@ -96,9 +108,9 @@ def spread(x):
 
 def profile_of(name, bandwidth):
     if name == "laplace":
-        return LaplaceKernel(bandwidth=bandwidth).line_profile
+        return line_profile(LaplaceKernel(bandwidth=bandwidth))
     kernel = MaternKernel(nu=int(name[-2]) / 2, bandwidth=bandwidth)
-    return kernel.line_profile
+    return line_profile(kernel)
 
 
 def steps_of(x):
@@ -368,11 +380,7 @@ def test_columns_at_the_ends_of_floating_point_have_no_warnings():
     assert_allclose(line.sums(0), np.repeat([30, 70], [30, 70]))
 
 
-def test_wide_polynomials_with_labels_take_all_pairs(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("a walk over tiles")
-
-    monkeypatch.setattr(hsic_module, "walk", refuse)
+def test_wide_polynomials_with_labels_take_all_pairs(no_tiles):
     x = np.linspace(0, 1, 2500)[:, np.newaxis]
     params = {"kernel": "matern32", "target_kernel": "indicator", "pooling": None}
     # The rate is sqrt(3) over the bandwidth, the limit 0.3 over the range.
@@ -469,18 +477,18 @@ def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
 
 def test_least_number_of_rows_grows_with_the_cost(monkeypatch):
     def least():
-        scans = [_lines.min_rows("scan", degree) for degree in range(5)]
-        groups = [_lines.min_rows("groups", degree) for degree in range(5)]
-        return scans, groups, _lines.min_rows("product")
+        scans = [_ways.min_rows("rows", degree) for degree in range(5)]
+        groups = [_ways.min_rows("groups", degree) for degree in range(5)]
+        return scans, groups, _ways.min_rows("products")
 
-    monkeypatch.setattr(_lines, "compiled", lambda subject: None)
+    monkeypatch.setattr(_ways, "compiled", lambda subject: None)
     scans, groups, products = least()
     # Without numba, a polynomial costs more steps.
     assert scans == sorted(scans)
     assert groups == sorted(groups)
     assert scans[4] > scans[0]
     assert products > scans[0]
-    monkeypatch.setattr(_lines, "compiled", lambda subject: math)
+    monkeypatch.setattr(_ways, "compiled", lambda subject: math)
     compiled = least()
     assert compiled[0] <= scans
     assert compiled[1] <= groups
@@ -502,7 +510,7 @@ def test_score_does_not_depend_on_the_least_number_of_rows(n, monkeypatch):
         return np.concatenate([np.append(r.statistics, r.scales) for r in results])
 
     found = evaluate()
-    monkeypatch.setattr(_lines, "compiled", lambda subject: None)
+    monkeypatch.setattr(_ways, "compiled", lambda subject: None)
     assert_allclose(evaluate(), found, rtol=1e-10)
 
 
@@ -552,11 +560,7 @@ def test_contributions_in_order_are_those_over_all_pairs(both_ways, engine):
     assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
-def test_contributions_in_order_make_no_tiles(monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("a walk over tiles")
-
-    monkeypatch.setattr(witness_module, "walk", refuse)
+def test_contributions_in_order_make_no_tiles(no_tiles):
     X, Y = draw(1000)
     mmd = MMDEstimator(kernel="laplace", n_bandwidths=2).fit(X)
     assert np.all(np.isfinite(mmd.contributions(Y)))
@@ -564,9 +568,9 @@ def test_contributions_in_order_make_no_tiles(monkeypatch):
 
 @pytest.mark.parametrize("kernel", [LaplaceKernel, MaternKernel])
 def test_bandwidths_at_the_end_of_the_range_take_all_pairs(kernel):
-    assert kernel(bandwidth=1e-300).line_profile is not None
-    assert kernel(bandwidth=1e-308).line_profile is None
-    assert kernel(bandwidth=5e-324).line_profile is None
+    assert line_profile(kernel(bandwidth=1e-300)) is not None
+    assert line_profile(kernel(bandwidth=1e-308)) is None
+    assert line_profile(kernel(bandwidth=5e-324)) is None
 
 
 @pytest.mark.parametrize("base", [GaussianKernel, LaplaceKernel, MaternKernel])
@@ -646,12 +650,7 @@ def test_score_does_not_depend_on_the_order_of_the_rows(score, engine):
 
 
 @pytest.mark.parametrize("score", [mmd_score, hsic_score])
-def test_no_tile_is_made_where_all_kernels_have_an_order(score, monkeypatch):
-    def refuse(*args, **kwargs):
-        raise AssertionError("a walk over tiles")
-
-    for module in (_lines, hsic_module, mmd_module):
-        monkeypatch.setattr(module, "walk", refuse)
+def test_no_tile_is_made_where_all_kernels_have_an_order(score, no_tiles):
     X, Y = draw(4000)
     assert np.isfinite(score(X, Y, kernel=["laplace", "matern12"], n_bandwidths=2))
     with pytest.raises(AssertionError, match="a walk over tiles"):

@@ -9,6 +9,7 @@ from skdiscrepancy._data._checks import (
     warn_user,
 )
 from skdiscrepancy._data._distances import (
+    Distances,
     aligned_distances,
     block_distances,
     cross_products,
@@ -30,6 +31,7 @@ from skdiscrepancy._data._targets import (
 
 __all__ = [
     "Codes",
+    "Distances",
     "Index",
     "Rows",
     "aligned_distances",

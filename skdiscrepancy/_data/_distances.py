@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,47 +17,59 @@ from skdiscrepancy._loops import city_block, difference_products, few_features
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 
 
-def block_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
-    """Compute the distances of all rows of A to all rows of B.
+class Distances:
+    """Distances in one norm, read as they are or squared.
 
-    Minkowski distances of order `p`, **squared** for p = 2; `p` None is for codes, and
-    "balanced" for codes with counts: 1 / count where they agree, 0 elsewhere.
+    Euclidean distances are computed as squares, the others as they are. The other form
+    is computed when a kernel first reads it, and kept.
+
+    Parameters
+    ----------
+    values : ndarray
+        Distances, or their squares.
+    squared : bool
+        Which of both `values` are.
     """
-    if p == "balanced":
-        return (A[:, :1] == B[:, 0]) / A[:, 1:]
-    if p is None:
-        return (A[:, np.newaxis] != B).astype(np.float64)
+
+    def __init__(self, values: np.ndarray, *, squared: bool):
+        self._forms = {squared: values}
+
+    def read(self, *, squared: bool) -> np.ndarray:
+        """Return the distances, or their squares."""
+        if squared not in self._forms:
+            convert = np.square if squared else np.sqrt
+            self._forms[squared] = convert(self._forms[not squared])
+        return self._forms[squared]
+
+
+def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
+    """Compute Minkowski distances of order `p` of all rows of A to all rows of B."""
     if A.shape[1] == 1:
         difference = A - B[:, 0]
         if p == 2:
-            return np.multiply(difference, difference, out=difference)
-        return np.abs(difference, out=difference)
+            return Distances(
+                np.multiply(difference, difference, out=difference), squared=True
+            )
+        return Distances(np.abs(difference, out=difference), squared=False)
     if p == 2:
-        return _squared_distances(A, B)
-    if p == 1:
-        return city_block(A, B)
-    return _large_orders(A, B, p)
+        return Distances(squared_distances(A, B), squared=True)
+    return Distances(
+        city_block(A, B) if p == 1 else _large_orders(A, B, p), squared=False
+    )
 
 
-def aligned_distances(A: np.ndarray, B: np.ndarray, p: Hashable) -> np.ndarray:
-    """Compute the distance of each row of A to the same row of B.
-
-    As :func:`block_distances`: squared for p = 2, None and "balanced" for codes.
-    """
-    if p == "balanced":
-        return (A[:, 0] == B[:, 0]) / A[:, 1]
-    if p is None:
-        return (A != B).astype(np.float64)
+def aligned_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
+    """Compute the distance of each row of A to the same row of B."""
     difference = A - B
     if p == 2:
-        return np.einsum("ij,ij->i", difference, difference)
+        return Distances(np.einsum("ij,ij->i", difference, difference), squared=True)
     np.abs(difference, out=difference)
     if p == 1 or A.shape[1] == 1:
-        return difference.sum(axis=1)
+        return Distances(difference.sum(axis=1), squared=False)
     largest = difference.max(axis=1)
-    if np.isinf(p):
-        return largest
-    return _minkowski(largest, difference.T, p)
+    if not np.isinf(p):
+        largest = _minkowski(largest, difference.T, p)
+    return Distances(largest, squared=False)
 
 
 def cross_products(
@@ -76,7 +88,8 @@ def cross_products(
     return _mend(products, distance, A, B, S, T)
 
 
-def _squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Compute the squared Euclidean distances of all rows of A to all rows of B."""
     if A.shape[1] <= few_features():
         return difference_products(A, B, A, B)
     products = A @ B.T

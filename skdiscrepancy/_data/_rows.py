@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 # Rows of each part that the centre is taken from.
 CENTRE_ROWS = 512
@@ -89,24 +88,41 @@ class Rows:
 
 
 class Codes:
-    """Integer codes of labels; their distance is 0 where labels agree, 1 elsewhere.
+    """Integer codes of labels, equal where labels agree.
 
-    With `balanced`, a code comes with the number of times it occurs.
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Integers from 0 on.
+    dtype : dtype, default=float64
+        Type of the values of a kernel on the labels.
     """
 
     n_features = 1
 
-    def __init__(
-        self, codes: np.ndarray, dtype: Any = np.float64, *, balanced: bool = False
-    ):
+    def __init__(self, codes: np.ndarray, dtype: DTypeLike = np.float64):
         self.codes = codes
-        if balanced:
-            self.codes = np.stack((codes, np.bincount(codes)[codes]), axis=1)
         self.dtype = np.dtype(dtype)
+        # How often the label of each row occurs.
+        self.counts = np.bincount(codes)[codes]
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, index: Index) -> np.ndarray:
-        """Return the codes of a slice or an index array."""
-        return self.codes[index]
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray, *, balanced: bool
+    ) -> np.ndarray:
+        """Write 1 where labels agree and 0 elsewhere; divided by counts if balanced."""
+        np.equal(self.codes[rows, np.newaxis], self.codes[cols], out=out)
+        if balanced:
+            out /= self.counts[rows, np.newaxis]
+        return out
+
+    def aligned(
+        self, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, balanced: bool
+    ) -> np.ndarray:
+        """Write the same for pairs of rows."""
+        np.equal(self.codes[rows], self.codes[cols], out=out)
+        if balanced:
+            out /= self.counts[rows]
+        return out

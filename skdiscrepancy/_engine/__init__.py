@@ -5,43 +5,37 @@ turns each tile into small sums. The walk cuts a design into tiles, runs stripes
 in threads, and adds up what comes back in an order that depends on nothing but the
 design. A new core is a new source, a new statistic or null a new reducer.
 
-Kernels on a single column that have a shorter way are summed in sorted order instead;
-`_columns` says which, and when.
+Kernels on a single column are summed in sorted order where that is shorter, and
+explicit features without pairs; `_ways` decides which, and when.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._engine._centred_products import centred_products, factors_in_order
 from skdiscrepancy._engine._factors import (
     BATCH_NUMBERS,
     MAX_RANK,
     Factor,
     column_factors,
     factor_of,
-    is_smooth,
     may_be_complete,
 )
+from skdiscrepancy._engine._features import FeatureSource
+from skdiscrepancy._engine._forms import is_smooth, stein_kind
 from skdiscrepancy._engine._group_sums import GroupSums, group_sums
-from skdiscrepancy._engine._lines import (
-    Classes,
-    Line,
-    factors_in_order,
-    line_profiles,
-    other_kernels,
-    row_sums,
-    two_sample_sums,
-)
+from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
+from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, one_blas_thread, run_all, run_tasks
 from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
-    KernelSource,
     PairedSource,
     Source,
     WeightedSource,
-    kernel_source,
 )
 from skdiscrepancy._engine._walk import design_moments, walk
+from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
     "BATCH_NUMBERS",
@@ -49,6 +43,7 @@ __all__ = [
     "CentredSource",
     "Classes",
     "Factor",
+    "FeatureSource",
     "GramSource",
     "GroupSums",
     "KernelSource",
@@ -60,6 +55,7 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
+    "centred_products",
     "column_factors",
     "design_moments",
     "factor_of",
@@ -67,13 +63,12 @@ __all__ = [
     "group_sums",
     "is_smooth",
     "kernel_source",
-    "line_profiles",
     "may_be_complete",
     "one_blas_thread",
-    "other_kernels",
     "row_sums",
     "run_all",
     "run_tasks",
+    "stein_kind",
     "two_sample_sums",
     "walk",
 ]

@@ -17,12 +17,8 @@ import numpy as np
 from sklearn.base import clone
 
 from skdiscrepancy._data import block_distances, encode_labels
-from skdiscrepancy.kernels import (
-    GaussianKernel,
-    IMQKernel,
-    IndicatorKernel,
-    MaternKernel,
-)
+from skdiscrepancy._engine._forms import is_smooth
+from skdiscrepancy.kernels import IndicatorKernel
 
 # The factor is complete when so small a part of the trace of the centred matrix is
 # left: inner products of normalised matrices are then right to about 1e-9.
@@ -50,13 +46,6 @@ class Factor(NamedTuple):
     def norm(self) -> float:
         """Frobenius norm of the centred Gram matrix."""
         return float(np.linalg.norm(self.rows @ self.rows.T))
-
-
-def is_smooth(kernel: Any) -> bool:
-    """Tell whether Gram matrices of one column are of low rank."""
-    if isinstance(kernel, MaternKernel):
-        return kernel.nu > 2
-    return isinstance(kernel, (GaussianKernel, IMQKernel))
 
 
 def may_be_complete(rows: np.ndarray, kernel: Any) -> bool:
@@ -97,16 +86,16 @@ def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
     """Return the factor of one variable, of one column or several."""
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
-        return _label_factor(encode_labels(rows), balanced=kernel.norm == "balanced")
+        return _label_factor(encode_labels(rows), balanced=kernel.balanced)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
         return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
     Z = (rows - np.median(rows, axis=0)).astype(np.float64, copy=False)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-        distance = block_distances(Z[pivots], Z, kernel.norm)
-        if kernel.norm == 2 and not kernel.on_squared:
-            np.sqrt(distance, out=distance)
+        distance = block_distances(Z[pivots], Z, kernel.norm).read(
+            squared=kernel.on_squared
+        )
         return kernel.evaluate(distance, distance)
 
     rank, first = _max_rank(kernel, n), np.square(Z).sum(axis=1).argmin()

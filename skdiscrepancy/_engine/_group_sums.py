@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._lines import line_of, line_profiles, other_kernels
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
+from skdiscrepancy._engine._ways import choose_ways
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
-# From so many rows a group on, sums in sorted order are faster.
-MIN_GROUP_ROWS = 4
 
 
 class GroupSums(NamedTuple):
@@ -65,26 +63,21 @@ def group_sums(
     sums : GroupSums
         Sums of all kernels.
     """
-    n = int(bounds[-1])
-    profiles = {}
-    # Groups of single rows need all pairs.
-    if MIN_GROUP_ROWS * (len(bounds) - 1) <= n:
-        profiles = line_profiles(source, n, "groups")
-    if not profiles:
+    n, n_groups = int(bounds[-1]), len(bounds) - 1
+    ways = choose_ways(source, n, "groups", n_groups)
+    if not ways.profiles:
         return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
-    shape = (source.n_kernels, len(bounds) - 1, len(bounds) - 1)
+    shape = (source.n_kernels, n_groups, n_groups)
     groups, rows = np.empty(shape), np.empty((source.n_kernels, n))
     squares, diagonal = np.empty(len(rows)), np.empty_like(rows)
-    others = other_kernels(source, profiles)
-    if others:
-        rest = _group_sums_by_tiles(source.select(others), bounds, n_jobs, verbose)
+    if ways.others:
+        rest = _group_sums_by_tiles(ways.tiles, bounds, n_jobs, verbose)
         for out, part in zip((groups, rows, squares, diagonal), rest, strict=True):
-            out[others] = part
-    line = line_of(source, profiles)
-    results = run_all(
-        range(len(profiles)), OrderedGroups(line, bounds), n_jobs, verbose
-    )
-    for i, (k, part) in enumerate(zip(profiles, results, strict=True)):
+            out[ways.others] = part
+    line = ways.line()
+    work = OrderedGroups(line, bounds)
+    results = run_all(range(line.n_kernels), work, n_jobs, verbose)
+    for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
         groups[k], rows[k], squares[k] = part
         diagonal[k] = line.diagonal(i)
     return GroupSums(groups, rows, squares, diagonal)

@@ -4,27 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import (
-    Codes,
-    Index,
-    Rows,
-    aligned_distances,
-    block_distances,
-    encode_labels,
-)
-from skdiscrepancy._loops import decay_group_sums, decay_sums
-from skdiscrepancy.kernels import LARGEST
+from skdiscrepancy._data import Index
 
-# Kernels of scikit-learn have no value for single pairs; they are taken from the
-# diagonal of small matrices.
-PAIRS_AT_ONCE = 32
-GRAM = "gram"
 # Pairs that the size of the values is taken from.
 SIZE_PAIRS = 256
 
@@ -142,138 +127,6 @@ class Source:
         leave nothing but rounding are alike everywhere.
         """
         return np.abs(self.aligned(*_some_pairs(n)))
-
-
-class KernelSource(Source):
-    """Kernels of a collection on the rows of a sample.
-
-    All kernels of a norm share one distance tile.
-
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Each with one number as bandwidth.
-    samples : dict
-        The rows for each norm in use (see :func:`sample_key`).
-    """
-
-    def __init__(self, kernels: list[Any], samples: dict[Hashable, Rows | Codes]):
-        self.kernels = kernels
-        self.samples = samples
-        self.n_kernels = len(kernels)
-        self.groups: dict[Hashable, list[int]] = {}
-        for k, kernel in enumerate(kernels):
-            self.groups.setdefault(sample_key(kernel), []).append(k)
-        first = next(iter(samples.values()))
-        self.dtype = first.dtype
-        self.n_features = first.n_features
-        # Kernels that are exponentials of the distance need no tile of their own.
-        rates = {k: getattr(kernel, "rate", None) for k, kernel in enumerate(kernels)}
-        self.rates = {
-            k: rate
-            for k, rate in rates.items()
-            if rate is not None and -rate < LARGEST[self.dtype]
-        }
-
-    def select(self, kernels: list[int]) -> KernelSource:
-        """Return the source of some of the kernels."""
-        return KernelSource([self.kernels[k] for k in kernels], self.samples)
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the Gram tiles of the kernels."""
-        for key, members in self.groups.items():
-            A = self.samples[key].take(rows)
-            B = A if cols is rows else self.samples[key].take(cols)
-            if key == GRAM:
-                yield from self._gram(members, A, B, out)
-            else:
-                yield from self._radial(members, block_distances(A, B, key), key, out)
-
-    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns; exponentials need no tile."""
-        out, sums = self._buffers(rows, cols)
-        for key, members in self.groups.items():
-            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
-            if key == GRAM:
-                self._add_up(self._gram(members, A, B, out), sums)
-                continue
-            distance = block_distances(A, B, key)
-            decaying = [k for k in members if k in self.rates]
-            if decaying:
-                rates = [self.rates[k] for k in decaying]
-                sums[0][decaying], sums[1][decaying] = decay_sums(distance, rates)
-            others = [k for k in members if k not in self.rates]
-            self._add_up(self._radial(others, distance, key, out), sums)
-        return sums
-
-    def tile_groups(
-        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return sums of a tile; exponentials are added up as they are computed."""
-        decaying = {k for k, rate in self.rates.items() if rate < 0}
-        if decaying != set(range(self.n_kernels)):
-            return super().tile_groups(rows, cols, row_groups, col_groups)
-        bounds = np.append(
-            np.flatnonzero(np.diff(col_groups, prepend=-1)), len(col_groups)
-        )
-        parts: list[Any] = [None] * self.n_kernels
-        for key, members in self.groups.items():
-            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
-            rates = [self.rates[k] for k in members]
-            distance = block_distances(A, B, key)
-            if rows == cols:
-                # Where the distance is infinite nothing is added.
-                np.fill_diagonal(distance, np.inf)
-            sums = decay_group_sums(distance, rates, row_groups, bounds)
-            if sums is None:
-                return super().tile_groups(rows, cols, row_groups, col_groups)
-            for k, *part in zip(members, *sums, strict=True):
-                parts[k] = part
-        groups, of_rows, of_cols, squares = zip(*parts, strict=True)
-        return np.array(groups), np.array(of_rows), np.array(of_cols), np.array(squares)
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the kernel values of pairs."""
-        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for key, members in self.groups.items():
-            A, B = self.samples[key].take(rows), self.samples[key].take(cols)
-            if key == GRAM:
-                same = rows == cols
-                for k in members:
-                    kernel = self.kernels[k]
-                    for start in range(0, len(rows), PAIRS_AT_ONCE):
-                        part = slice(start, start + PAIRS_AT_ONCE)
-                        values[k, part] = np.diagonal(kernel(A[part], B[part]))
-                    # A white kernel is seen by the diagonal alone.
-                    values[k, same] = kernel.diag(A[same])
-                continue
-            for _ in self._radial(members, aligned_distances(A, B, key), key, values):
-                pass
-        return values
-
-    def _gram(
-        self, members: list[int], A: np.ndarray, B: np.ndarray, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        for k in members:
-            values = out[k] if out.ndim == 3 else out
-            # With one argument, a white kernel sees its diagonal.
-            values[...] = self.kernels[k](A) if B is A else self.kernels[k](A, B)
-            yield k, values
-
-    def _radial(
-        self, members: list[int], distance: np.ndarray, key: Hashable, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        root = None
-        for k in members:
-            kernel = self.kernels[k]
-            if key == 2 and not kernel.on_squared and root is None:
-                root = np.sqrt(distance)
-            values = out[k] if out.ndim > distance.ndim else out
-            on_root = key == 2 and not kernel.on_squared
-            kernel.evaluate(root if on_root else distance, values)
-            yield k, values
 
 
 class PairedSource(Source):
@@ -400,29 +253,6 @@ class GramSource(Source):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values of pairs."""
         return self.K[rows, cols][np.newaxis].copy()
-
-
-def sample_key(kernel: Any) -> Hashable:
-    """Return which form of the sample a kernel reads: its norm, or the raw rows."""
-    return GRAM if isinstance(kernel, GaussianProcessKernel) else kernel.norm
-
-
-def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
-    """Return the source of a collection on the stacked rows of one or two arrays."""
-    samples: dict[Hashable, Rows | Codes] = {}
-    for key in dict.fromkeys(map(sample_key, kernels)):
-        if key in (None, "balanced"):
-            numeric = all(part.dtype.kind == "f" for part in parts)
-            dtype = np.result_type(*parts) if numeric else np.float64
-            codes = encode_labels(*parts)
-            samples[key] = Codes(codes, dtype, balanced=key is not None)
-        elif key == GRAM:
-            samples[key] = Rows(*parts, centred=False)
-        else:
-            samples[key] = Rows(*parts)
-            if key == 2:
-                samples[key].check_range()
-    return KernelSource(kernels, samples)
 
 
 def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -219,9 +219,10 @@ class PointsScore:
         return gradients * self.factor
 
     def _block(self, rows: np.ndarray) -> np.ndarray:
-        distance = block_distances(rows, self.points, 2)
+        distance = block_distances(rows, self.points, 2).read(
+            squared=not self.exponential
+        )
         if self.exponential:
-            np.sqrt(distance, out=distance)
             if not np.all(distance):
                 raise ValueError(
                     "The exponential kernel density has no gradient at its training "

@@ -19,19 +19,14 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import check_flag
 from skdiscrepancy._engine import (
-    CentredSource,
-    Classes,
     GramSource,
-    Line,
     PairedSource,
     ProductRowSums,
     Source,
-    factors_in_order,
+    centred_products,
     row_sums,
-    walk,
 )
-from skdiscrepancy._hsic._sorted_products import products_in_order
-from skdiscrepancy.designs import Design, check_design, square
+from skdiscrepancy.designs import Design, check_design
 
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
@@ -101,60 +96,18 @@ def complete_hsic(
 def complete_statistics(
     x: Source, y: Source, n: int, *, unbiased: bool, **walk_options: Any
 ) -> Statistics:
-    """Compute the complete statistics of n rows, for all products of kernels.
-
-    Two walks: the row sums of each Gram matrix, then the products of centred tiles.
-    Centring the tiles costs a second evaluation of the kernels and saves the digits
-    that are lost when HSIC is taken as a difference of three large sums. For many rows
-    and kernels that have their sums in sorted order it is that difference, in
-    O(n log n), of matrices that are less their means, and 1 - K for wide kernels.
-    """
-    ordered = factors_in_order(x, y, n)
-    if ordered is not None:
-        return _statistics_in_order(*ordered, unbiased=unbiased, **walk_options)
-    region = square(0, n, diagonal=not unbiased)
-    centred, sizes, peaks, every = [], [], [], np.arange(n)
-    for source in (x, y):
-        sums = row_sums(source, n, diagonal=not unbiased, **walk_options)
-        offsets = centring_offsets(sums, unbiased=unbiased)
-        centred.append(CentredSource(source, offsets))
-        sizes.append(np.abs(sums).max(axis=1) / region.row_length)
-        # The diagonal is in none of the sums of the U-statistic.
-        some = source.sizes(n) if unbiased else np.abs(source.aligned(every, every))
-        peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
-    reducer = ProductRowSums(*centred)
-    [(sums, _)] = walk([region], reducer, **walk_options)
-    values, scales = complete_hsic(sums, unbiased=unbiased)
-    # Means of K o L: they are larger than the products of means if both are sparse.
-    bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
-    size = np.minimum(*bounds).ravel()
-    return Statistics(values, scales, float(n), size, reducer.dtype)
-
-
-def _statistics_in_order(
-    first: Line | Classes,
-    second: Line,
-    swapped: bool,
-    *,
-    unbiased: bool,
-    **walk_options: Any,
-) -> Statistics:
-    """Compute the complete statistics of kernels that are summed in sorted order."""
-    results = products_in_order(
-        (first, second),
+    """Compute the complete statistics of n rows, for all products of kernels."""
+    products = centred_products(
+        x,
+        y,
+        n,
         partial(centring_offsets, unbiased=unbiased),
         partial(complete_hsic, unbiased=unbiased),
-        unbiased=unbiased,
+        diagonal=not unbiased,
         **walk_options,
     )
-    numbers = [(*np.ravel(found), size) for size, found in results]
-    grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, 3))
-    if swapped:
-        grid = grid.transpose(1, 0, 2)
-    values, scales, sizes = grid.reshape(-1, 3).T
-    # Sums in order are float64, whatever the columns are.
-    dtype = np.dtype(np.float64)
-    return Statistics(values, scales, float(first.n_rows), sizes, dtype)
+    values, scales = products.results
+    return Statistics(values, scales, float(n), products.sizes, products.dtype)
 
 
 def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:

@@ -5,22 +5,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skdiscrepancy._base import Statistics
 from skdiscrepancy._data import (
+    Distances,
     Index,
     Rows,
     aligned_distances,
     block_distances,
     cross_products,
 )
-from skdiscrepancy._engine import RowSums, Source, WeightedSource, walk
+from skdiscrepancy._engine import RowSums, Source, WeightedSource, stein_kind, walk
 from skdiscrepancy._loops import stein_sums
 from skdiscrepancy.designs import square
-from skdiscrepancy.kernels import GaussianKernel, IMQKernel
+
+
+class SteinProducts(NamedTuple):
+    """What all kernels share: distances, and the products of gradients with them."""
+
+    distance: Distances
+    inner: np.ndarray
+    cross: np.ndarray
 
 
 class SteinSource(Source):
@@ -43,50 +51,42 @@ class SteinSource(Source):
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
         self.dtype = X.dtype
+        self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the tiles of the Stein kernel."""
-        yield from self._values(*self._products(rows, cols), range(self.n_kernels), out)
+        yield from self._values(self._products(rows, cols), range(self.n_kernels), out)
 
     def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, in compiled loops where there are."""
         out, sums = self._buffers(rows, cols)
         products = self._products(rows, cols)
-        named = {GaussianKernel: "gaussian", IMQKernel: "imq"}
-        # Fourth powers of bandwidths must exist.
-        least, most = (
-            np.finfo(self.dtype).tiny ** 0.25,
-            np.finfo(self.dtype).max ** 0.25,
-        )
-        known = [
-            k
-            for k, kernel in enumerate(self.kernels)
-            if type(kernel) in named and least < kernel.bandwidth < most
-        ]
-        kinds = [named[type(self.kernels[k])] for k in known]
+        known = [k for k, kind in enumerate(self.kinds) if kind is not None]
         compiled = stein_sums(
-            *products, kinds, [self.kernels[k].bandwidth for k in known]
+            products.distance.read(squared=True),
+            products.inner,
+            products.cross,
+            [kind for kind in self.kinds if kind is not None],
+            [self.kernels[k].bandwidth for k in known],
         )
         if compiled is None:
             known = []
         else:
             sums[0][known], sums[1][known] = compiled
         others = [k for k in range(self.n_kernels) if k not in known]
-        self._add_up(self._values(*products, others, out), sums)
+        self._add_up(self._values(products, others, out), sums)
         return sums
 
-    def _products(
-        self, rows: Index, cols: Index
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the squared distances and the inner products that kernels share."""
+    def _products(self, rows: Index, cols: Index) -> SteinProducts:
+        """Return what the kernels share on a tile."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         distance = block_distances(A, B, 2)
-        cross = cross_products(A, B, S, T, distance)
+        cross = cross_products(A, B, S, T, distance.read(squared=True))
         cross += self.rows.n_features
-        return distance, S @ T.T, cross
+        return SteinProducts(distance, S @ T.T, cross)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the Stein kernel of pairs."""
@@ -95,29 +95,20 @@ class SteinSource(Source):
         inner = np.einsum("ij,ij->i", S, T)
         cross = np.einsum("ij,ij->i", S - T, A - B)
         cross += self.rows.n_features
+        products = SteinProducts(aligned_distances(A, B, 2), inner, cross)
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        distance = aligned_distances(A, B, 2)
-        for _ in self._values(distance, inner, cross, range(self.n_kernels), values):
+        for _ in self._values(products, range(self.n_kernels), values):
             pass
         return values
 
     def _values(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        members: Iterable[int],
-        out: np.ndarray,
+        self, products: SteinProducts, members: Iterable[int], out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
-        root = None
         for k in members:
             kernel = self.kernels[k]
-            if not kernel.on_squared and root is None:
-                root = np.sqrt(distance)
+            distance = products.distance.read(squared=kernel.on_squared)
             values = out[k] if out.ndim > distance.ndim else out
-            kernel.evaluate_stein(
-                distance if kernel.on_squared else root, inner, cross, values
-            )
+            kernel.evaluate_stein(distance, products.inner, products.cross, values)
             yield k, values
 
 

@@ -19,16 +19,8 @@ from skdiscrepancy._base import (
     warn_unused,
 )
 from skdiscrepancy._data import Index, check_flag
-from skdiscrepancy._engine import (
-    PairedSource,
-    RowSums,
-    Source,
-    line_profiles,
-    other_kernels,
-    two_sample_sums,
-    walk,
-)
-from skdiscrepancy.designs import Design, Region, check_design, square
+from skdiscrepancy._engine import PairedSource, RowSums, Source, two_sample_sums
+from skdiscrepancy.designs import Design, check_design
 
 
 def two_sample_mmd(
@@ -128,31 +120,20 @@ def two_sample_statistics(
         raise ValueError(
             f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
         )
-    profiles = line_profiles(source, m + n)
-    finish = partial(_values_scales_sizes, unbiased=unbiased)
-    results = np.empty((3, source.n_kernels))
-    others = other_kernels(source, profiles)
-    if others:
-        regions = [
-            square(0, m, diagonal=not unbiased),
-            square(m, m + n, diagonal=not unbiased),
-            Region(0, m, m, m + n),
-        ]
-        reducer = RowSums(source.select(others) if profiles else source)
-        (within_x, _), (within_y, _), cross = walk(regions, reducer, **walk_options)
-        results[:, others] = finish(within_x, within_y, *cross)
-    if profiles:
-        parts = two_sample_sums(
-            source, profiles, finish, diagonal=not unbiased, **walk_options
-        )
-        for k, part in parts:
-            results[:, [k]] = part
+    results, dtypes = np.empty((3, source.n_kernels)), [source.dtype] * source.n_kernels
+    for part in two_sample_sums(
+        source,
+        m,
+        n,
+        partial(_values_scales_sizes, unbiased=unbiased),
+        diagonal=not unbiased,
+        keep_order=False,
+        **walk_options,
+    ):
+        results[:, part.kernels] = part.result
+        for k in part.kernels:
+            dtypes[k] = part.dtype
     values, scales, sizes = results
-    # Sums in order are float64, whatever the columns are.
-    in_order = np.dtype(np.float64)
-    dtypes = [
-        in_order if k in profiles else source.dtype for k in range(source.n_kernels)
-    ]
     return Statistics(values, scales, 2 * m * n / (m + n), sizes, dtypes)
 
 

@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._engine import (
-    RowSums,
-    kernel_source,
-    line_profiles,
-    other_kernels,
-    two_sample_sums,
-    walk,
-)
-from skdiscrepancy.designs import Region, square
+from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
+from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel
 
 
@@ -86,24 +79,18 @@ def row_contributions(
         Values of c.
     """
     m, n = len(X), len(Y)
-    source, values = kernel_source(kernels, X, Y), np.zeros(n)
-    profiles = line_profiles(source, m + n)
-    others = other_kernels(source, profiles)
-    if others:
-        regions = [
-            square(0, m, diagonal=True),
-            square(m, m + n, diagonal=True),
-            Region(0, m, m, m + n),
-        ]
-        reducer = RowSums(source.select(others) if profiles else source)
-        (within_x, _), (within_y, _), cross = walk(regions, reducer, **walk_options)
-        values += _contributions(within_x, within_y, *cross)
-    if profiles:
-        parts = two_sample_sums(
-            source, profiles, _contributions, diagonal=True, **walk_options
-        )
-        # Equal rows contribute the same: any order of them will do.
-        values[np.argsort(Y[:, 0])] += sum(part for _, part in parts)
+    parts = two_sample_sums(
+        kernel_source(kernels, X, Y),
+        m,
+        n,
+        _contributions,
+        diagonal=True,
+        keep_order=True,
+        **walk_options,
+    )
+    values = np.zeros(n)
+    for part in parts:
+        values += part.result
     return check_finite(values / len(kernels))
 
 

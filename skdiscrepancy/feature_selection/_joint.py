@@ -131,7 +131,9 @@ class JointKernel:
     ) -> np.ndarray:
         L = self._target_tile(rows, cols)
         if base.shape[1]:
-            distance = block_distances(base[rows], base[cols], kernel.norm)
+            distance = block_distances(base[rows], base[cols], kernel.norm).read(
+                squared=kernel.norm == 2
+            )
         else:
             distance = np.zeros_like(L)
         sums = np.empty(len(single))

@@ -15,6 +15,8 @@ from skdiscrepancy.kernels._radial import (
     IMQKernel,
     LaplaceKernel,
     MaternKernel,
+    inverse_power as inverse_power,
+    matern_polynomial as matern_polynomial,
 )
 from skdiscrepancy.kernels._targets import (
     as_target as as_target,

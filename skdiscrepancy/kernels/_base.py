@@ -13,18 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from skdiscrepancy._data import Rows, block_distances, check_number, warn_user
-from skdiscrepancy._loops import Profile
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the kernels: what the engine asks of them.
+    """Base class of the kernels.
 
     A kernel is a function of one distance. `norm` says which: the order of a Minkowski
-    distance, or None for the distance of labels (0 if equal, else 1) and "balanced" for
-    labels with counts.
+    distance, or None for labels, which agree or do not.
 
-    Kernels are those of the first section of [1]_. One of one's own derives from
-    :class:`RadialKernel` and writes `evaluate`, and `evaluate_derivatives` for KSD.
+    Kernels are those of the first section of [1]_. Derive a kernel of your own from
+    :class:`RadialKernel` and write `evaluate`, and `evaluate_derivatives` for KSD.
 
     References
     ----------
@@ -40,26 +38,10 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     (2, None)
     """
 
-    # Whether the profile is written in the squared distance, as the engine has it.
-    on_squared = False
-
     @property
     @abstractmethod
     def norm(self) -> Any:
         """Order of the Minkowski distance, None for labels."""
-
-    @property
-    def rate(self) -> float | None:
-        """Rate of a kernel that is exp(rate * distance), None for any other."""
-        return None
-
-    @property
-    def line_profile(self) -> Profile | None:
-        """A kernel that is a polynomial times an exponential on one column, else None.
-
-        Its sums over a sorted column follow from each other.
-        """
-        return None
 
     @property
     def differentiable(self) -> bool:
@@ -67,20 +49,20 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
         return False
 
     @abstractmethod
-    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values at distances to an array.
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
 
         Parameters
         ----------
-        distance : ndarray
-            Distances in the norm of the kernel, squared if `on_squared`.
-        out : ndarray
-            Array of the same shape and type for the values; it may be `distance`.
+        X : array-like
+            First sample.
+        Y : array-like, default=None
+            Second sample; `X` itself if None.
 
         Returns
         -------
-        out : ndarray
-            The array that was given.
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            Values of the kernel.
         """
 
 
@@ -109,6 +91,9 @@ class RadialKernel(Kernel):
     (True, 1.0)
     """
 
+    # Whether the profile is written in the squared distance.
+    on_squared = False
+
     def __init__(self, *, bandwidth: Any = None):
         self.bandwidth = bandwidth
 
@@ -116,6 +101,23 @@ class RadialKernel(Kernel):
     def norm(self) -> float:
         """Order of the Minkowski distance."""
         return 2
+
+    @abstractmethod
+    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Write the kernel values at distances to an array.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Distances in the norm of the kernel, squared if `on_squared`.
+        out : ndarray
+            Array of the same shape and type for the values; it may be `distance`.
+
+        Returns
+        -------
+        out : ndarray
+            The array that was given.
+        """
 
     def profile(self, distance: ArrayLike) -> np.ndarray:
         """Compute the kernel as a function of the distance.
@@ -260,9 +262,7 @@ class RadialKernel(Kernel):
             rows.check_range()
         A = rows.take(slice(0, len(X)))
         B = A if Y is None else rows.take(slice(len(X), len(rows)))
-        distance = block_distances(A, B, self.norm)
-        if self.norm == 2 and not self.on_squared:
-            np.sqrt(distance, out=distance)
+        distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
         with np.errstate(over="ignore", under="ignore"):
             K = self.evaluate(distance, distance)
         if Y is None:

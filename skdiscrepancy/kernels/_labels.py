@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import (
-    Codes,
-    as_labels,
-    block_distances,
-    check_flag,
-    encode_labels,
-)
+from skdiscrepancy._data import Codes, as_labels, check_flag, encode_labels
 from skdiscrepancy.kernels._base import Kernel
 
 
@@ -50,16 +44,9 @@ class IndicatorKernel(Kernel):
         self.balanced = balanced
 
     @property
-    def norm(self) -> str | None:
-        """None or "balanced": the distance is that of labels."""
-        check_flag(self.balanced, "balanced")
-        return "balanced" if self.balanced else None
-
-    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        if self.balanced:
-            np.copyto(out, distance, casting="same_kind")
-            return out
-        return np.subtract(1, distance, out=out)
+    def norm(self) -> None:
+        """None: labels agree or do not."""
+        return None
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """Compute the Gram matrix.
@@ -77,28 +64,21 @@ class IndicatorKernel(Kernel):
             Zeros and ones, or one over the count of the label among X and Y if
             `balanced`; float32 if the labels are, else float64.
         """
+        check_flag(self.balanced, "balanced")
         X = as_labels(X, "X")
-        if Y is None:
-            return self._gram(encode_labels(X), X.dtype)
-        Y = as_labels(Y, "Y")
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(
-                f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
-            )
-        codes = encode_labels(X, Y)
-        both = np.float32 if X.dtype == Y.dtype == np.float32 else np.float64
-        return self._gram(codes, both, len(X))
-
-    def _gram(
-        self, codes: np.ndarray, dtype: Any, n_first: int | None = None
-    ) -> np.ndarray:
-        """Return the Gram matrix of the first codes with the others, or of all."""
-        codes = Codes(codes, balanced=self.norm is not None).codes
-        A, B = codes[:n_first], codes[n_first or 0 :]
-        distance = block_distances(A, B, self.norm)
-        if dtype == np.float32:
-            distance = distance.astype(np.float32)
-        return self.evaluate(distance, distance)
+        parts, stop = [X], 0
+        if Y is not None:
+            Y = as_labels(Y, "Y")
+            if X.shape[1] != Y.shape[1]:
+                raise ValueError(
+                    f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
+                )
+            parts, stop = [X, Y], len(X)
+        both = all(part.dtype == np.float32 for part in parts)
+        labels = Codes(encode_labels(*parts), np.float32 if both else np.float64)
+        rows, cols = slice(0, len(X)), slice(stop, len(labels))
+        K = np.empty((len(X), len(labels) - stop), dtype=labels.dtype)
+        return labels.block(rows, cols, K, balanced=self.balanced)
 
 
 def sample_dtype(kernels: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
+from skdiscrepancy._data import check_flag
 from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import (
@@ -74,6 +75,8 @@ def check_kernel(
         elif isinstance(item, (Kernel, GaussianProcessKernel)):
             if isinstance(item, MaternKernel):
                 check_matern(item)
+            elif isinstance(item, IndicatorKernel):
+                check_flag(item.balanced, "balanced")
             kernels.append(item)
         else:
             error = ValueError if isinstance(item, str) else TypeError

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.polynomial import polynomial
 
 from skdiscrepancy._data import check_number
-from skdiscrepancy._loops import FAR, Profile, decay
-from skdiscrepancy.kernels._base import Kernel, RadialKernel
+from skdiscrepancy._loops import FAR, decay
+from skdiscrepancy.kernels._base import RadialKernel
 
 # Largest finite numbers of the types that kernels are computed in.
 LARGEST = {
     np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
 }
-# Above this rate, sums in sorted order would meet numbers that are not finite.
-LARGEST_RATE = 1e307
 
 
 class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
@@ -53,20 +51,13 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         """Whether KSD can use the kernel."""
         return True
 
-    @property
-    def rate(self) -> float | None:
-        """Rate of the exponential of the squared distance."""
-        if not _evaluates_as(self, GaussianKernel):
-            return None
-        return _rate(-1, self.bandwidth, 2)
-
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        return _decay(distance, _rate(-1, self.bandwidth, 2), out)
+        return _decay(distance, inverse_power(-1, self.bandwidth, 2), out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rate = _rate(2, self.bandwidth, 2)
+        rate = inverse_power(2, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
         return value, slope, slope * (1 - rate * distance)
@@ -79,7 +70,7 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         out: np.ndarray,
     ) -> np.ndarray:
         # The Stein kernel is value * (inner + r (cross - r d^2)), r = 2 / l^2.
-        rate = _rate(2, self.bandwidth, 2)
+        rate = inverse_power(2, self.bandwidth, 2)
         factor = np.multiply(distance, -rate)
         factor += cross
         factor *= rate
@@ -118,22 +109,8 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
         """Order of the Minkowski distance."""
         return 1
 
-    @property
-    def rate(self) -> float | None:
-        """Rate of the exponential of the distance."""
-        if not _evaluates_as(self, LaplaceKernel):
-            return None
-        return _rate(-1, self.bandwidth, 1)
-
-    @property
-    def line_profile(self) -> Profile | None:
-        """The exponential."""
-        if not _evaluates_as(self, LaplaceKernel):
-            return None
-        return _line_profile(_rate(1, self.bandwidth, 1), np.ones(1))
-
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        return _decay(distance, _rate(-1, self.bandwidth, 1), out)
+        return _decay(distance, inverse_power(-1, self.bandwidth, 1), out)
 
 
 class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
@@ -179,7 +156,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rate = _rate(1, self.bandwidth, 2)
+        rate = inverse_power(1, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         squared = value * value
         slope = -rate * value * squared
@@ -253,14 +230,6 @@ class MaternKernel(RadialKernel):
         return self.p
 
     @property
-    def line_profile(self) -> Profile | None:
-        """Polynomial and exponential, the same for all Minkowski distances."""
-        if not _evaluates_as(self, MaternKernel):
-            return None
-        rate = _rate(sqrt(2 * self.nu), self.bandwidth, 1)
-        return _line_profile(rate, matern_polynomial(self.nu))
-
-    @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel."""
         return self.nu > 0.5 and self.p == 2
@@ -278,7 +247,7 @@ class MaternKernel(RadialKernel):
         second = polynomial.polysub(polynomial.polyder(first), first)
         t = self._reduced(distance)
         exponential = decay(t, -1, np.empty_like(t))
-        rate = _rate(2 * self.nu, self.bandwidth, 2)
+        rate = inverse_power(2 * self.nu, self.bandwidth, 2)
         # P' - P has no constant term, so it can be divided by t before evaluation.
         return (
             _horner(P, t) * exponential,
@@ -330,21 +299,11 @@ def _scale(
     distance: np.ndarray, factor: float, bandwidth: float, power: int, out: np.ndarray
 ) -> np.ndarray:
     """Write factor * distance / bandwidth**power to `out`, without 0 * inf."""
-    rate = _rate(factor, bandwidth, power)
+    rate = inverse_power(factor, bandwidth, power)
     if rate < LARGEST[out.dtype]:
         return np.multiply(distance, rate, out=out)
     out[...] = np.where(distance == 0, 0, np.inf)
     return out
-
-
-def _evaluates_as(kernel: Kernel, own: type[Kernel]) -> bool:
-    """Tell whether a kernel has the values of a class, not those of a subclass."""
-    kind = type(kernel)
-    return kind.evaluate is own.evaluate and kind.norm is own.norm
-
-
-def _line_profile(rate: float, coefficients: np.ndarray) -> Profile | None:
-    return Profile(rate, coefficients) if rate <= LARGEST_RATE else None
 
 
 def _decay(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
@@ -356,7 +315,7 @@ def _decay(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
-def _rate(factor: float, bandwidth: float, power: int) -> float:
+def inverse_power(factor: float, bandwidth: float, power: int) -> float:
     """Return factor / bandwidth**power, infinite rather than an error."""
     rate = float(factor)
     for _ in range(power):

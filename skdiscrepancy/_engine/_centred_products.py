@@ -1,0 +1,364 @@
+"""Row sums of the products of two centred Gram matrices.
+
+K_ij - f_i - f_j for offsets f that follow from the row sums of K: over tiles, or in
+sorted order for kernels on two columns, or on a column and labels.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._engine._kernel_source import KernelSource
+from skdiscrepancy._engine._lines import Classes, Line
+from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._reducers import ProductRowSums
+from skdiscrepancy._engine._sources import CentredSource, Source
+from skdiscrepancy._engine._walk import walk
+from skdiscrepancy._engine._ways import IN_ORDER, choose_ways, row_sums
+from skdiscrepancy.designs import square
+
+# Products of polynomials need so many bandwidths from the least to the largest value:
+# one minus a wider kernel has too few digits for HSIC.
+MIN_SPAN = 0.3
+# Mean of a kernel above which one minus the kernel is summed.
+WIDE = 0.5
+
+Offsets = Callable[[np.ndarray], np.ndarray]
+Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+
+
+class Products(NamedTuple):
+    """What became of the row sums of all products of centred matrices.
+
+    Attributes
+    ----------
+    results : ndarray of shape (n_results, n_products)
+        What was made of the sums.
+    sizes : ndarray of shape (n_products,)
+        Size of the numbers that were added up.
+    dtype : numpy dtype
+        The type that the values were computed in.
+    """
+
+    results: np.ndarray
+    sizes: np.ndarray
+    dtype: np.dtype
+
+
+def centred_products(
+    x: Source,
+    y: Source,
+    n: int,
+    offsets: Offsets,
+    finish: Finish,
+    *,
+    diagonal: bool,
+    **walk_options: Any,
+) -> Products:
+    """Centre all matrices of two sources, multiply them entry by entry, and add up.
+
+    Over tiles there are two walks: the row sums of each matrix, then the products of
+    centred tiles. Centring the tiles costs a second evaluation of the kernels and saves
+    the digits that are lost when such sums are taken as differences of large ones. In
+    sorted order they are such differences, in O(n log n), of matrices that are less
+    their means, and 1 - K for wide kernels.
+
+    Parameters
+    ----------
+    x, y : Source
+        Kernels on the same rows.
+    n : int
+        Number of rows.
+    offsets : callable
+        Takes row sums of shape (n_kernels, n), and returns the offsets that centre the
+        matrices.
+    finish : callable
+        Takes the row sums of products, of shape (n_some_products, n), and returns
+        arrays of shape (n_some_products,).
+    diagonal : bool
+        Whether the diagonals are in the sums.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    products : Products
+        For every kernel of x with all of y.
+    """
+    ordered = factors_in_order(x, y, n)
+    if ordered is not None:
+        return _in_order(*ordered, offsets, finish, diagonal, walk_options)
+    region = square(0, n, diagonal=diagonal)
+    centred, sizes, peaks, every = [], [], [], np.arange(n)
+    for source in (x, y):
+        sums = row_sums(source, n, diagonal=diagonal, **walk_options)
+        centred.append(CentredSource(source, offsets(sums)))
+        sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+        # Without the diagonal, its entries are in none of the sums.
+        some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
+        peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
+    reducer = ProductRowSums(*centred)
+    [(sums, _)] = walk([region], reducer, **walk_options)
+    # Means of K o L: they are larger than the products of means if both are sparse.
+    bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
+    return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
+
+
+def factors_in_order(
+    x: Source, y: Source, n: int
+) -> tuple[Line | Classes, Line, bool] | None:
+    """Return both factors of products of kernels that have sums in sorted order.
+
+    Exponentials on a column with exponentials on another, or any kernels that decay on
+    a column with labels; None if there is any other pair among them, or a kernel so
+    wide that the digits of HSIC would be lost.
+
+    Parameters
+    ----------
+    x, y : Source
+        Kernels on the same rows.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    first, second : Line or Classes, Line
+        The factors.
+    swapped : bool
+        Whether the first is of y.
+    """
+    swapped = isinstance(y, KernelSource) and y.labels is not None
+    first, second = (y, x) if swapped else (x, y)
+    if isinstance(first, KernelSource) and first.labels is not None:
+        # With labels, products are scans of the classes.
+        ways = choose_ways(second, n, "rows")
+        if ways.others:
+            return None
+        line = ways.line()
+        if any(0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans()):
+            return None
+        return Classes(first.labels, first.kernels), line, swapped
+    both = [choose_ways(source, n, "products") for source in (first, second)]
+    if any(
+        ways.others or any(profile.degree for profile in ways.profiles.values())
+        for ways in both
+    ):
+        return None
+    return both[0].line(), both[1].line(), swapped
+
+
+def _in_order(
+    first: Line | Classes,
+    second: Line,
+    swapped: bool,
+    offsets: Offsets,
+    finish: Finish,
+    diagonal: bool,
+    walk_options: dict[str, Any],
+) -> Products:
+    """Compute what becomes of products of kernels that are summed in sorted order."""
+    results = _products_in_order(
+        (first, second), offsets, finish, diagonal=diagonal, **walk_options
+    )
+    numbers = [(size, *np.ravel(found)) for size, found in results]
+    grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, -1))
+    if swapped:
+        grid = grid.transpose(1, 0, 2)
+    sizes, *found = grid.reshape(first.n_kernels * second.n_kernels, -1).T
+    return Products(np.array(found), sizes, IN_ORDER)
+
+
+class Centring(NamedTuple):
+    """What centres one Gram matrix: K_ij - shift - offsets_i - offsets_j.
+
+    The offsets have mean zero. With the shift taken from the matrix first, its sums are
+    as small as they can be, and so is what their differences lose. For the same reason
+    the matrix of a wide kernel is 1 - K, which centred is that of K with another sign.
+
+    Attributes
+    ----------
+    wide : bool
+        Whether the matrix is one minus that of the kernel.
+    size : float
+        Largest row mean of the matrix, the diagonal included.
+    shift : float
+        Constant.
+    offsets : ndarray of shape (n,)
+        Offsets of rows and columns.
+    sums : ndarray of shape (n,)
+        Row sums of K - shift, the diagonal included.
+    diagonal : ndarray of shape (n,)
+        The diagonal of the centred matrix.
+    """
+
+    wide: bool
+    size: float
+    shift: float
+    offsets: np.ndarray
+    sums: np.ndarray
+    diagonal: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        sums: np.ndarray,
+        offsets: np.ndarray,
+        diagonal: np.ndarray | float,
+        *,
+        wide: bool = False,
+    ) -> Centring:
+        """Take the mean from offsets of a matrix with the given row sums."""
+        size = float(np.abs(sums).max()) / len(sums)
+        middle = offsets.mean()
+        offsets = offsets - middle
+        shift = 2 * middle
+        diagonal = diagonal - shift - 2 * offsets
+        return cls(wide, size, shift, offsets, sums - len(sums) * shift, diagonal)
+
+
+def centred_product_sums(
+    K: Centring,
+    L: Centring,
+    products: np.ndarray,
+    K_of_g: np.ndarray,
+    L_of_f: np.ndarray,
+    *,
+    diagonal: bool,
+) -> np.ndarray:
+    """Return the row sums of the product of two centred matrices.
+
+    From (K o L) 1, K g and L f for the offsets f of K and g of L. The rows of the
+    centred matrices A and B sum to zero, off the diagonal if it is left out: so the sum
+    over j of A_ij B_ij is that of A_ij L_ij less (A g)_i.
+
+    Parameters
+    ----------
+    K, L : Centring
+        Both matrices.
+    products : ndarray of shape (n,)
+        Row sums of K o L.
+    K_of_g, L_of_f : ndarray of shape (n,)
+        K g and L f.
+    diagonal : bool
+        Whether the diagonals are in the sums.
+
+    Returns
+    -------
+    sums : ndarray of shape (n,)
+        Row sums of A o B.
+    """
+    n, f, g = len(products), K.offsets, L.offsets
+    sums = products - n * K.shift * L.shift
+    sums -= K.shift * L.sums
+    sums -= L.shift * K.sums
+    sums -= f * (L.sums - g.sum())
+    sums -= L_of_f - L.shift * f.sum()
+    sums -= K_of_g - K.shift * g.sum()
+    sums += f @ g
+    if not diagonal:
+        sums -= K.diagonal * (g + L.diagonal)
+    return sums
+
+
+def _products_in_order(
+    factors: tuple[Line | Classes, Line],
+    offsets: Offsets,
+    finish: Finish,
+    *,
+    diagonal: bool,
+    **walk_options: Any,
+) -> Iterator[tuple[float, Any]]:
+    """Centre and multiply all kernels of two factors, pair by pair.
+
+    Parameters
+    ----------
+    factors : Line or Classes, Line
+        Kernels on the same rows.
+    offsets : callable
+        Takes row sums of shape (1, n), and returns the offsets that centre a matrix.
+    finish : callable
+        Takes the row sums of a product, of shape (1, n).
+    diagonal : bool
+        Whether the diagonals are in the sums.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Yields
+    ------
+    size : float
+        Size of the row means that were added up.
+    result : object
+        What `finish` returns, for every kernel of the first factor with all of the
+        second.
+    """
+    centrings = []
+    for factor in factors:
+        work = _CentringTask(factor, offsets, diagonal)
+        of_kernels = run_all(range(factor.n_kernels), work, **walk_options)
+        centrings.append(list(of_kernels))
+    pairs = product(*(range(factor.n_kernels) for factor in factors))
+    work = _PairTask(factors, centrings, finish, diagonal)
+    yield from run_all(pairs, work, **walk_options)
+
+
+class _CentringTask(Task):
+    """The centring of one kernel."""
+
+    def __init__(
+        self,
+        factor: Line | Classes,
+        offsets: Offsets,
+        diagonal: bool,
+    ):
+        self.factor = factor
+        self.offsets = offsets
+        self.diagonal = diagonal
+
+    def __call__(self, k: int) -> Centring:
+        sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
+        wide = self.factor.can_be_wide(k) and sums.mean() > WIDE * len(sums)
+        if wide:
+            sums, diagonal = self.factor.sums(k, wide=True), 0.0
+        counted = sums if self.diagonal else sums - diagonal
+        offsets = self.offsets(counted[np.newaxis])[0]
+        return Centring.of(sums, offsets, diagonal, wide=wide)
+
+
+class _PairTask(Task):
+    """What becomes of the row sums of the product of two centred matrices."""
+
+    def __init__(
+        self,
+        factors: tuple[Line | Classes, Line],
+        centrings: list[Any],
+        finish: Finish,
+        diagonal: bool,
+    ):
+        self.factors = factors
+        self.centrings = centrings
+        self.finish = finish
+        self.diagonal = diagonal
+
+    def __call__(self, pair: tuple[int, int]) -> tuple[float, Any]:
+        (first, second), (a, b) = self.factors, pair
+        K, L = self.centrings[0][a], self.centrings[1][b]
+        products = first.products(a, second, b, wide=K.wide, other_wide=L.wide)
+        sums = centred_product_sums(
+            K,
+            L,
+            products,
+            first.sums(a, L.offsets, wide=K.wide),
+            second.sums(b, K.offsets, wide=L.wide),
+            diagonal=self.diagonal,
+        )
+        if K.wide != L.wide:
+            np.negative(sums, out=sums)
+        # K o L on its own can be larger than what the sizes of K and L say.
+        size = max(float(np.abs(products).max()) / len(products), K.size * L.size)
+        return size, self.finish(sums[np.newaxis])

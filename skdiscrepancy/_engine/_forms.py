@@ -1,0 +1,77 @@
+"""What the engine knows of the paper's kernels, by their exact type.
+
+A subclass may have other values, so it has no entry here: it is evaluated like any
+kernel.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._loops import Profile
+from skdiscrepancy.kernels import (
+    LARGEST,
+    GaussianKernel,
+    IMQKernel,
+    LaplaceKernel,
+    MaternKernel,
+    inverse_power,
+    matern_polynomial,
+)
+
+# Kernels that are exponentials of the distance, squared for the Gaussian, over this
+# power of the bandwidth.
+EXPONENTIALS = {GaussianKernel: 2, LaplaceKernel: 1}
+# Kernels whose Stein kernel is compiled.
+COMPILED_STEIN = {GaussianKernel: "gaussian", IMQKernel: "imq"}
+# Above this rate, sums in sorted order would meet numbers that are not finite.
+LARGEST_RATE = 1e307
+
+
+def decay_rate(kernel: Any, dtype: np.dtype) -> float | None:
+    """Return the rate of a kernel exp(rate * distance), None for any other.
+
+    Also None for a rate that the type of the distances does not hold.
+    """
+    power = EXPONENTIALS.get(type(kernel))
+    if power is None:
+        return None
+    rate = inverse_power(-1, kernel.bandwidth, power)
+    return rate if -rate < LARGEST[dtype] else None
+
+
+def line_profile(kernel: Any) -> Profile | None:
+    """Return a kernel that is a polynomial times an exponential on one column.
+
+    None for any other: sums over a sorted column follow from each other for these only.
+    """
+    if type(kernel) is LaplaceKernel:
+        rate, coefficients = inverse_power(1, kernel.bandwidth, 1), np.ones(1)
+    elif type(kernel) is MaternKernel:
+        # On one column all Minkowski distances are the same.
+        rate = inverse_power(sqrt(2 * kernel.nu), kernel.bandwidth, 1)
+        coefficients = matern_polynomial(kernel.nu)
+    else:
+        return None
+    return Profile(rate, coefficients) if rate <= LARGEST_RATE else None
+
+
+def stein_kind(kernel: Any, dtype: np.dtype) -> str | None:
+    """Return the name of a kernel whose Stein kernel is compiled, None for others."""
+    kind = COMPILED_STEIN.get(type(kernel))
+    # Fourth powers of bandwidths must exist.
+    info = np.finfo(dtype)
+    inside = kind and info.tiny**0.25 < kernel.bandwidth < info.max**0.25
+    return kind if inside else None
+
+
+def is_smooth(kernel: Any) -> bool:
+    """Tell whether Gram matrices of one column are of low rank."""
+    if isinstance(kernel, MaternKernel):
+        return kernel.nu > 2
+    return isinstance(kernel, (GaussianKernel, IMQKernel))

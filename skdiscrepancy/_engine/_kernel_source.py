@@ -1,0 +1,290 @@
+"""The kernels of a collection on the rows of a sample."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
+
+from skdiscrepancy._data import (
+    Codes,
+    Distances,
+    Index,
+    Rows,
+    aligned_distances,
+    block_distances,
+    encode_labels,
+)
+from skdiscrepancy._engine._forms import decay_rate
+from skdiscrepancy._engine._sources import Source
+from skdiscrepancy._loops import decay_group_sums, decay_sums
+from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel
+
+# A kernel of this package, or one of Gaussian processes, by its place in a collection.
+Members: TypeAlias = dict[int, Any]
+Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
+
+# Functions have no value for single pairs; these are taken from the diagonal of small
+# matrices.
+PAIRS_AT_ONCE = 32
+
+
+class Reading(ABC):
+    """How some kernels read the rows of a sample.
+
+    What they share, such as the distances of a tile, is computed once for all of them.
+    """
+
+    dtype: np.dtype
+    n_features: int
+
+    @abstractmethod
+    def block(
+        self, members: Members, rows: Index, cols: Index, out: np.ndarray
+    ) -> Values:
+        """Yield (k, values of kernel k on rows x cols), as `Source.block` does."""
+
+    @abstractmethod
+    def aligned(
+        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the values for the pairs (rows[t], cols[t]), one row a kernel."""
+
+
+class DistanceReading(Reading):
+    """Radial kernels: functions of a Minkowski distance of one order."""
+
+    def __init__(self, rows: Rows, p: float):
+        self.rows = rows.check_range() if p == 2 else rows
+        self.p = p
+        self.dtype = rows.dtype
+        self.n_features = rows.n_features
+
+    def distances(self, rows: Index, cols: Index) -> Distances:
+        """Return the distances of a tile."""
+        A = self.rows.take(rows)
+        B = A if cols is rows else self.rows.take(cols)
+        return block_distances(A, B, self.p)
+
+    def block(
+        self, members: Members, rows: Index, cols: Index, out: np.ndarray
+    ) -> Values:
+        """Yield the tiles of radial kernels."""
+        return self.evaluate(members, self.distances(rows, cols), out)
+
+    def evaluate(
+        self, members: Members, distances: Distances, out: np.ndarray
+    ) -> Values:
+        """Yield the values of radial kernels at distances."""
+        for k, kernel in members.items():
+            distance = distances.read(squared=kernel.on_squared)
+            values = out[k] if out.ndim > distance.ndim else out
+            kernel.evaluate(distance, values)
+            yield k, values
+
+    def aligned(
+        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the values of radial kernels for pairs."""
+        A, B = self.rows.take(rows), self.rows.take(cols)
+        for _ in self.evaluate(members, aligned_distances(A, B, self.p), out):
+            pass
+
+
+class LabelReading(Reading):
+    """Label kernels: labels agree or do not."""
+
+    n_features = 1
+
+    def __init__(self, labels: Codes):
+        self.labels = labels
+        self.dtype = labels.dtype
+
+    def block(
+        self, members: Members, rows: Index, cols: Index, out: np.ndarray
+    ) -> Values:
+        """Yield the tiles of label kernels."""
+        for k, kernel in members.items():
+            values = out[k] if out.ndim == 3 else out
+            yield k, self.labels.block(rows, cols, values, balanced=kernel.balanced)
+
+    def aligned(
+        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the values of label kernels for pairs."""
+        for k, kernel in members.items():
+            self.labels.aligned(rows, cols, out[k], balanced=kernel.balanced)
+
+
+class FunctionReading(Reading):
+    """Kernels that are functions of two blocks of rows, as those of scikit-learn."""
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+        self.dtype = rows.dtype
+        self.n_features = rows.n_features
+
+    def block(
+        self, members: Members, rows: Index, cols: Index, out: np.ndarray
+    ) -> Values:
+        """Yield the tiles of functions."""
+        A = self.rows.take(rows)
+        for k, kernel in members.items():
+            values = out[k] if out.ndim == 3 else out
+            # With one argument, a white kernel sees its diagonal.
+            values[...] = kernel(A) if cols is rows else kernel(A, self.rows.take(cols))
+            yield k, values
+
+    def aligned(
+        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the values of functions for pairs."""
+        A, B, same = self.rows.take(rows), self.rows.take(cols), rows == cols
+        for k, kernel in members.items():
+            for start in range(0, len(rows), PAIRS_AT_ONCE):
+                part = slice(start, start + PAIRS_AT_ONCE)
+                out[k, part] = np.diagonal(kernel(A[part], B[part]))
+            # A white kernel is seen by the diagonal alone.
+            out[k, same] = kernel.diag(A[same])
+
+
+class KernelSource(Source):
+    """Kernels of a collection on the rows of a sample.
+
+    All kernels of a norm share one distance tile.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    readings : dict
+        How the rows are read for each of :func:`reading_key`.
+    """
+
+    def __init__(self, kernels: list[Any], readings: dict[Hashable, Reading]):
+        self.kernels = kernels
+        self.readings = readings
+        self.n_kernels = len(kernels)
+        self.groups: dict[Hashable, Members] = {}
+        for k, kernel in enumerate(kernels):
+            self.groups.setdefault(reading_key(kernel), {})[k] = kernel
+        first = next(iter(readings.values()))
+        self.dtype = first.dtype
+        self.n_features = first.n_features
+        # Kernels that are exponentials of the distance need no tile of their own.
+        rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
+        self.rates = {k: rate for k, rate in rates.items() if rate is not None}
+
+    def select(self, kernels: list[int]) -> KernelSource:
+        """Return the source of some of the kernels."""
+        return KernelSource([self.kernels[k] for k in kernels], self.readings)
+
+    @property
+    def has_one_column(self) -> bool:
+        """Whether the rows hold numbers in one column."""
+        return any(
+            isinstance(reading, DistanceReading) and reading.n_features == 1
+            for reading in self.readings.values()
+        )
+
+    @property
+    def columns(self) -> list[np.ndarray] | None:
+        """The parts of the one column that the rows have, None if they have several."""
+        for reading in self.readings.values():
+            if isinstance(reading, DistanceReading) and reading.n_features == 1:
+                return [part[:, 0].astype(np.float64) for part in reading.rows.parts]
+        return None
+
+    @property
+    def labels(self) -> Codes | None:
+        """The labels of the rows if all kernels are label kernels, else None."""
+        [reading, *others] = [self.readings[key] for key in self.groups]
+        return (
+            reading.labels if isinstance(reading, LabelReading) and not others else None
+        )
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the Gram tiles of the kernels."""
+        for key, members in self.groups.items():
+            yield from self.readings[key].block(members, rows, cols, out)
+
+    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of rows and of columns; exponentials need no tile."""
+        out, sums = self._buffers(rows, cols)
+        for key, members in self.groups.items():
+            reading = self.readings[key]
+            if not isinstance(reading, DistanceReading):
+                self._add_up(reading.block(members, rows, cols, out), sums)
+                continue
+            distances = reading.distances(rows, cols)
+            decaying = [k for k in members if k in self.rates]
+            if decaying:
+                sums[0][decaying], sums[1][decaying] = decay_sums(
+                    distances.read(squared=key == 2), [self.rates[k] for k in decaying]
+                )
+            others = {k: members[k] for k in members if k not in self.rates}
+            self._add_up(reading.evaluate(others, distances, out), sums)
+        return sums
+
+    def tile_groups(
+        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums of a tile; exponentials are added up as they are computed."""
+        decaying = {k for k, rate in self.rates.items() if rate < 0}
+        if decaying != set(range(self.n_kernels)):
+            return super().tile_groups(rows, cols, row_groups, col_groups)
+        bounds = np.append(
+            np.flatnonzero(np.diff(col_groups, prepend=-1)), len(col_groups)
+        )
+        parts: list[Any] = [None] * self.n_kernels
+        for key, members in self.groups.items():
+            reading = self.readings[key]
+            assert isinstance(reading, DistanceReading)
+            distance = reading.distances(rows, cols).read(squared=key == 2)
+            if rows == cols:
+                # Where the distance is infinite nothing is added.
+                np.fill_diagonal(distance, np.inf)
+            rates = [self.rates[k] for k in members]
+            sums = decay_group_sums(distance, rates, row_groups, bounds)
+            if sums is None:
+                return super().tile_groups(rows, cols, row_groups, col_groups)
+            for k, *part in zip(members, *sums, strict=True):
+                parts[k] = part
+        groups, of_rows, of_cols, squares = zip(*parts, strict=True)
+        return np.array(groups), np.array(of_rows), np.array(of_cols), np.array(squares)
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the kernel values of pairs."""
+        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
+        for key, members in self.groups.items():
+            self.readings[key].aligned(members, rows, cols, values)
+        return values
+
+
+def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
+    """Return how a kernel reads rows: in a norm, as labels, or in blocks."""
+    if isinstance(kernel, RadialKernel):
+        return kernel.norm
+    return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
+
+
+def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
+    """Return the source of a collection on the stacked rows of one or more arrays."""
+    readings: dict[Hashable, Reading] = {}
+    centred: Rows | None = None
+    for key in dict.fromkeys(map(reading_key, kernels)):
+        if key is LabelReading:
+            numeric = all(part.dtype.kind == "f" for part in parts)
+            dtype = np.result_type(*parts) if numeric else np.float64
+            readings[key] = LabelReading(Codes(encode_labels(*parts), dtype))
+        elif key is FunctionReading:
+            readings[key] = FunctionReading(Rows(*parts, centred=False))
+        else:
+            centred = centred or Rows(*parts)
+            readings[key] = DistanceReading(centred, key)
+    return KernelSource(kernels, readings)
