@@ -118,7 +118,7 @@ def test_workers_give_the_same_number_to_the_last_bit(
         raise AssertionError("a task ran at home")
 
     # Workers have imported the package for themselves.
-    for method in ("tile_sums", "pair_moments"):
+    for method in ("tile_sums", "reduce_pairs"):
         monkeypatch.setattr(RowSums, method, refuse)
     monkeypatch.setattr(ProductRowSums, "tile_sums", refuse)
     result = evaluate(discrepancy, X, Y, **params)
@@ -290,7 +290,7 @@ def test_working_memory_bounds_the_temporary_arrays(
     peaks = []
     watch(monkeypatch, RowSums, "tile_sums", peaks)
     watch(monkeypatch, ProductRowSums, "tile_sums", peaks)
-    watch(monkeypatch, RowSums, "pair_moments", peaks)
+    watch(monkeypatch, RowSums, "reduce_pairs", peaks)
     with config_context(working_memory=1), traced():
         result = evaluate(discrepancy, X, Y, **params)
     assert len(peaks) > 1

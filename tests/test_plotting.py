@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad, trapezoid
 from scipy.interpolate import RegularGridInterpolator
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.utils import Bunch
 
 pytest.importorskip("matplotlib")
 import matplotlib
@@ -521,27 +521,44 @@ def test_histogram_counts_the_statistics_of_the_resamples():
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", ("gaussian", "laplace")])
-def test_asymptotic_test_has_the_normal_density(kernel):
-    X, Y = draw(60, 60)
+def test_asymptotic_test_has_the_density_that_its_pvalue_is_the_tail_of(kernel):
+    X, Y = draw(12, 12)
     result = mmd_test(X, 3 * Y, design="x", kernel=kernel, bandwidth="median")
     display = NullDistributionDisplay.from_result(result)
     z, density = display.density_.get_data()
-    assert_allclose(density, np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi), rtol=1e-12)
+    # Six rows in the first half: Student's density with 5 degrees of freedom.
+    expected = 8 / (3 * np.pi * np.sqrt(5)) * (1 + z**2 / 5) ** -3
+    assert_allclose(density, expected, rtol=1e-12)
     assert z[0] < result.statistic < z[-1]
+    n_kernels = 1 if kernel == "gaussian" else 2
+    tail = quad(result.null_limit.pdf, result.statistic, np.inf)[0]
+    assert_allclose(result.pvalue, n_kernels * tail, rtol=1e-6)
     assert_allclose(display.observed_.get_xdata(), result.statistic)
     adjusted = display.observed_.get_label().endswith(", adjusted for 2 kernels")
     assert adjusted == (kernel != "gaussian")
     assert display.bars_ is None
 
 
+@pytest.mark.parametrize("dependent", [False, True])
+def test_gamma_test_has_the_density_that_its_pvalue_is_the_tail_of(dependent):
+    [X] = draw(80, d=2)
+    y = X[:, 0] + 3 * X[:, 1] if dependent else X[::-1, 1]
+    params = {"kernel": "gaussian", "bandwidth": "median", "target_bandwidth": 1.0}
+    result = hsic_test(X[:, :1], y, method="asymptotic", **params)
+    display = NullDistributionDisplay.from_result(result)
+    values, density = display.density_.get_data()
+    assert values[0] < result.statistic < values[-1]
+    # Nearly all of the mass is drawn; the part above the statistic is the p-value.
+    assert_allclose(trapezoid(density, values), 1, atol=2e-3)
+    tail = quad(result.null_limit.pdf, result.statistic, 100 * values[-1], limit=200)
+    assert_allclose(result.pvalue, tail[0], rtol=1e-6)
+    assert legend_texts(display)[0] == "null: gamma distribution"
+
+
 def test_null_distribution_that_is_not_known_is_refused():
-    result = Bunch(
-        null_distribution=np.empty(0),
-        statistic=1.0,
-        pvalue=0.2,
-        method="gamma",
-        kernels=[None],
-    )
+    constant = np.ones((20, 1))
+    params = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
+    result = hsic_test(constant, np.arange(20.0), method="asymptotic", **params)
     with pytest.raises(ValueError, match="method == 'gamma' has an empty"):
         NullDistributionDisplay.from_result(result)
 

@@ -5,6 +5,7 @@
 from skdiscrepancy._data._checks import (
     check_flag,
     check_number,
+    draw_seeds,
     generator_of,
     warn_user,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "check_flag",
     "check_number",
     "cross_products",
+    "draw_seeds",
     "encode_labels",
     "generator_of",
     "is_numeric",

@@ -10,7 +10,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
+
+MAX_SEED = np.iinfo(np.int32).max
 
 
 def check_number(
@@ -56,15 +58,24 @@ def check_number(
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
     message = f"{name} == {value!r}, must be {allowed}{context}."
-    number = isinstance(value, Integral if integer else Real)
-    if not number or isinstance(value, (bool, np.bool_)):
+    bounds = "both" if not strict else "neither" if most is None else "right"
+    try:
+        check_scalar(
+            # True is an integer for Python, and a mistake for us.
+            None if isinstance(value, bool) else value,
+            name,
+            Integral if integer else Real,
+            min_val=least,
+            max_val=most,
+            include_boundaries=bounds,
+        )
+    except TypeError:
         # A wrong word is a wrong value where words are allowed.
         wrong_word = keyword is not None and isinstance(value, str)
-        raise ValueError(message) if wrong_word else TypeError(message)
-    inside = value > least if strict else value >= least
-    if most is not None:
-        inside = inside and value <= most
-    if not inside or (finite and np.isinf(value)):
+        raise (ValueError if wrong_word else TypeError)(message) from None
+    except ValueError:
+        raise ValueError(message) from None
+    if value != value or (finite and value in (np.inf, -np.inf)):
         raise ValueError(message)
 
 
@@ -75,10 +86,37 @@ def check_flag(value: Any, name: str) -> None:
 
 
 def generator_of(random_state: Any) -> np.random.RandomState:
-    """Return the generator of a parameter; None is a fresh one, not the global one."""
+    """Return the RandomState of a parameter.
+
+    None is a fresh one, not the global one. A Generator draws the seed of the
+    RandomState, so that it goes on from call to call.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        Value of the parameter.
+
+    Returns
+    -------
+    generator : RandomState
+        The one that was given, or a new one.
+    """
     if random_state is None:
         return np.random.RandomState()
-    return check_random_state(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.integers(MAX_SEED))
+    try:
+        return check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state == {random_state!r}, must be an integer from 0 to "
+            "2**32 - 1, a RandomState, a Generator or None."
+        ) from None
+
+
+def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
+    """Draw seeds, for what must not share the stream of a generator."""
+    return generator.randint(MAX_SEED, size=n).tolist()
 
 
 def warn_user(message: str) -> None:

@@ -26,7 +26,13 @@ from skdiscrepancy._engine._group_sums import GroupSums, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, one_blas_thread, run_all, run_tasks
-from skdiscrepancy._engine._reducers import Moments, ProductRowSums, RowSums
+from skdiscrepancy._engine._reducers import (
+    Moments,
+    ProductRowSums,
+    RowSums,
+    SignedPart,
+    SignedSums,
+)
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
@@ -34,7 +40,7 @@ from skdiscrepancy._engine._sources import (
     Source,
     WeightedSource,
 )
-from skdiscrepancy._engine._walk import design_moments, walk
+from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
 from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
@@ -52,6 +58,8 @@ __all__ = [
     "PairedSource",
     "ProductRowSums",
     "RowSums",
+    "SignedPart",
+    "SignedSums",
     "Source",
     "Task",
     "WeightedSource",
@@ -65,9 +73,11 @@ __all__ = [
     "kernel_source",
     "may_be_complete",
     "one_blas_thread",
+    "reduce_pairs",
     "row_sums",
     "run_all",
     "run_tasks",
+    "source_bytes",
     "stein_kind",
     "two_sample_sums",
     "walk",

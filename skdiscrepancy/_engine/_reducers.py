@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ class RowSums:
         """Return the values of loose pairs, one row for each kernel."""
         return self.sources[0].aligned(rows, cols).astype(np.float64, copy=False)
 
-    def pair_moments(self, pairs: Pairs) -> Moments:
+    def reduce_pairs(self, pairs: Pairs) -> Moments:
         """Return the moments of the row means of pairs that are ordered by row."""
         rows, cols = pairs
         values = self.pair_values(rows, cols)
@@ -165,3 +166,64 @@ class ProductRowSums(RowSums):
     def _products(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         sums = np.matmul(x.transpose(1, 0, 2), y.transpose(1, 2, 0))
         return self.factor * sums.reshape(len(sums), self.n_sums).T.astype(np.float64)
+
+
+class SignedPart(NamedTuple):
+    """Sums over some pairs: how many, with each vector of signs, and of squares."""
+
+    n_pairs: int
+    sums: np.ndarray
+    squares: np.ndarray
+
+    def merge(self, other: SignedPart) -> SignedPart:
+        """Return the sums over both sets of pairs."""
+        return SignedPart(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class SignedSums:
+    """Reducer to the sums of s_i s_j h(i, j) over pairs, for many vectors of signs.
+
+    The first vector has no minus; the others have one wherever a bit is set.
+
+    Parameters
+    ----------
+    core : RowSums
+        Gives the values of pairs.
+    bits : ndarray of shape (n_samples, n_bytes), of uint8
+        Eight vectors of signs a byte: n_resamples bits for every sample.
+    n_resamples : int
+        Number of vectors with signs.
+    """
+
+    def __init__(self, core: RowSums, bits: np.ndarray, n_resamples: int):
+        self.core = core
+        self.bits = bits
+        self.n_resamples = n_resamples
+        self.sources = core.sources
+        # The signs of all pairs of a chunk are float64 at one time.
+        self.max_pairs = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the signs."""
+        return self.bits.nbytes
+
+    def reduce_pairs(self, pairs: Pairs) -> SignedPart:
+        """Return the sums over pairs; a long row is cut once more."""
+        starts = range(0, len(pairs[0]), self.max_pairs)
+        parts = (
+            self._part(*(index[start : start + self.max_pairs] for index in pairs))
+            for start in starts
+        )
+        return reduce(SignedPart.merge, parts)
+
+    def _part(self, rows: np.ndarray, cols: np.ndarray) -> SignedPart:
+        values = self.core.pair_values(rows, cols)
+        sums = np.repeat(values.sum(axis=1, keepdims=True), 1 + self.n_resamples, 1)
+        if self.n_resamples:
+            # The product of two signs is negative where one of both is.
+            bits = self.bits[rows] ^ self.bits[cols]
+            negative = np.unpackbits(bits, axis=1, count=self.n_resamples)
+            sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))
+        squares = np.einsum("kp,kp->k", values, values)
+        return SignedPart(len(rows), sums, squares)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._engine._parallel import Task, run_all, working_memory
-from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums
+from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums, SignedSums
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
 
@@ -67,11 +67,24 @@ def design_moments(
     if regions is not None:
         parts = walk(regions, reducer, n_jobs=n_jobs, verbose=verbose)
         return reduce(Moments.merge, parts)
+    options = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
+    return reduce(Moments.merge, reduce_pairs(design, n, reducer, **options))
+
+
+def reduce_pairs(
+    design: Design,
+    n: int,
+    reducer: RowSums | SignedSums,
+    *,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Iterator[Any]:
+    """Yield what a reducer makes of the pairs of a design, chunk by chunk."""
     fitting = int(reducer.max_pairs * working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
-    parts = run_all(chunks, _PairTask(reducer, n), n_jobs, verbose)
-    return reduce(Moments.merge, parts)
+    return run_all(chunks, _PairTask(reducer, n), n_jobs, verbose)
 
 
 class _Piece(NamedTuple):
@@ -142,7 +155,7 @@ def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
 class _WalkTask(Task):
     """The work of a reducer."""
 
-    def __init__(self, reducer: RowSums, n_rows: int):
+    def __init__(self, reducer: RowSums | SignedSums, n_rows: int):
         self.reducer = reducer
         self.n_rows = n_rows
 
@@ -198,8 +211,8 @@ class _RegionTask(_WalkTask):
 class _PairTask(_WalkTask):
     """The work on one chunk of loose pairs."""
 
-    def __call__(self, pairs: Pairs) -> Moments:
-        return self.reducer.pair_moments(pairs)
+    def __call__(self, pairs: Pairs) -> Any:
+        return self.reducer.reduce_pairs(pairs)
 
 
 def _add_piece(

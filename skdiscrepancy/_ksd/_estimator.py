@@ -383,8 +383,15 @@ class KSDEstimator(BaseDiscrepancy):
         source = self._source(X, check_gradients(self.score_function_(X.copy()), X))
         if design.complete:
             return complete_means(source, len(X), n_jobs=n_jobs)
-        reducer, plain = RowSums(source, moments=True), np.ones((1, len(X)))
-        means, scale = signed_means(reducer, design, len(X), plain, seed)
+        means, scale = signed_means(
+            RowSums(source, moments=True),
+            design,
+            len(X),
+            n_resamples=0,
+            generator=generator_of(seed),
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
         return means[:, 0], scale
 
     def _was_fitted_to(self, X: np.ndarray) -> bool:

@@ -1,4 +1,4 @@
-"""A gamma law for HSIC with one kernel: a p-value without resampling."""
+"""A gamma distribution for HSIC with one kernel: a p-value without resampling."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._engine import Factor
-from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
+from skdiscrepancy._nulls._moments import gamma_limit, invariants
 from skdiscrepancy._nulls._result import TestResult
 
 # The third moment divides by (n - 5).
@@ -20,8 +20,8 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     """Test whether x and y are independent, by the V-statistic of one product.
 
     Its distribution over all permutations of y has a known mean, variance and
-    skewness; the p-value is the tail of the gamma law that has the same. Where a factor
-    leaves something out, the test is one of a slightly different statistic.
+    skewness. The p-value is the tail of the gamma distribution with these moments.
+    Where a factor leaves something out, the test is of a slightly different statistic.
 
     Parameters
     ----------
@@ -38,8 +38,10 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     G, F = x.rows, y.rows
     n = G.shape[1]
     product = float(np.square(G @ F.T).sum())
-    constant = min(x.norm, y.norm) <= 1e-12 * n
-    pvalue = 1.0 if constant else gamma_pvalue(product, invariants(G), invariants(F))
+    limit = None
+    if min(x.norm, y.norm) > 1e-12 * n:
+        limit = gamma_limit(invariants(G), invariants(F))
+    pvalue = 1.0 if limit is None else limit.pvalue(product)
     return TestResult(
         statistic=product / n**2,
         pvalue=pvalue,
@@ -48,4 +50,5 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
         kernels=kernels,
         statistics=np.array([product / n**2]),
         pvalues=np.array([pvalue]),
+        null_limit=None if limit is None else limit.distribution(1 / n**2),
     )

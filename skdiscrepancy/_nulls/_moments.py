@@ -7,17 +7,18 @@ The statistic is <A, P B P'> for centred matrices A and B and a random permutati
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
+from scipy.stats import pearson3
 
 # In the sum of third powers, directions of eigenvalues below this part of the trace do
 # not count, nor do more than so many; matrices of so few rows are taken whole.
 NEGLIGIBLE = 1e-6
 MAX_AXES = 96
 MAX_SQUARE = 4096
-# Skewness below which a gamma law is a normal one.
+# Skewness below which a gamma distribution is a normal one.
 NO_SKEWNESS = 1e-4
 # A variance that is so small a part of its terms is rounding.
 NO_VARIANCE = 1e-12
@@ -125,23 +126,46 @@ def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, flo
     return mean, variance, third
 
 
-def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
-    """Return the tail of the gamma law with three moments of the permutations.
+class GammaLimit(NamedTuple):
+    """The gamma distribution with three moments of the permutations.
 
     Shifted, and mirrored if the skewness is negative: Pearson's type III.
     """
+
+    mean: float
+    deviation: float
+    skewness: float
+
+    def pvalue(self, statistic: float) -> float:
+        """Return the upper tail, never 0."""
+        z = (statistic - self.mean) / self.deviation
+        if abs(self.skewness) < NO_SKEWNESS:
+            tail = ndtr(-z)
+        else:
+            shape = 4 / self.skewness**2
+            argument = max(shape + 2 * z / self.skewness, 0)
+            tail = (gammaincc if self.skewness > 0 else gammainc)(shape, argument)
+        return float(np.clip(tail, np.finfo(float).tiny, 1.0))
+
+    def distribution(self, scale: float) -> Any:
+        """Return the distribution of a multiple of the statistic, as scipy has it."""
+        return pearson3(
+            self.skewness, loc=scale * self.mean, scale=scale * self.deviation
+        )
+
+
+def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
+    """Return the gamma distribution, None where no permutation changes anything."""
     mean, variance, third = permutation_moments(a, b)
-    # Where no permutation changes the statistic, as with labels that are all different,
-    # the terms of the variance cancel.
+    # With labels that are all different the terms of the variance cancel.
     terms = [v.T2 / v.n + v.mean_part**2 for v in (a, b)]
     if variance <= NO_VARIANCE * terms[0] * terms[1]:
-        return 1.0
-    deviation = np.sqrt(variance)
-    z, skewness = (statistic - mean) / deviation, third / deviation**3
-    if abs(skewness) < NO_SKEWNESS:
-        tail = ndtr(-z)
-    else:
-        shape = 4 / skewness**2
-        argument = max(shape + 2 * z / skewness, 0)
-        tail = (gammaincc if skewness > 0 else gammainc)(shape, argument)
-    return float(np.clip(tail, np.finfo(float).tiny, 1.0))
+        return None
+    deviation = float(np.sqrt(variance))
+    return GammaLimit(mean, deviation, third / deviation**3)
+
+
+def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
+    """Return the tail of the gamma distribution, 1 where it has no variance."""
+    limit = gamma_limit(a, b)
+    return 1.0 if limit is None else limit.pvalue(statistic)

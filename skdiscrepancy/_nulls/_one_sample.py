@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.stats import t
 
-from skdiscrepancy._engine import RowSums, design_moments, walk
+from skdiscrepancy._engine import (
+    RowSums,
+    SignedPart,
+    SignedSums,
+    design_moments,
+    reduce_pairs,
+    walk,
+)
 from skdiscrepancy._nulls._options import Options
 from skdiscrepancy._nulls._result import TestResult, combine
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear
-
-# Pairs that are multiplied with the signs of all resamples at a time.
-CHUNK_PAIRS = 2048
 
 
 def one_sample_methods(design: Design) -> tuple[str, ...]:
@@ -56,6 +61,7 @@ def one_sample_test(
         pooling=options.pooling,
         kernels=kernels,
         method=options.method,
+        **walk_options,
     )
 
 
@@ -70,6 +76,7 @@ def swap_test(
     pooling: str,
     kernels: list[Any],
     method: str = "swap",
+    **walk_options: Any,
 ) -> TestResult:
     """Test whether a core has mean zero that changes sign when a sample is swapped.
 
@@ -90,32 +97,46 @@ def swap_test(
     generator : RandomState
         Draws them.
     random_state : object
-        Rules the pairs of the design.
+        Seeds the pairs of the design.
     pooling : {"max", "mean", "fuse", "agg"}
         How kernels are pooled.
     kernels : list
         The kernels.
     method : str, default="swap"
         Name of the null distribution.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
 
     Returns
     -------
     result : TestResult
         Result.
     """
-    # A byte each: there are many of them.
-    signs = generator.randint(2, size=(1 + n_resamples, n), dtype=np.int8)
-    signs *= 2
-    signs -= 1
-    signs[0] = 1
-    values, scale = signed_means(reducer, design, n, signs, random_state)
-    return combine(values, (scale,), kernels, pooling=pooling, method=method)
+    means, scale = signed_means(
+        reducer,
+        design,
+        n,
+        n_resamples=n_resamples,
+        generator=generator,
+        random_state=random_state,
+        **walk_options,
+    )
+    return combine(means, (scale,), kernels, pooling=pooling, method=method)
 
 
 def signed_means(
-    reducer: RowSums, design: Design, n: int, signs: np.ndarray, random_state: Any
+    reducer: RowSums,
+    design: Design,
+    n: int,
+    *,
+    n_resamples: int,
+    generator: np.random.RandomState,
+    random_state: Any,
+    **walk_options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means of s_i s_j h(i, j) over a design, for every row of signs.
+    """Return the means of s_i s_j h(i, j) over a design, for random signs s.
+
+    Memory is that of one bit for each sample and resample.
 
     Parameters
     ----------
@@ -125,27 +146,29 @@ def signed_means(
         Pairs of samples.
     n : int
         Number of samples.
-    signs : ndarray of shape (n_rows, n)
-        Signs of the samples.
+    n_resamples : int
+        Number of vectors of signs.
+    generator : RandomState
+        Draws the signs.
     random_state : object
-        Rules the pairs of the design.
+        Seeds the pairs of the design.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
 
     Returns
     -------
-    means : ndarray of shape (n_kernels, n_rows)
-        Means.
+    means : ndarray of shape (n_kernels, 1 + n_resamples)
+        Means, without signs first.
     scale : ndarray of shape (n_kernels,)
-        Their deviation under random signs, if each pair is in the design once.
+        Their standard deviation under random signs, if each pair is in the design once.
     """
-    means = np.zeros((reducer.n_sums, len(signs)))
-    squares, n_pairs = np.zeros(reducer.n_sums), 0
-    for rows, cols in design.chunks(n, CHUNK_PAIRS, random_state=random_state):
-        core = reducer.pair_values(rows, cols)
-        means += core @ (signs[:, rows] * signs[:, cols]).T.astype(np.float64)
-        squares += np.einsum("kp,kp->k", core, core)
-        n_pairs += len(rows)
-    scale = np.sqrt(np.maximum(squares, np.finfo(float).tiny)) / n_pairs
-    return means / n_pairs, scale
+    n_bytes = -(-n_resamples // 8)
+    bits = np.frombuffer(generator.bytes(n * n_bytes), dtype=np.uint8)
+    signed = SignedSums(reducer, bits.reshape(n, n_bytes), n_resamples)
+    parts = reduce_pairs(design, n, signed, random_state=random_state, **walk_options)
+    total = reduce(SignedPart.merge, parts)
+    squares = np.maximum(total.squares, np.finfo(float).tiny)
+    return total.sums / total.n_pairs, np.sqrt(squares) / total.n_pairs
 
 
 def normal_test(
@@ -174,7 +197,7 @@ def normal_test(
     kernels : list
         The kernels.
     random_state : object
-        Rules the pairs of the design.
+        Seeds the pairs of the design.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -210,7 +233,7 @@ def normal_test(
     useful = deviations > 1e-9 * sizes
     z = np.where(useful, values, 0) / np.where(useful, deviations, 1)
     z *= np.sqrt(count - 1)
-    # Student's law, which has the normal one as its limit, for few parts.
+    # Student's distribution, which tends to the normal one, for few parts.
     pvalues = np.where(useful, t.sf(z, count - 1), 1.0)
     adjusted = np.minimum(1.0, len(pvalues) * pvalues)
     adjusted = np.maximum(adjusted, np.finfo(float).tiny)
@@ -222,4 +245,5 @@ def normal_test(
         kernels=kernels,
         statistics=np.asarray(values),
         pvalues=adjusted,
+        null_limit=t(count - 1),
     )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import run_all
+from skdiscrepancy._data import draw_seeds
+from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Statistics and scales of the kernels, for a sample.
@@ -64,7 +65,7 @@ def parametric_test(
     statistics, scales = observed
     values = np.empty((len(statistics), 1 + n_resamples))
     values[:, 0] = statistics / scales
-    seeds = generator.randint(np.iinfo(np.int32).max, size=n_resamples)
+    seeds = draw_seeds(generator, n_resamples)
     work = _DrawTask(evaluate, draw)
     for b, answer in enumerate(run_all(seeds, work, n_jobs, verbose), start=1):
         values[:, b] = answer
@@ -78,7 +79,7 @@ def parametric_test(
     return replace(result, statistics=statistics)
 
 
-class _DrawTask:
+class _DrawTask(Task):
     """The work on one sample of the model."""
 
     def __init__(self, evaluate: Evaluate, draw: Callable[..., np.ndarray]):

@@ -38,6 +38,10 @@ class TestResult:
         p-value of each kernel, adjusted for their number: those below a level are of
         kernels whose statistic alone would reject, and tell at which scale a difference
         shows. Without a difference, the probability of any is that level.
+    null_limit : frozen distribution of :mod:`scipy.stats` or None
+        Distribution of the statistic under the null hypothesis if the test is not by
+        resampling: Student's t for the designs X, L and B, a gamma distribution
+        (Pearson's type III) for HSIC. None for tests by resampling.
 
     References
     ----------
@@ -64,6 +68,7 @@ class TestResult:
     kernels: list[Any]
     statistics: np.ndarray
     pvalues: np.ndarray
+    null_limit: Any = None
 
     def __repr__(self) -> str:
         return (

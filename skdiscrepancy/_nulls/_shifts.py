@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._engine import Source, run_all
+from skdiscrepancy._engine import Source, Task, run_all, source_bytes
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
@@ -113,8 +113,7 @@ def _all_shifts(
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    n_jobs, verbose = walk_options.get("n_jobs"), walk_options.get("verbose", 0)
-    for part, of_x, of_y in run_all(_diagonals(n), work, n_jobs, verbose):
+    for part, of_x, of_y in run_all(_diagonals(n), work, **walk_options):
         spectrum += part
         x_squares += of_x
         y_squares += of_y
@@ -129,7 +128,7 @@ def _diagonals(n: int) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 
-class _ShiftTask:
+class _ShiftTask(Task):
     """The work on some diagonals."""
 
     def __init__(
@@ -143,6 +142,9 @@ class _ShiftTask:
         self.sources = (x, y)
         self.offsets = (x_offsets, y_offsets)
         self.n = n
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + source_bytes(self.sources, self.n)
 
     def __call__(
         self, diagonals: np.ndarray

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_axes
 
@@ -17,21 +16,24 @@ class NullDistributionDisplay:
     """Display of the null distribution of a test.
 
     A histogram of the statistics of the resamples [1]_ with the statistic of the data
-    and its p-value; for an asymptotic test, the density of the standard normal
-    distribution. Made by :meth:`from_result`.
+    and its p-value. For a test without resampling, the density that the p-value is the
+    tail of: Student's for the designs X, L and B, a gamma density for HSIC with one
+    kernel. Made by :meth:`from_result`.
 
     Parameters
     ----------
     null_distribution : array-like of shape (n_resamples,)
-        Statistics of the resamples; empty for an asymptotic test.
+        Statistics of the resamples; empty for a test without resampling.
     statistic : float
         Statistic of the data.
     pvalue : float
         The p-value of the test.
     method : str or None, default=None
-        Name of the null distribution; "asymptotic" for the normal one.
+        Name of the null distribution.
     n_kernels : int, default=1
-        Number of kernels that an asymptotic p-value is adjusted for.
+        Number of kernels that the p-value of a test without resampling is adjusted for.
+    null_limit : frozen distribution of :mod:`scipy.stats` or None, default=None
+        Null distribution of a test without resampling.
 
     Attributes
     ----------
@@ -40,9 +42,9 @@ class NullDistributionDisplay:
     figure_ : matplotlib Figure
         The figure.
     bars_ : matplotlib BarContainer or None
-        The histogram, None for an asymptotic test.
+        The histogram, None for a test without resampling.
     density_ : matplotlib Line2D or None
-        The normal density, None for the other tests.
+        The density, None for a test by resampling.
     observed_ : matplotlib Line2D
         The statistic of the data.
 
@@ -72,12 +74,14 @@ class NullDistributionDisplay:
         pvalue: float,
         method: str | None = None,
         n_kernels: int = 1,
+        null_limit: Any = None,
     ):
         self.null_distribution = null_distribution
         self.statistic = statistic
         self.pvalue = pvalue
         self.method = method
         self.n_kernels = n_kernels
+        self.null_limit = null_limit
 
     @classmethod
     def from_result(
@@ -105,6 +109,7 @@ class NullDistributionDisplay:
             pvalue=result.pvalue,
             method=result.method,
             n_kernels=len(result.kernels),
+            null_limit=result.null_limit,
         )
         return display.plot(ax=ax, bins=bins)
 
@@ -124,38 +129,20 @@ class NullDistributionDisplay:
             The display itself.
         """
         null = np.asarray(self.null_distribution)
-        asymptotic = not null.size
-        if asymptotic and self.method != "asymptotic":
+        if not null.size and self.null_limit is None:
             raise ValueError(
-                f"method == {self.method!r} has an empty null_distribution, must be "
-                "'asymptotic', or a test by resampling, to be drawn."
+                f"method == {self.method!r} has an empty null_distribution and "
+                "null_limit == None, must have one of both to be drawn."
             )
         ax = set_axes(self, ax, figsize=(6.4, 4.0))
         self.bars_ = self.density_ = None
         adjusted = ""
-        if asymptotic:
-            reach = max(4.0, 1.1 * abs(self.statistic))
-            grid = np.linspace(-reach, reach, 401)
-            [self.density_] = ax.plot(
-                grid, norm.pdf(grid), color=BLUE, label="null: standard normal"
-            )
-            ax.fill_between(grid, norm.pdf(grid), color=BLUE, alpha=0.25, linewidth=0)
-            ax.set(xlabel="studentised statistic", ylabel="density")
+        if null.size:
+            self._draw_resamples(ax, null, bins)
+        else:
+            self._draw_density(ax)
             if self.n_kernels > 1:
                 adjusted = f", adjusted for {self.n_kernels} kernels"
-        else:
-            method = "" if self.method is None else f", {self.method}"
-            _, _, self.bars_ = ax.hist(
-                null,
-                bins=bins,
-                color=BLUE,
-                alpha=0.6,
-                # So that a bar of one resample is seen, too.
-                edgecolor=BLUE,
-                linewidth=0.8,
-                label=f"null: {null.size} resamples{method}",
-            )
-            ax.set(xlabel="pooled statistic", ylabel="number of resamples")
         self.observed_ = ax.axvline(
             self.statistic,
             color=VERMILLION,
@@ -166,3 +153,35 @@ class NullDistributionDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax, ncols=2)
         return self
+
+    def _draw_resamples(self, ax: Any, null: np.ndarray, bins: Any) -> None:
+        method = "" if self.method is None else f", {self.method}"
+        _, _, self.bars_ = ax.hist(
+            null,
+            bins=bins,
+            color=BLUE,
+            alpha=0.6,
+            # So that a bar of one resample is seen, too.
+            edgecolor=BLUE,
+            linewidth=0.8,
+            label=f"null: {null.size} resamples{method}",
+        )
+        ax.set(xlabel="pooled statistic", ylabel="number of resamples")
+
+    def _draw_density(self, ax: Any) -> None:
+        """Draw the density from its ends to the statistic of the data."""
+        limit, student = self.null_limit, self.method == "asymptotic"
+        low, high = (4.0 * np.array([-1, 1])) if student else limit.ppf([1e-4, 0.9999])
+        reach = 0.05 * (high - low)
+        low = min(low, self.statistic - reach)
+        high = max(high, self.statistic + reach)
+        if student:
+            # Studentised statistics have their zero in the middle.
+            low, high = min(low, -high), max(high, -low)
+        grid = np.linspace(low, high, 401)
+        name = f"Student's t, {limit.args[0]} df" if student else "gamma distribution"
+        density = limit.pdf(grid)
+        [self.density_] = ax.plot(grid, density, color=BLUE, label=f"null: {name}")
+        ax.fill_between(grid, density, color=BLUE, alpha=0.25, linewidth=0)
+        xlabel = "studentised statistic" if student else "HSIC (V-statistic)"
+        ax.set(xlabel=xlabel, ylabel="density")

@@ -1,0 +1,182 @@
+"""Null distributions: random signs, seeds and tasks."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdiscrepancy._engine import (
+    FeatureSource,
+    GramSource,
+    PairedSource,
+    RowSums,
+    SignedSums,
+    kernel_source,
+    row_sums,
+    walk,
+)
+from skdiscrepancy._nulls import signed_means
+from skdiscrepancy._nulls._shifts import _ShiftTask
+from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
+from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
+from skdiscrepancy.kernels import GaussianKernel
+
+
+def draw(n, d=2, seed=0):
+    return np.random.RandomState(seed).normal(size=(2, n, d))
+
+
+@pytest.mark.parametrize("n_resamples", [1, 7, 8, 21])
+@pytest.mark.parametrize(
+    "design", [Subdiagonals(), RandomPairs(n_pairs=90), Blocks(), CompleteU()]
+)
+def test_signed_means_are_means_with_signs(design, n_resamples):
+    n = 30
+    H = np.random.RandomState(1).normal(size=(n, n))
+    H += H.T
+    means, scale = signed_means(
+        RowSums(GramSource(H), moments=True),
+        design,
+        n,
+        n_resamples=n_resamples,
+        generator=np.random.RandomState(2),
+        random_state=3,
+    )
+    rows, cols = design.pairs(n, random_state=3)
+    n_bytes = -(-n_resamples // 8)
+    drawn = np.frombuffer(np.random.RandomState(2).bytes(n * n_bytes), dtype=np.uint8)
+    signs = np.ones((1 + n_resamples, n))
+    for i in range(n):
+        for b in range(n_resamples):
+            byte = drawn[i * n_bytes + b // 8]
+            signs[1 + b, i] = -1 if byte & (128 >> b % 8) else 1
+    products = signs[:, rows] * signs[:, cols] * H[rows, cols]
+    assert_allclose(means[0], products.mean(axis=1), rtol=1e-12, atol=1e-14)
+    assert_allclose(scale, np.sqrt(np.sum(H[rows, cols] ** 2)) / len(rows))
+
+
+def test_signs_are_fair_and_independent():
+    n, n_resamples = 400, 400
+    H = np.ones((n, n))
+    means, _ = signed_means(
+        RowSums(GramSource(H), moments=True),
+        CompleteU(),
+        n,
+        n_resamples=n_resamples,
+        generator=np.random.RandomState(0),
+        random_state=0,
+    )
+    # For h = 1 the mean is (S^2 - n) / (n (n - 1)) with the sum S of signs: of mean 0
+    # and variance 2 / (n (n - 1)). Five standard errors: fails for one seed in 2e6.
+    unit = np.sqrt(2 / (n * (n - 1)))
+    assert abs(means[0, 1:].mean()) < 5 * unit / np.sqrt(n_resamples)
+    assert means[0, 0] == 1
+
+
+def test_long_rows_are_cut():
+    H = np.random.RandomState(0).normal(size=(40, 40))
+    bits = np.random.RandomState(1).randint(256, size=(40, 2)).astype(np.uint8)
+    rows, cols = CompleteU().pairs(40)
+    whole = SignedSums(RowSums(GramSource(H)), bits, 16)
+    short = SignedSums(RowSums(GramSource(H)), bits, 16)
+    short.max_pairs = 7
+    expected, found = (part.reduce_pairs((rows, cols)) for part in (whole, short))
+    assert found.n_pairs == expected.n_pairs == 40 * 39
+    assert_allclose(found.sums, expected.sums, rtol=1e-10, atol=1e-10)
+    assert_allclose(found.squares, expected.squares, rtol=1e-12)
+
+
+@pytest.mark.parametrize("design", ["d", "r", "b"])
+def test_swaps_are_the_same_for_every_n_jobs(design):
+    X, Y = draw(300)
+    options = {"design": design, "method": "swap", "random_state": 0}
+    results = [
+        (mmd_test(X, Y, n_jobs=n, **options), hsic_test(X, Y, n_jobs=n, **options))
+        for n in (1, 2)
+    ]
+    for one, two in zip(*results, strict=True):
+        assert_array_equal(one.null_distribution, two.null_distribution)
+
+
+@pytest.mark.parametrize("test", ["mmd", "hsic", "ksd"])
+def test_swaps_are_counted_by_verbose(test, capsys):
+    X, Y = draw(3000)
+    options = {"design": "r", "verbose": 50, "n_jobs": 2, "n_bandwidths": 1}
+    if test == "mmd":
+        mmd_test(X, Y, **options)
+    elif test == "hsic":
+        hsic_test(X, Y, kernel="gaussian", **options)
+    else:
+        ksd_test(X, lambda rows: -rows, **options)
+    assert "Done" in "".join(capsys.readouterr())
+
+
+def test_signs_take_one_bit_for_each_row_and_resample():
+    n, n_resamples = 100_000, 999
+    X = np.random.RandomState(0).normal(size=(2 * n, 1))
+    core = PairedSource(kernel_source([GaussianKernel(bandwidth=1.0)], X), n)
+    tracemalloc.start()
+    signed_means(
+        RowSums(core, moments=True),
+        Subdiagonals(n_subdiagonals=1),
+        n,
+        n_resamples=n_resamples,
+        generator=np.random.RandomState(0),
+        random_state=0,
+        n_jobs=1,
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The bits, and some chunks of 16 MB; a byte for each sign would be 100 MB.
+    assert peak < n * 125 + 5 * 2**24
+
+
+@pytest.mark.parametrize("test", [mmd_test, hsic_test])
+def test_a_generator_is_taken_and_goes_on(test):
+    X, Y = draw(60)
+    options = {"n_bandwidths": 2, "n_resamples": 99}
+
+    def null(random_state):
+        return test(X, Y, random_state=random_state, **options).null_distribution
+
+    generator = np.random.default_rng(0)
+    first, second = null(generator), null(generator)
+    assert_array_equal(first, null(np.random.default_rng(0)))
+    assert np.any(first != second)
+    assert_array_equal(null(5), null(np.random.RandomState(5)))
+
+
+@pytest.mark.parametrize("random_state", [-1, 2**40, "a", 1.5])
+def test_random_states_that_are_none_are_named(random_state):
+    X, Y = draw(20)
+    with pytest.raises(ValueError, match=f"random_state == {random_state!r}, must be"):
+        mmd_test(X, Y, random_state=random_state)
+
+
+def test_shifts_say_how_large_their_data_are():
+    """joblib sends what is large to the workers of dask once, not with every task."""
+    n = 5000
+    X, Y = draw(n, d=3)
+    kernels = [GaussianKernel(bandwidth=1.0)]
+    sources = kernel_source(kernels, X), kernel_source(kernels, Y)
+    work = _ShiftTask(*sources, n, np.zeros((1, n)), np.zeros((1, n)))
+    assert sys.getsizeof(work) >= X.nbytes + Y.nbytes + 16 * n
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_sums_from_features_are_those_of_their_gram_matrix(diagonal):
+    F = np.random.RandomState(0).normal(size=(3, 50))
+    source, K = FeatureSource(F), F.T @ F
+    every = np.arange(50)
+    assert_allclose(source.aligned(every, every[::-1])[0], K[every, every[::-1]])
+    if not diagonal:
+        np.fill_diagonal(K, 0)
+    region = square(0, 50, diagonal=diagonal)
+    [(by_tiles, _)] = walk([region], RowSums(source))
+    assert_allclose(by_tiles[0], K.sum(axis=1), rtol=1e-12)
+    found = row_sums(source, 50, diagonal=diagonal)
+    assert_allclose(found[0], K.sum(axis=1), rtol=1e-12)
