@@ -1,14 +1,15 @@
 """Sphinx configuration."""
 
 import re
-from importlib.metadata import version as installed_version
 from pathlib import Path
+
+import skdiscrepancy
 
 HERE = Path(__file__).parent
 
 project = "skdiscrepancy"
 copyright = "the skdiscrepancy developers"
-release = version = installed_version("skdiscrepancy")
+release = version = skdiscrepancy.__version__
 
 extensions = [
     "sphinx.ext.autodoc",

@@ -6,7 +6,9 @@ import dataclasses
 import importlib
 import inspect
 import pickle
+import re
 from numbers import Real
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -534,3 +536,14 @@ def test_fitted_attributes_are_documented(cls, data):
 def test_version_is_that_of_the_package():
     metadata = importlib.import_module("importlib.metadata")
     assert skdiscrepancy.__version__ == metadata.version("skdiscrepancy")
+
+
+def test_changelog_and_citation_name_the_version():
+    root = Path(__file__).parent.parent
+    changelog = (root / "CHANGELOG.rst").read_text(encoding="utf-8")
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    newest = re.search(r"^(\d\S*)\n-+$", changelog, flags=re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", citation, flags=re.MULTILINE)
+    # Before a release, both name the version that comes.
+    release = skdiscrepancy.__version__.removesuffix(".dev0")
+    assert newest[1] == cited[1] == release
