@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,14 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._data import Rows, block_distances, check_number
+from skdiscrepancy._data import (
+    TOO_LARGE,
+    ColumnDistances,
+    ListedDistances,
+    Rows,
+    block_distances,
+    check_number,
+)
 from skdiscrepancy.kernels import RadialKernel, check_kernel
 
 __all__ = [
@@ -29,12 +35,6 @@ MAX_ROWS = 2000
 BLOCK_ROWS = 256
 # Rows that are read at a time to choose those.
 READ_ROWS = 2**16
-# Distances of one column that bounds of a quantile are taken from.
-DRAWN_GAPS = 4096
-TOO_LARGE = (
-    "The distances between rows are not finite: values of X are too large for floating "
-    "point. Rescale the data."
-)
 # The least and the largest number above zero.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 # The draw of those rows is part of the definition of a bandwidth, not of chance.
@@ -102,7 +102,7 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     >>> median_bandwidth([[0.0], [1.0], [3.0]])
     2.0
     """
-    return _choose(inter_sample_distances(X, p=p), "median", 1)[0]
+    return _choose(ListedDistances(inter_sample_distances(X, p=p)), "median", 1)[0]
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
@@ -136,7 +136,8 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     [1.0, 1.0, 1.0]
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    return np.array(_choose(inter_sample_distances(X, p=p), "grid", n_bandwidths))
+    distances = ListedDistances(inter_sample_distances(X, p=p))
+    return np.array(_choose(distances, "grid", n_bandwidths))
 
 
 def kernel_collection(
@@ -264,11 +265,12 @@ def _apply_rules(
     rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int, wide: bool
 ) -> dict[tuple[float, str], list[float]]:
     """Return the bandwidths in one norm by each of the rules."""
+    distances: ColumnDistances | ListedDistances
     if rows.shape[1] == 1 and len(rows) > 1:
         # All norms agree, and order does instead of all distances.
-        distances: Any = SortedColumn(rows[:, 0])
+        distances = ColumnDistances(rows[:, 0])
     else:
-        distances = _distances(rows, norm)
+        distances = ListedDistances(_distances(rows, norm))
     return {
         (norm, rule): _choose(distances, rule, n_bandwidths, wide=wide)
         for rule in dict.fromkeys(rules)
@@ -281,99 +283,24 @@ def column_medians(X: np.ndarray) -> np.ndarray:
     for column in X.T:
         if len(column) > MAX_ROWS:
             column = _representative_rows([column[:, np.newaxis]])[:, 0]
-        medians += _choose(SortedColumn(column), "median", 1)
+        medians += _choose(ColumnDistances(column), "median", 1)
     return np.array(medians)
 
 
-class SortedColumn:
-    """The non-zero distances between the values of one column, as far as needed.
-
-    A quantile takes O(n log n): the distances close to it are found among the sorted
-    values, between two bounds that a draw of some distances gives.
-    """
-
-    def __init__(self, x: np.ndarray):
-        self.x = np.sort(x)
-        with np.errstate(over="ignore"):
-            steps = np.diff(self.x)
-            span = self.x[-1] - self.x[0]
-        if not np.isfinite(span):
-            raise ValueError(TOO_LARGE)
-        n = len(x)
-        self.n_zero = 0
-        if not np.all(steps):
-            ties = np.diff(np.flatnonzero(np.concatenate(([1], steps, [1]))))
-            self.n_zero = int((ties * (ties - 1) // 2).sum())
-        self.size = n * (n - 1) // 2 - self.n_zero
-
-    def quantile(self, fraction: float) -> float:
-        """Return a quantile with linear interpolation."""
-        position = fraction * (self.size - 1)
-        rank = int(position) + self.n_zero
-        n_below, gaps = self._around(rank)
-        rank -= n_below
-        gaps.partition(rank)
-        low, above = gaps[rank], gaps[rank + 1 :]
-        if not above.size:
-            return float(low)
-        return float(low + (position - int(position)) * (above.min() - low))
-
-    def _around(self, rank: int) -> tuple[int, np.ndarray]:
-        """Return the distances around a rank and the number of those below them."""
-        x, n = self.x, len(self.x)
-        n_pairs, own = n * (n - 1) // 2, np.arange(n)
-        starts, stops = own + 1, np.full(n, n)
-        if n_pairs > 8 * DRAWN_GAPS:
-            first, second = _drawn_pairs(n)
-            drawn = np.abs(x[first] - x[second])
-            share = rank / n_pairs
-            # Four standard deviations, on both sides.
-            width = 4 * np.sqrt(share * (1 - share) / DRAWN_GAPS) + 4 / DRAWN_GAPS
-            least, most = int((share - width) * DRAWN_GAPS), share + width
-            closer, further = starts, stops
-            if least > 0:
-                drawn.partition(least)
-                closer = self._places(drawn[least], "left").clip(starts)
-            if most < 1:
-                index = int(most * DRAWN_GAPS)
-                drawn.partition(index)
-                further = self._places(drawn[index], "right").clip(closer)
-            n_below = int((closer - starts).sum())
-            n_inside = int((further - closer).sum())
-            if n_below <= rank and rank + 1 < n_below + n_inside:
-                starts, stops = closer, further
-        lengths = stops - starts
-        n_below = int((starts - own - 1).sum())
-        rows = np.repeat(own, lengths)
-        ends = np.cumsum(lengths)
-        cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
-        return n_below, x[cols] - x[rows]
-
-    def _places(self, gap: float, side: Any) -> np.ndarray:
-        """Return where the values at a distance above each one are."""
-        # Beyond the largest number there is no value.
-        with np.errstate(over="ignore"):
-            return np.searchsorted(self.x, self.x + gap, side)
-
-
-@lru_cache(maxsize=8)
-def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of different rows, the same ones for every column."""
-    generator = np.random.RandomState(SEED)
-    first = generator.randint(n, size=DRAWN_GAPS)
-    return first, (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
-
-
 def _choose(
-    distances: Any, rule: str, n_bandwidths: int, *, wide: bool = False
+    distances: ColumnDistances | ListedDistances,
+    rule: str,
+    n_bandwidths: int,
+    *,
+    wide: bool = False,
 ) -> list[float]:
-    """Apply the rule "median" or "grid" to non-zero distances, which it reorders."""
+    """Apply the rule "median" or "grid" to non-zero distances."""
     if not distances.size:
-        distances = np.ones(1)
+        distances = ListedDistances(np.ones(1))
     if rule == "median":
-        return [_quantile(distances, 0.5)]
+        return [distances.quantile(0.5)]
     # The second selection finds the distances in order up to the first.
-    low, high = _quantile(distances, 0.05), _quantile(distances, 0.95)
+    low, high = distances.quantile(0.05), distances.quantile(0.95)
     if wide and n_bandwidths > 1:
         # At the ends of floating point there is no half, or double, of a number.
         low, high = max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2)
@@ -381,23 +308,6 @@ def _choose(
             grid = np.geomspace(low, high, n_bandwidths)
         return grid.clip(low, high).tolist()
     return np.linspace(low, high, n_bandwidths).tolist()
-
-
-def _quantile(values: Any, fraction: float) -> float:
-    """Compute a quantile with linear interpolation; `values` are reordered.
-
-    numpy's own works on a copy and selects several order statistics at once, which is
-    slower than to select one and to look for its neighbour.
-    """
-    if isinstance(values, SortedColumn):
-        return values.quantile(fraction)
-    position = fraction * (len(values) - 1)
-    index = int(position)
-    values.partition(index)
-    low, above = values[index], values[index + 1 :]
-    if not above.size:
-        return float(low)
-    return float(low + (position - index) * (above.min() - low))
 
 
 def _distances(X: np.ndarray, p: float) -> np.ndarray:

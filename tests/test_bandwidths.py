@@ -11,8 +11,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
+from skdiscrepancy._data._quantiles import ColumnDistances
 from skdiscrepancy.bandwidths import (
-    SortedColumn,
     bandwidth_grid,
     build_collection,
     column_medians,
@@ -186,14 +186,14 @@ def columns(n_samples):
     }
 
 
-class TestSortedColumn:
+class TestColumnDistances:
     @pytest.mark.parametrize("n_samples", [2, 3, 30, 256, 257, 2000])
     @pytest.mark.parametrize("kind", columns(2))
     def test_quantiles_are_those_of_all_distances(self, n_samples, kind):
         x = columns(n_samples)[kind]
         distances = pdist(x[:, np.newaxis])
         distances = distances[distances > 0]
-        column = SortedColumn(x)
+        column = ColumnDistances(x)
         assert column.size == distances.size
         levels = (0, 0.001, 0.05, 0.3, 0.5, 0.95, 0.999, 1)
         # Differences of numbers round, and what is left of two that are close is 1e-12.
@@ -221,7 +221,7 @@ class TestSortedColumn:
 
     def test_distances_beyond_floating_point_are_refused(self):
         with pytest.raises(ValueError, match="not finite: values of X are too large"):
-            SortedColumn(np.array([-1e308, 1e308]))
+            ColumnDistances(np.array([-1e308, 1e308]))
 
 
 class TestCollection:

@@ -21,6 +21,7 @@ from skdiscrepancy._data._labels import (
     encode_labels,
     refuse_missing,
 )
+from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._targets import (
     are_labels,
@@ -31,9 +32,12 @@ from skdiscrepancy._data._targets import (
 )
 
 __all__ = [
+    "TOO_LARGE",
     "Codes",
+    "ColumnDistances",
     "Distances",
     "Index",
+    "ListedDistances",
     "Rows",
     "aligned_distances",
     "are_labels",

@@ -1,0 +1,143 @@
+"""Quantiles of the distances between rows, with linear interpolation."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+# Distances of one column that bounds of a quantile are taken from.
+DRAWN_GAPS = 4096
+# The draw is part of how a quantile is found, not of chance.
+SEED = 0
+TOO_LARGE = (
+    "The distances between rows are not finite: values of X are too large for floating "
+    "point. Rescale the data."
+)
+
+
+class ListedDistances:
+    """Distances that are all listed.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_distances,)
+        Distances; quantiles reorder them.
+    """
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+        self.size = len(values)
+
+    def quantile(self, fraction: float) -> float:
+        """Return a quantile.
+
+        numpy's own works on a copy and selects several order statistics at once, which
+        is slower than to select one and to look for its neighbour.
+        """
+        position = fraction * (self.size - 1)
+        return _interpolate(self.values, int(position), position % 1)
+
+
+class ColumnDistances:
+    """The non-zero distances between the values of one column, never all listed.
+
+    A quantile takes O(n log n) time: the distances close to it are found among the
+    sorted values, between two bounds that a draw of some distances gives.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        The column, n >= 2.
+    """
+
+    def __init__(self, x: np.ndarray):
+        self.x = np.sort(x)
+        with np.errstate(over="ignore"):
+            steps = np.diff(self.x)
+            span = self.x[-1] - self.x[0]
+        if not np.isfinite(span):
+            raise ValueError(TOO_LARGE)
+        self.n_pairs = len(x) * (len(x) - 1) // 2
+        self.n_zero = 0
+        if not np.all(steps):
+            ties = np.diff(np.flatnonzero(np.concatenate(([1], steps, [1]))))
+            self.n_zero = int((ties * (ties - 1) // 2).sum())
+        self.size = self.n_pairs - self.n_zero
+
+    def quantile(self, fraction: float) -> float:
+        """Return a quantile of the non-zero distances."""
+        position = fraction * (self.size - 1)
+        rank = int(position) + self.n_zero
+        starts, stops = self._partners_around(rank)
+        n_below = int((starts - np.arange(1, len(self.x) + 1)).sum())
+        return _interpolate(self._gaps(starts, stops), rank - n_below, position % 1)
+
+    def _partners_around(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return, for each value, the range of values at a distance around a rank.
+
+        Values x_j with starts_i <= j < stops_i are at about that distance above x_i:
+        the distance of the rank, and the next larger one, are among them.
+        """
+        n = len(self.x)
+        starts, stops = np.arange(1, n + 1), np.full(n, n)
+        if self.n_pairs <= 8 * DRAWN_GAPS:
+            return starts, stops
+        least, most = self._bounds(rank / self.n_pairs)
+        closer = starts if least is None else self._places(least, "left").clip(starts)
+        further = stops if most is None else self._places(most, "right").clip(closer)
+        n_below, n_inside = int((closer - starts).sum()), int((further - closer).sum())
+        if n_below <= rank and rank + 1 < n_below + n_inside:
+            return closer, further
+        return starts, stops
+
+    def _bounds(self, share: float) -> tuple[float | None, float | None]:
+        """Return two distances that the quantile is most likely between."""
+        first, second = _drawn_pairs(len(self.x))
+        drawn = np.abs(self.x[first] - self.x[second])
+        # Four standard deviations, on both sides.
+        width = 4 * np.sqrt(share * (1 - share) / DRAWN_GAPS) + 4 / DRAWN_GAPS
+        least, most = int((share - width) * DRAWN_GAPS), share + width
+        low = high = None
+        if least > 0:
+            drawn.partition(least)
+            low = drawn[least]
+        if most < 1:
+            index = int(most * DRAWN_GAPS)
+            drawn.partition(index)
+            high = drawn[index]
+        return low, high
+
+    def _places(self, gap: float, side: Literal["left", "right"]) -> np.ndarray:
+        """Return where the values at a distance above each one are."""
+        # Beyond the largest number there is no value.
+        with np.errstate(over="ignore"):
+            return np.searchsorted(self.x, self.x + gap, side)
+
+    def _gaps(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        """Return the distances of each value to those of its range."""
+        lengths = stops - starts
+        rows = np.repeat(np.arange(len(self.x)), lengths)
+        ends = np.cumsum(lengths)
+        cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
+        return self.x[cols] - self.x[rows]
+
+
+def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
+    """Return the value of a rank plus a share of the step to the next; reorders."""
+    values.partition(rank)
+    low, above = values[rank], values[rank + 1 :]
+    if not above.size:
+        return float(low)
+    return float(low + share * (above.min() - low))
+
+
+@lru_cache(maxsize=8)
+def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs of different rows, the same ones for every column."""
+    generator = np.random.RandomState(SEED)
+    first = generator.randint(n, size=DRAWN_GAPS)
+    return first, (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
