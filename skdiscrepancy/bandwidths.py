@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._data import (
@@ -19,6 +18,7 @@ from skdiscrepancy._data import (
     Rows,
     block_distances,
     check_number,
+    check_rows,
 )
 from skdiscrepancy.kernels import RadialKernel, check_kernel
 
@@ -72,7 +72,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     [3.0, 3.0]
     """
     check_number(p, "p", least=1, finite=False)
-    return _distances(_representative_rows([_check_sample(X)]), p)
+    return _distances(_representative_rows([check_rows(X)]), p)
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
@@ -180,7 +180,7 @@ def kernel_collection(
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
     return build_collection(
-        [_check_sample(X)], check_kernel(kernel), bandwidth, n_bandwidths, "bandwidth"
+        [check_rows(X)], check_kernel(kernel), bandwidth, n_bandwidths, "bandwidth"
     )
 
 
@@ -255,10 +255,6 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
     positive = np.all(values > 0) and np.all(np.isfinite(values))
     if values.ndim > 1 or not values.size or not positive:
         raise ValueError(message)
-
-
-def _check_sample(X: ArrayLike) -> np.ndarray:
-    return check_array(X, dtype=[np.float64, np.float32], input_name="X")
 
 
 def _apply_rules(
@@ -342,12 +338,19 @@ def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
     if n_rows <= MAX_ROWS:
         return np.concatenate(samples).astype(np.float64, copy=False)
     generator = np.random.RandomState(SEED)
-    weights = generator.normal(size=samples[0].shape[1])
+    weights = np.asarray(generator.normal(size=samples[0].shape[1]))
     chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
     if samples[0].shape[1] == 1:
-        column = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
-        column.sort()
-        return column[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
+        values = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
+        values.sort()
+        return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
+    order = np.argsort(_projections(samples, weights), kind="stable")
+    rows = Rows(*samples, centred=False).take(order[chosen])
+    return rows.astype(np.float64, copy=False)
+
+
+def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Return a combination of the columns for each row, shifted to the least values."""
     # By blocks of rows: the samples may be on disk.
     blocks = [
         sample[start : start + READ_ROWS]
@@ -355,17 +358,13 @@ def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
         for start in range(0, len(sample), READ_ROWS)
     ]
     least = np.min([block.min(axis=0) for block in blocks], axis=0)
-    projection = np.zeros(n_rows)
+    projections = np.zeros(sum(map(len, blocks)))
     at = 0
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks:
-            part = projection[at : at + len(block)]
+            part = projections[at : at + len(block)]
             at += len(block)
             # Column by column: a matrix product may round a row by where it stands.
             for column, lowest, weight in zip(block.T, least, weights, strict=True):
                 part += weight * np.subtract(column, lowest, dtype=np.float64)
-    return (
-        Rows(*samples, centred=False)
-        .take(np.argsort(projection, kind="stable")[chosen])
-        .astype(np.float64, copy=False)
-    )
+    return projections

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._data._arrays import check_rows
 from skdiscrepancy._data._checks import (
     check_flag,
     check_number,
@@ -46,6 +47,7 @@ __all__ = [
     "block_distances",
     "check_flag",
     "check_number",
+    "check_rows",
     "cross_products",
     "draw_seeds",
     "encode_labels",

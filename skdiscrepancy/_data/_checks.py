@@ -124,7 +124,8 @@ def warn_user(message: str) -> None:
     package = __name__.partition(".")[0]
     frame, level = inspect.currentframe(), 1
     while (
-        frame.f_back is not None
+        frame is not None
+        and frame.f_back is not None
         and frame.f_globals.get("__name__", "").partition(".")[0] == package
     ):
         frame, level = frame.f_back, level + 1

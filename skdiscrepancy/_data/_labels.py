@@ -37,7 +37,7 @@ def refuse_missing(labels: np.ndarray, name: str) -> None:
     if labels.dtype == object:
         missing = any(map(_is_missing, labels.ravel()))
     else:
-        missing = np.any(labels != labels)
+        missing = bool(np.any(labels != labels))
     if missing:
         raise ValueError(f"Input {name} contains NaN or None; labels must be known.")
 

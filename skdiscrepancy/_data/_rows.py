@@ -81,9 +81,9 @@ class Rows:
         if inside_one:
             return self.parts[part][index - start]
         block = np.empty((len(index), self.n_features), dtype=self.dtype)
-        for start, part in zip(self.starts, self.parts, strict=False):
-            inside = (index >= start) & (index < start + len(part))
-            block[inside] = part[index[inside] - start]
+        for start, rows in zip(self.starts, self.parts, strict=False):
+            inside = (index >= start) & (index < start + len(rows))
+            block[inside] = rows[index[inside] - start]
         return block
 
 

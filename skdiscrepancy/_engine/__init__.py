@@ -39,6 +39,7 @@ from skdiscrepancy._engine._sources import (
     PairedSource,
     Source,
     WeightedSource,
+    as_indices,
 )
 from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
 from skdiscrepancy._engine._ways import row_sums, two_sample_sums
@@ -63,6 +64,7 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
+    "as_indices",
     "centred_products",
     "column_factors",
     "design_moments",

@@ -218,8 +218,8 @@ class Centring(NamedTuple):
         middle = offsets.mean()
         offsets = offsets - middle
         shift = 2 * middle
-        diagonal = diagonal - shift - 2 * offsets
-        return cls(wide, size, shift, offsets, sums - len(sums) * shift, diagonal)
+        left = diagonal - shift - 2 * offsets
+        return cls(wide, size, shift, offsets, sums - len(sums) * shift, left)
 
 
 def centred_product_sums(
@@ -299,8 +299,8 @@ def _products_in_order(
     """
     centrings = []
     for factor in factors:
-        work = _CentringTask(factor, offsets, diagonal)
-        of_kernels = run_all(range(factor.n_kernels), work, **walk_options)
+        centring = _CentringTask(factor, offsets, diagonal)
+        of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
         centrings.append(list(of_kernels))
     pairs = product(*(range(factor.n_kernels) for factor in factors))
     work = _PairTask(factors, centrings, finish, diagonal)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -284,7 +285,7 @@ def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
             readings[key] = LabelReading(Codes(encode_labels(*parts), dtype))
         elif key is FunctionReading:
             readings[key] = FunctionReading(Rows(*parts, centred=False))
-        else:
+        elif isinstance(key, Real):
             centred = centred or Rows(*parts)
-            readings[key] = DistanceReading(centred, key)
+            readings[key] = DistanceReading(centred, float(key))
     return KernelSource(kernels, readings)

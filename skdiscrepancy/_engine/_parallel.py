@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import cache
 from itertools import chain, islice
@@ -61,7 +61,7 @@ def run_tasks(
     n_jobs: int | None,
     verbose: int,
     **options: Any,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
     tasks = iter(tasks)
     first = list(islice(tasks, 2))

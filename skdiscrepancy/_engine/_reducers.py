@@ -62,7 +62,7 @@ class RowSums:
     """
 
     def __init__(self, source: Source, *, moments: bool = False):
-        self.sources = (source,)
+        self.sources: tuple[Source, ...] = (source,)
         self.moments = moments
         self.n_sums = source.n_kernels
         self.tile = source.tile
@@ -177,7 +177,11 @@ class SignedPart(NamedTuple):
 
     def merge(self, other: SignedPart) -> SignedPart:
         """Return the sums over both sets of pairs."""
-        return SignedPart(*(a + b for a, b in zip(self, other, strict=True)))
+        return SignedPart(
+            self.n_pairs + other.n_pairs,
+            self.sums + other.sums,
+            self.squares + other.squares,
+        )
 
 
 class SignedSums:

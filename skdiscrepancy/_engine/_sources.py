@@ -179,9 +179,9 @@ class PairedSource(Source):
             for j in (0, n)
         )
 
-    def _both(self, index: slice) -> np.ndarray:
-        index = np.arange(index.start, index.stop)
-        return np.concatenate((index, index + self.n))
+    def _both(self, index: Index) -> np.ndarray:
+        first = as_indices(index)
+        return np.concatenate((first, first + self.n))
 
 
 class CentredSource(Source):
@@ -247,12 +247,19 @@ class GramSource(Source):
         if isinstance(rows, slice):
             values[...] = self.K[rows, cols]
         else:
-            values[...] = self.K[np.ix_(rows, cols)]
+            values[...] = self.K[np.ix_(rows, as_indices(cols))]
         yield 0, values
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values of pairs."""
         return self.K[rows, cols][np.newaxis].copy()
+
+
+def as_indices(index: Index) -> np.ndarray:
+    """Return a slice of rows as an index array."""
+    if isinstance(index, slice):
+        return np.arange(index.start, index.stop)
+    return index
 
 
 def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:

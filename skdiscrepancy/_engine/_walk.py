@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def walk(
 ) -> list[Any]:
     """Reduce every region of a design; the results come in the order of the regions."""
     results: list[Any] = [None] * len(regions)
-    totals: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
+    totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     tile = _tile_side(reducer)
     n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
     work = _RegionTask(reducer, n_rows, tile)
@@ -44,12 +44,12 @@ def walk(
     # All tasks are handed over at once, so that joblib can tell how many are left.
     answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
     for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
-        if piece.whole:
-            results[piece.index] = finished
+        if row_sums is None:
+            results[piece.number] = finished
         else:
             _add_piece(totals, reducer, piece, row_sums, col_sums)
-    for index, (row_sums, col_sums) in totals.items():
-        results[index] = reducer.finish(regions[index], row_sums, col_sums)
+    for number, sums in totals.items():
+        results[number] = reducer.finish(regions[number], *sums)
     return results
 
 
@@ -88,9 +88,9 @@ def reduce_pairs(
 
 
 class _Piece(NamedTuple):
-    """A part of a region that one task works on."""
+    """A part of the region with a number that one task works on."""
 
-    index: int
+    number: int
     region: Region
     rows: slice
     cols: slice
@@ -105,6 +105,15 @@ class _Piece(NamedTuple):
         return self.rows == slice(r.row_start, r.row_stop) and self.cols == slice(
             r.col_start, r.col_stop
         )
+
+
+class _Answer(NamedTuple):
+    """What comes back for a piece: its sums, or what a whole region is finished to."""
+
+    piece: _Piece
+    row_sums: np.ndarray | None
+    col_sums: np.ndarray | None
+    finished: Any
 
 
 def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
@@ -152,10 +161,13 @@ def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
     return n_rows * row
 
 
-class _WalkTask(Task):
+Reducer = TypeVar("Reducer", bound=RowSums | SignedSums)
+
+
+class _WalkTask(Task, Generic[Reducer]):
     """The work of a reducer."""
 
-    def __init__(self, reducer: RowSums | SignedSums, n_rows: int):
+    def __init__(self, reducer: Reducer, n_rows: int):
         self.reducer = reducer
         self.n_rows = n_rows
 
@@ -163,22 +175,22 @@ class _WalkTask(Task):
         return super().__sizeof__() + source_bytes(self.reducer.sources, self.n_rows)
 
 
-class _RegionTask(_WalkTask):
+class _RegionTask(_WalkTask[RowSums]):
     """The work on one list of pieces."""
 
     def __init__(self, reducer: RowSums, n_rows: int, tile: int):
         super().__init__(reducer, n_rows)
         self.tile = tile
 
-    def __call__(self, pieces: list[_Piece]) -> list[Any]:
+    def __call__(self, pieces: list[_Piece]) -> list[_Answer]:
         answers = []
         for piece in pieces:
             row_sums, col_sums = self._reduce(piece)
             if piece.whole:
                 finished = self.reducer.finish(piece.region, row_sums, col_sums)
-                answers.append((piece, None, None, finished))
+                answers.append(_Answer(piece, None, None, finished))
             else:
-                answers.append((piece, row_sums, col_sums, None))
+                answers.append(_Answer(piece, row_sums, col_sums, None))
         return answers
 
     def _reduce(self, piece: _Piece) -> tuple[np.ndarray, np.ndarray | None]:
@@ -190,25 +202,30 @@ class _RegionTask(_WalkTask):
         col_sums = row_sums
         if not piece.on_diagonal:
             col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
-        for rows in _cuts(all_rows.start, all_rows.stop, self.tile):
-            first = rows.start if piece.on_diagonal else all_cols.start
-            for cols in _cuts(first, all_cols.stop, self.tile):
-                diagonal = region.symmetric and rows == cols
-                row_part, col_part = reducer.tile_sums(
-                    rows,
-                    rows if diagonal else cols,
-                    drop_diagonal=diagonal and not region.diagonal,
-                    want_cols=want_cols and not diagonal,
-                )
-                at = rows.start - all_rows.start
-                row_sums[:, at : at + row_part.shape[1]] += row_part
-                if col_part is not None:
-                    at = cols.start - all_cols.start
-                    col_sums[:, at : at + col_part.shape[1]] += col_part
+        for rows, cols in self._tiles(piece):
+            diagonal = region.symmetric and rows == cols
+            row_part, col_part = reducer.tile_sums(
+                rows,
+                rows if diagonal else cols,
+                drop_diagonal=diagonal and not region.diagonal,
+                want_cols=want_cols and not diagonal,
+            )
+            at = rows.start - all_rows.start
+            row_sums[:, at : at + row_part.shape[1]] += row_part
+            if col_part is not None:
+                at = cols.start - all_cols.start
+                col_sums[:, at : at + col_part.shape[1]] += col_part
         return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
+    def _tiles(self, piece: _Piece) -> Iterator[tuple[slice, slice]]:
+        """Yield the tiles of a piece; on the diagonal, those of one half."""
+        for rows in _cuts(piece.rows.start, piece.rows.stop, self.tile):
+            first = rows.start if piece.on_diagonal else piece.cols.start
+            for cols in _cuts(first, piece.cols.stop, self.tile):
+                yield rows, cols
 
-class _PairTask(_WalkTask):
+
+class _PairTask(_WalkTask[RowSums | SignedSums]):
     """The work on one chunk of loose pairs."""
 
     def __call__(self, pairs: Pairs) -> Any:
@@ -216,7 +233,7 @@ class _PairTask(_WalkTask):
 
 
 def _add_piece(
-    totals: dict[int, tuple[np.ndarray, np.ndarray | None]],
+    totals: dict[int, tuple[np.ndarray, np.ndarray]],
     reducer: RowSums,
     piece: _Piece,
     row_sums: np.ndarray,
@@ -224,14 +241,14 @@ def _add_piece(
 ) -> None:
     """Add the sums of a piece to those of its region."""
     region = piece.region
-    if piece.index not in totals:
+    if piece.number not in totals:
         n_rows = region.row_stop - region.row_start
         n_cols = region.col_stop - region.col_start
         rows = np.zeros((reducer.n_sums, n_rows))
         # Both halves of a symmetric region are rows.
         cols = rows if region.symmetric else np.zeros((reducer.n_sums, n_cols))
-        totals[piece.index] = rows, cols
-    rows, cols = totals[piece.index]
+        totals[piece.number] = rows, cols
+    rows, cols = totals[piece.number]
     at = piece.rows.start - region.row_start
     rows[:, at : at + row_sums.shape[1]] += row_sums
     if col_sums is not None:

@@ -206,7 +206,8 @@ def two_sample_sums(
         result = finish(within_x, within_y, *cross)
         yield Part(ways.others, source.dtype, result)
     if ways.profiles:
-        work = _TwoSampleTask.of(*ways.columns, diagonal, finish, keep_order)
+        [x, y] = ways.columns
+        work = _TwoSampleTask.of(x, y, diagonal, finish, keep_order)
         results = run_all(ways.profiles.values(), work, **walk_options)
         for k, result in zip(ways.profiles, results, strict=True):
             yield Part([k], IN_ORDER, result)

@@ -19,7 +19,13 @@ from skdiscrepancy._base import (
     warn_unused,
 )
 from skdiscrepancy._data import Index, check_flag
-from skdiscrepancy._engine import PairedSource, RowSums, Source, two_sample_sums
+from skdiscrepancy._engine import (
+    PairedSource,
+    RowSums,
+    Source,
+    as_indices,
+    two_sample_sums,
+)
 from skdiscrepancy.designs import Design, check_design
 
 
@@ -81,9 +87,8 @@ class PooledGram(Source):
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the one tile."""
-        rows, cols = self._split(rows), self._split(cols)
-        for row_part, (i, inner_i) in enumerate(rows):
-            for col_part, (j, inner_j) in enumerate(cols):
+        for row_part, (i, inner_i) in enumerate(self._split(rows)):
+            for col_part, (j, inner_j) in enumerate(self._split(cols)):
                 K = self.blocks[row_part][col_part]
                 out[np.ix_(i, j)] = K[np.ix_(inner_i, inner_j)]
         yield 0, out
@@ -101,8 +106,7 @@ class PooledGram(Source):
 
     def _split(self, index: Index) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return, for each sample, positions within the index and within the sample."""
-        if isinstance(index, slice):
-            index = np.arange(index.start, index.stop)
+        index = as_indices(index)
         first = np.flatnonzero(index < self.m)
         second = np.flatnonzero(index >= self.m)
         return [(first, index[first]), (second, index[second] - self.m)]

@@ -201,6 +201,9 @@ class StreamedDesign(Design):
 class BlockDesign(StreamedDesign):
     """Base class of the designs made of rectangles."""
 
+    @abstractmethod
+    def regions(self, n: int) -> list[Region]: ...
+
     def size(self, n: int) -> int:
         return sum(
             (region.row_stop - region.row_start) * region.row_length

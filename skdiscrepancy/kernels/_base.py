@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
-from skdiscrepancy._data import Rows, block_distances, check_number, warn_user
+from skdiscrepancy._data import (
+    Rows,
+    block_distances,
+    check_number,
+    check_rows,
+    warn_user,
+)
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -169,8 +174,8 @@ class RadialKernel(Kernel):
             )
         # Where the kernel has vanished its derivatives have, too; for bandwidths at the
         # end of the range they come as 0 * inf.
-        zero = np.zeros_like(value)
-        return tuple(np.where(value == 0, zero, x) for x in (slope, curvature))
+        vanished = value == 0
+        return np.where(vanished, 0, slope), np.where(vanished, 0, curvature)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -246,12 +251,11 @@ class RadialKernel(Kernel):
             In float32 if both samples are, else in float64.
         """
         self._check_params()
-        dtypes = [np.float64, np.float32]
-        X = check_array(X, dtype=dtypes, input_name="X")
+        X = check_rows(X)
         if Y is None:
             rows = Rows(X)
         else:
-            Y = check_array(Y, dtype=dtypes, input_name="Y")
+            Y = check_rows(Y, "Y")
             if X.shape[1] != Y.shape[1]:
                 raise ValueError(
                     f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."

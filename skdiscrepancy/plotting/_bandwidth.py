@@ -211,7 +211,8 @@ class BandwidthDisplay:
             shape = (-1, len({id(second) for _, second in kernels}))
             kernels = [first for first, _ in kernels[:: shape[1]]]
             statistics = statistics.reshape(shape).max(axis=1)
-            pvalues = pvalues.reshape(shape).min(axis=1) if is_test else None
+            if pvalues is not None:
+                pvalues = pvalues.reshape(shape).min(axis=1)
             paired = shape[1] > 1
         display = cls(
             kernel_names=[kernel_name(kernel) for kernel in kernels],
@@ -281,7 +282,7 @@ class BandwidthDisplay:
                 )
         self._draw_medians(ax)
         if is_test:
-            self._draw_test(ax, level)
+            self._draw_test(ax, level, values)
         else:
             self.pooled_line_ = ax.axhline(
                 self.value, color="black", label=f"pooled: {self.value:.3g}"
@@ -326,7 +327,7 @@ class BandwidthDisplay:
             )
             self.median_lines_.append(line)
 
-    def _draw_test(self, ax: Any, level: float) -> None:
+    def _draw_test(self, ax: Any, level: float, pvalues: np.ndarray) -> None:
         from matplotlib.ticker import LogLocator
 
         self.pooled_line_ = ax.axhline(
@@ -341,7 +342,7 @@ class BandwidthDisplay:
         )
         # Small p-values on top: higher is more different, as for statistics.
         ax.set_yscale("log")
-        least = min(level, self.pvalue, *self.pvalues)
+        least = float(np.min([level, self.pvalue, *pvalues]))
         ax.set_ylim(1.2, least / 1.5)
         # Of two decades or less, powers of ten alone are too few.
         ax.yaxis.set_major_locator(

@@ -167,7 +167,7 @@ class DesignDisplay:
             edgecolors="white" if n <= MAX_WRITTEN else "none",
             linewidth=0.5,
         )
-        self.texts_ = []
+        self.texts_: list[Any] = []
         if several and n <= MAX_WRITTEN:
             self._write_counts(ax, mask, most)
         elif several:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,11 @@ class SelectionDisplay:
     """
 
     def __init__(
-        self, *, relevance: ArrayLike, redundancy: ArrayLike, feature_names: ArrayLike
+        self,
+        *,
+        relevance: ArrayLike,
+        redundancy: ArrayLike,
+        feature_names: Sequence[Any],
     ):
         self.relevance = relevance
         self.redundancy = redundancy

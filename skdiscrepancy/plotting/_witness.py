@@ -149,23 +149,23 @@ class WitnessDisplay:
         if isinstance(estimator, MMDEstimator):
             if estimator.reference_.dtype.kind != "f":
                 raise ValueError("The reference has labels, must have numbers.")
-            X = estimator._validate(X, estimator.kernels_, reset=False, least=1)
+            rows = estimator._validate(X, estimator.kernels_, reset=False, least=1)
             if len(columns) < estimator.n_features_in_:
                 estimator = clone(estimator).fit(estimator.reference_[:, columns])
-                X, columns = X[:, columns], list(range(len(columns)))
+                rows, columns = rows[:, columns], list(range(len(columns)))
             reference = estimator.reference_[:, columns]
         else:
-            X = estimator._validate(X, reset=False, least=1)
-        sample = X[:, columns]
+            rows = estimator._validate(X, reset=False, least=1)
+        sample = rows[:, columns]
         drawn = sample if reference is None else np.vstack((reference, sample))
         grid = [_axis_points(column, grid_resolution) for column in drawn.T]
         mesh = np.meshgrid(*grid)
-        points = np.empty((mesh[0].size, len(columns)), dtype=X.dtype)
+        points = np.empty((mesh[0].size, len(columns)), dtype=rows.dtype)
         for column, coordinates in zip(columns, mesh, strict=True):
             points[:, column] = coordinates.ravel()
         display = cls(
             grid=grid,
-            values=estimator._witness(points, X).reshape(mesh[0].shape),
+            values=estimator._witness(points, rows).reshape(mesh[0].shape),
             sample=sample,
             reference=reference,
             feature_names=names,
@@ -306,17 +306,9 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         chosen = range(n_features)
     elif isinstance(features, (str, Integral)):
         chosen = [features]
-    columns = [
-        names.index(item) if isinstance(item, str) and item in names else item
-        for item in chosen
-    ]
-    valid = all(
-        isinstance(j, Integral)
-        and not isinstance(j, (bool, np.bool_))
-        and 0 <= j < n_features
-        for j in columns
-    )
-    if not valid or len(set(columns)) != len(columns) or len(columns) not in (1, 2):
+    columns = [_column_index(item, names) for item in chosen]
+    valid = None not in columns and len(set(columns)) == len(columns)
+    if not valid or len(columns) not in (1, 2):
         raise ValueError(
             f"features == {features!r}, must be one or two different columns of "
             f"{names}, by name or by index."
@@ -326,7 +318,17 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
             f"features == {features!r}, must be all {n_features} columns for KSD: the "
             "model is one of all of them."
         )
-    return [int(j) for j in columns], [names[j] for j in columns]
+    indices = [j for j in columns if j is not None]
+    return indices, [names[j] for j in indices]
+
+
+def _column_index(item: Any, names: list[str]) -> int | None:
+    """Return the index of a column that is given by name or index, None if it is not."""
+    if isinstance(item, str):
+        return names.index(item) if item in names else None
+    if isinstance(item, bool) or not isinstance(item, Integral):
+        return None
+    return int(item) if 0 <= int(item) < len(names) else None
 
 
 def _axis_points(column: np.ndarray, resolution: int) -> np.ndarray:
