@@ -7,18 +7,12 @@ from __future__ import annotations
 from math import exp, expm1
 
 import numpy as np
-from numba import njit
 
-from skdiscrepancy._loops._compiled_tiles import _exp_64, _options
+from skdiscrepancy._loops._compiled_exponential import exponential, loop
 from skdiscrepancy._loops._constants import CACHED, CACHED_LEVELS, CHUNK, LEAF
 
 
-@njit(
-    "(int64[::1], float64[::1], float64[::1], float64[::1], float64, float64, "
-    "boolean, boolean)",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
     """Add the pairs of a few rows to their totals and sort the rows by y."""
     values = np.empty(LEAF)
@@ -31,7 +25,7 @@ def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
         else:
             for j in range(i):
                 t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
-                values[j] = _exp_64(-t)
+                values[j] = exponential(-t)
         for j in range(i):
             totals[i] += values[j]
             totals[j] += values[j]
@@ -45,12 +39,7 @@ def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
         order[j], x[j], y[j], totals[j] = row, x_i, y_i, total
 
 
-@njit(
-    "(float64[::1], float64[::1], float64[::1], float64, float64, float64, "
-    "float64[::1], float64[::1], float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
     """Add what the rows of two blocks that meet at `centre` owe each other.
 
@@ -60,9 +49,9 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
     n = x.size
     decays[0] = 0.0
     for i in range(n):
-        factors[i] = _exp_64(-x_rate * abs(x[i] - centre))
+        factors[i] = exponential(-x_rate * abs(x[i] - centre))
     for i in range(1, n):
-        decays[i] = _exp_64(-y_rate * (y[i] - y[i - 1]))
+        decays[i] = exponential(-y_rate * (y[i] - y[i - 1]))
     n_chunks = (n + CHUNK - 1) // CHUNK
     first_carried = second_carried = 0.0
     for chunk in range(n_chunks):
@@ -78,13 +67,13 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
             of_second = of_second * decays[i] + weight
             second_inside = second_inside * decays[i] + weight
             totals[i] += weight * of_first + other * of_second
-        across = decays[start] * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        across = decays[start] * exponential(-y_rate * (y[stop - 1] - y[start]))
         first_carried = first_inside + across * first_carried
         second_carried = second_inside + across * second_carried
     first_carried = second_carried = into = 0.0
     for chunk in range(n_chunks - 1, -1, -1):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        across = into * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        across = into * exponential(-y_rate * (y[stop - 1] - y[start]))
         of_first, of_second = first_carried, second_carried
         first_inside = second_inside = 0.0
         for i in range(stop - 1, start - 1, -1):
@@ -100,12 +89,7 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
         second_carried = second_inside + across * second_carried
 
 
-@njit(
-    "(float64[::1], float64[::1], float64[::1], float64, float64, float64, boolean, "
-    "float64[::1], float64[::1], float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def _exchange_wide(
     x, y, second, centre, x_rate, y_rate, x_wide, factors, gains, totals
 ):
@@ -144,12 +128,7 @@ def _exchange_wide(
             w_second += later * weight
 
 
-@njit(
-    "(int64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], int64, int64, "
-    "int64, int64, int64, float64, float64, boolean, boolean)",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def _merge(
     order,
     state,
@@ -219,11 +198,7 @@ def _merge(
         half *= 2
 
 
-@njit(
-    "(float64[::1], float64[::1], float64, float64, boolean, boolean, float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
     """Write the row sums of the product of two kernels; x is in increasing order.
 

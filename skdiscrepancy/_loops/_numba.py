@@ -1,4 +1,4 @@
-"""Whether numba is there, and the modules that it compiles."""
+"""Whether numba works, and what the loops that it compiles take."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,11 +8,15 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 
 def compiled(subject: str) -> ModuleType | None:
     """Return the module of compiled loops on a subject, None without numba.
 
-    Imported when first used: numba takes longer to import than this package.
+    The module is imported when it is first used, because numba takes longer to import
+    than this package. A loop is compiled when it is first called.
 
     Parameters
     ----------
@@ -38,3 +42,14 @@ def numba_works() -> bool:
         # RuntimeError: numba found no place to keep what it compiles.
         return False
     return True
+
+
+def ready(array: np.ndarray, dtype: DTypeLike = None) -> np.ndarray:
+    """Return an array as the compiled loops take it: contiguous, aligned, writable.
+
+    To numba a read-only array has another type, and numba would compile the loop again
+    for it. A copy takes less time.
+    """
+    if array.flags.carray and dtype in (None, array.dtype):
+        return array
+    return np.array(array, dtype=dtype, order="C")
