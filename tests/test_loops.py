@@ -154,6 +154,57 @@ def test_a_missing_numba_is_no_error(monkeypatch):
     assert not _numba.numba_works.__wrapped__()
 
 
+@pytest.fixture
+def fresh_check():
+    """Look for numba anew, in this test and in the next one."""
+    _numba.numba_works.cache_clear()
+    yield
+    _numba.numba_works.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("numba needs an older numpy"),
+        ModuleNotFoundError("no llvmlite", name="llvmlite"),
+        OSError("libllvmlite.so: cannot open shared object file"),
+        SystemError("initialization failed without raising an exception"),
+        AttributeError("module 'numpy' has no attribute 'long'"),
+        RuntimeError("cannot cache function: no locator available"),
+    ],
+)
+def test_a_broken_numba_is_replaced_by_numpy(error, monkeypatch, fresh_check):
+    def import_module(name):
+        raise error
+
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 3))
+    expected = mmd_score(X, Y)
+    _numba.numba_works.cache_clear()
+    monkeypatch.setattr(_numba, "import_module", import_module)
+    with pytest.warns(UserWarning, match=type(error).__name__) as record:
+        scores = [mmd_score(X, Y), mmd_score(X, Y)]
+    assert len(record) == 1
+    assert str(error) in str(record[0].message)
+    assert_allclose(scores, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stage", ["decoration", "compilation"])
+def test_a_numba_that_cannot_compile_is_replaced_by_numpy(
+    stage, compiled, monkeypatch, fresh_check
+):
+    """Numba reports a missing cache directory when it decorates a function."""
+
+    def fail(*args):
+        raise RuntimeError("no locator available")
+
+    numba = pytest.importorskip("numba")
+    forget_compiled_modules(monkeypatch)
+    loop = fail if stage == "decoration" else (lambda function: fail)
+    monkeypatch.setattr(numba, "njit", lambda **options: loop)
+    with pytest.warns(UserWarning, match="RuntimeError: no locator available"):
+        assert _loops.compiled("tiles") is None
+
+
 def run_python(code, **variables):
     """Run code in a new process and return what it prints."""
     run = subprocess.run(

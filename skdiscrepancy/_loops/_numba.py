@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -35,11 +36,22 @@ def compiled(subject: str) -> ModuleType | None:
 
 @cache
 def numba_works() -> bool:
-    """Tell whether numba is installed and can compile."""
+    """Tell whether numba is installed and can compile; warn if it is broken."""
     try:
-        import_module("skdiscrepancy._loops._compiled_tiles")
-    except (ImportError, RuntimeError):
-        # RuntimeError: numba found no place to keep what it compiles.
+        loops = import_module("skdiscrepancy._loops._compiled_tiles")
+        # The shortest loop shows whether numba can compile at all.
+        loops.decay(np.ones(1), -1.0, np.empty(1))
+    except (ImportError, OSError, SystemError, AttributeError, RuntimeError) as error:
+        # OSError: a shared library is missing. RuntimeError: numba found no directory
+        # to cache what it compiles.
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+        if not missing:
+            warnings.warn(
+                "numba is installed but does not work, so slower numpy code runs "
+                f"instead: {type(error).__name__}: {error}",
+                UserWarning,
+                stacklevel=2,
+            )
         return False
     return True
 
