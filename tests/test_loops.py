@@ -2,7 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -139,11 +142,198 @@ def test_scores_are_the_same_with_and_without_numba(design, compiled, request):
     assert_allclose([call() for call in calls], with_numba, rtol=1e-12)
 
 
+def forget_compiled_modules(monkeypatch):
+    for name in [name for name in sys.modules if "._loops._compiled_" in name]:
+        monkeypatch.delitem(sys.modules, name)
+
+
 def test_a_missing_numba_is_no_error(monkeypatch):
-    name = "skdiscrepancy._loops._compiled_tiles"
-    monkeypatch.delitem(sys.modules, name, raising=False)
+    forget_compiled_modules(monkeypatch)
     monkeypatch.setitem(sys.modules, "numba", None)
+    # Warnings are errors here: none is given.
     assert not _numba.numba_works.__wrapped__()
+
+
+@pytest.fixture
+def fresh_check():
+    """Look for numba anew, in this test and in the next one."""
+    _numba.numba_works.cache_clear()
+    yield
+    _numba.numba_works.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("numba needs an older numpy"),
+        ModuleNotFoundError("no llvmlite", name="llvmlite"),
+        OSError("libllvmlite.so: cannot open shared object file"),
+        SystemError("initialization failed without raising an exception"),
+        AttributeError("module 'numpy' has no attribute 'long'"),
+        RuntimeError("cannot cache function: no locator available"),
+    ],
+)
+def test_a_broken_numba_is_replaced_by_numpy(error, monkeypatch, fresh_check):
+    def import_module(name):
+        raise error
+
+    X, Y = np.random.RandomState(0).normal(size=(2, 40, 3))
+    expected = mmd_score(X, Y)
+    _numba.numba_works.cache_clear()
+    monkeypatch.setattr(_numba, "import_module", import_module)
+    with pytest.warns(UserWarning, match=type(error).__name__) as record:
+        scores = [mmd_score(X, Y), mmd_score(X, Y)]
+    assert len(record) == 1
+    assert str(error) in str(record[0].message)
+    assert_allclose(scores, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stage", ["decoration", "compilation"])
+def test_a_numba_that_cannot_compile_is_replaced_by_numpy(
+    stage, compiled, monkeypatch, fresh_check
+):
+    """Numba reports a missing cache directory when it decorates a function."""
+
+    def fail(*args):
+        raise RuntimeError("no locator available")
+
+    numba = pytest.importorskip("numba")
+    forget_compiled_modules(monkeypatch)
+    loop = fail if stage == "decoration" else (lambda function: fail)
+    monkeypatch.setattr(numba, "njit", lambda **options: loop)
+    with pytest.warns(UserWarning, match="RuntimeError: no locator available"):
+        assert _loops.compiled("tiles") is None
+
+
+def run_python(code, **variables):
+    """Run code in a new process and return what it prints."""
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_scores_are_the_same_without_compilation(compiled):
+    """With NUMBA_DISABLE_JIT, as debuggers and coverage need it."""
+    code = """
+        import numpy as np
+        from skdiscrepancy import _loops, ksd_score, mmd_score
+        X, Y = np.random.RandomState(0).normal(size=(2, 30, 3))
+        print(mmd_score(X, Y), mmd_score(X.astype("f"), Y.astype("f")))
+        print(ksd_score(X, -X))
+        x, y, w = np.sort(X[:, 0]), X[:, 1], Y.T.copy()
+        profile = _loops.Profile(2.0, np.array([1.0, 0.5]))
+        for sums in (
+            _loops.product_sums(x, y, 1.0, 2.0),
+            _loops.product_sums(x, y, 1.0, 0.1, y_wide=True),
+            _loops.scan_sums(x - x[0], profile, w),
+            _loops.scan_sums(x - x[0], _loops.Profile(2.0, np.ones(1)), w),
+            _loops.group_sums_below(x, np.arange(30) % 3, 3, profile),
+        ):
+            print(*sums.ravel())
+    """
+    printed = run_python(code, NUMBA_DISABLE_JIT="1")
+    expected = run_python(code)
+    values, expected = (np.array(p.split(), float) for p in (printed, expected))
+    # The second one is in single precision.
+    assert_allclose(values[1], expected[1], rtol=1e-5)
+    assert_allclose(np.delete(values, 1), np.delete(expected, 1), rtol=1e-12)
+
+
+def test_threads_compile_only_what_they_call(compiled, tmp_path):
+    code = """
+        import threading
+        import numpy as np
+        from skdiscrepancy import _loops, mmd_score
+        X, Y = np.random.RandomState(0).normal(size=(2, 50, 3))
+        start, scores = threading.Barrier(2), []
+        def call():
+            start.wait()
+            scores.append(mmd_score(X, Y, kernel="laplace"))
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        print(*scores)
+        tiles = _loops.compiled("tiles")
+        print(len(tiles.decay_sums.signatures), len(tiles.stein_sums.signatures))
+    """
+    *scores, n_called, n_others = run_python(
+        code, NUMBA_CACHE_DIR=str(tmp_path)
+    ).split()
+    X, Y = np.random.RandomState(0).normal(size=(2, 50, 3))
+    expected = mmd_score(X, Y, kernel="laplace")
+    assert [float(score) for score in scores] == [expected, expected]
+    assert (n_called, n_others) == ("1", "0")
+
+
+def read_only(*arrays):
+    arrays = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+GROUPS = np.repeat(np.arange(3), 10)
+LOOPS = {
+    "decay": lambda x, y, u: _loops.decay(x, -1.0, np.empty_like(x)),
+    "decay_sums": lambda x, y, u: _loops.decay_sums(x, [-1.0, -2.0]),
+    "decay_group_sums": lambda x, y, u: _loops.decay_group_sums(
+        x, [-1.0], *read_only(GROUPS, np.array([0, 20, 30]))
+    ),
+    "stein_sums": lambda x, y, u: _loops.stein_sums(x, y, y, ["imq"], [1.0]),
+    "city_block": lambda x, y, u: _loops.city_block(x, y),
+    "difference_products": lambda x, y, u: _loops.difference_products(x, y, y, x),
+    # The transpose of one column is contiguous and is not copied.
+    "one column": lambda x, y, u: _loops.city_block(u[:, np.newaxis], u[:, np.newaxis]),
+    "scan_exponentials": lambda x, y, u: _loops.scan_sums(
+        u, _loops.Profile(1.0, np.ones(1)), x
+    ),
+    "scan_moments": lambda x, y, u: _loops.scan_sums(
+        u, _loops.Profile(1.0, np.ones(2)), x
+    ),
+    "scan_complements": lambda x, y, u: _loops.complement_sums(u, 0.1, x),
+    "product_sums": lambda x, y, u: _loops.product_sums(u, u, 1.0, 2.0),
+    "group_sums_below": lambda x, y, u: _loops.group_sums_below(
+        u, *read_only(GROUPS), 3, _loops.Profile(1.0, np.ones(2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(LOOPS))
+def test_read_only_input_gives_the_same_and_is_not_compiled_for(name, compiled):
+    """Memory maps, and arrays that joblib hands to its workers, are read-only."""
+    rng = np.random.RandomState(0)
+    arrays = *rng.gamma(2, size=(2, 30, 30)), np.sort(rng.gamma(2, size=30))
+    loops = [
+        loop
+        for subject in ("tiles", "scans")
+        for loop in vars(_loops.compiled(subject)).values()
+        if hasattr(loop, "signatures")
+    ]
+    expected = LOOPS[name](*arrays)
+    n_signatures = [len(loop.signatures) for loop in loops]
+    found = LOOPS[name](*read_only(*arrays))
+    assert [len(loop.signatures) for loop in loops] == n_signatures
+    if isinstance(expected, np.ndarray):
+        found, expected = (found,), (expected,)
+    for values, others in zip(found, expected, strict=True):
+        assert_array_equal(values, others)
+
+
+def test_scores_of_a_memory_map(compiled, tmp_path):
+    X, Y = np.random.RandomState(0).normal(size=(2, 600, 1))
+    maps = []
+    for name, array in (("X", X), ("Y", Y)):
+        np.save(tmp_path / name, array)
+        maps.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    for score in (mmd_score, hsic_score):
+        assert score(*maps) == score(X, Y)
+        assert score(*maps, kernel="laplace") == score(X, Y, kernel="laplace")
 
 
 @both_types

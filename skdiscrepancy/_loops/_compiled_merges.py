@@ -5,22 +5,48 @@
 from __future__ import annotations
 
 from math import exp, expm1
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from skdiscrepancy._loops._compiled_tiles import _exp_64, _options
+from skdiscrepancy._loops._compiled_exponential import exponential, loop
 from skdiscrepancy._loops._constants import CACHED, CACHED_LEVELS, CHUNK, LEAF
 
 
-@njit(
-    "(int64[::1], float64[::1], float64[::1], float64[::1], float64, float64, "
-    "boolean, boolean)",
-    fastmath={"contract"},
-    **_options,
-)
-def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
+class Kernels(NamedTuple):
+    """Rates of both kernels, and whether one minus a kernel takes its place."""
+
+    x_rate: float
+    y_rate: float
+    x_wide: bool
+    y_wide: bool
+
+
+class Rows(NamedTuple):
+    """Rows of a block: their numbers, both columns, and their sums so far."""
+
+    numbers: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    totals: np.ndarray
+
+
+@loop
+def _part(rows, start, stop):
+    """Return some of the rows, as views."""
+    return Rows(
+        rows.numbers[start:stop],
+        rows.x[start:stop],
+        rows.y[start:stop],
+        rows.totals[start:stop],
+    )
+
+
+@loop
+def _leaf(rows, kernels):
     """Add the pairs of a few rows to their totals and sort the rows by y."""
+    numbers, x, y, totals = rows
+    x_rate, y_rate, x_wide, y_wide = kernels
     values = np.empty(LEAF)
     for i in range(1, x.size):
         if y_wide:
@@ -31,38 +57,36 @@ def _leaf(order, x, y, totals, x_rate, y_rate, x_wide, y_wide):
         else:
             for j in range(i):
                 t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
-                values[j] = _exp_64(-t)
+                values[j] = exponential(-t)
         for j in range(i):
             totals[i] += values[j]
             totals[j] += values[j]
     for i in range(1, x.size):
-        row, x_i, y_i, total = order[i], x[i], y[i], totals[i]
+        number, x_i, y_i, total = numbers[i], x[i], y[i], totals[i]
         j = i
         while j > 0 and y[j - 1] > y_i:
-            order[j], x[j] = order[j - 1], x[j - 1]
+            numbers[j], x[j] = numbers[j - 1], x[j - 1]
             y[j], totals[j] = y[j - 1], totals[j - 1]
             j -= 1
-        order[j], x[j], y[j], totals[j] = row, x_i, y_i, total
+        numbers[j], x[j], y[j], totals[j] = number, x_i, y_i, total
 
 
-@njit(
-    "(float64[::1], float64[::1], float64[::1], float64, float64, float64, "
-    "float64[::1], float64[::1], float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
-def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
-    """Add what the rows of two blocks that meet at `centre` owe each other.
+@loop
+def _exchange(rows, second, centre, kernels, room):
+    """Add the kernel over all pairs of rows of two blocks that meet at `centre`.
 
-    `second` is 1 for rows of the second block, 0 for those of the first, all in the
-    order of y. `factors` and `decays` are room for exponentials of the rows.
+    `second` is 1 for rows of the second block and 0 for rows of the first block. Rows
+    are in the order of y. `room` is overwritten with exponentials of the rows.
     """
+    _, x, y, totals = rows
+    x_rate, y_rate = kernels.x_rate, kernels.y_rate
+    factors, decays = room[0], room[1]
     n = x.size
     decays[0] = 0.0
     for i in range(n):
-        factors[i] = _exp_64(-x_rate * abs(x[i] - centre))
+        factors[i] = exponential(-x_rate * abs(x[i] - centre))
     for i in range(1, n):
-        decays[i] = _exp_64(-y_rate * (y[i] - y[i - 1]))
+        decays[i] = exponential(-y_rate * (y[i] - y[i - 1]))
     n_chunks = (n + CHUNK - 1) // CHUNK
     first_carried = second_carried = 0.0
     for chunk in range(n_chunks):
@@ -78,13 +102,13 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
             of_second = of_second * decays[i] + weight
             second_inside = second_inside * decays[i] + weight
             totals[i] += weight * of_first + other * of_second
-        across = decays[start] * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        across = decays[start] * exponential(-y_rate * (y[stop - 1] - y[start]))
         first_carried = first_inside + across * first_carried
         second_carried = second_inside + across * second_carried
     first_carried = second_carried = into = 0.0
     for chunk in range(n_chunks - 1, -1, -1):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        across = into * _exp_64(-y_rate * (y[stop - 1] - y[start]))
+        across = into * exponential(-y_rate * (y[stop - 1] - y[start]))
         of_first, of_second = first_carried, second_carried
         first_inside = second_inside = 0.0
         for i in range(stop - 1, start - 1, -1):
@@ -100,20 +124,17 @@ def _exchange(x, y, second, centre, x_rate, y_rate, factors, decays, totals):
         second_carried = second_inside + across * second_carried
 
 
-@njit(
-    "(float64[::1], float64[::1], float64[::1], float64, float64, float64, boolean, "
-    "float64[::1], float64[::1], float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
-def _exchange_wide(
-    x, y, second, centre, x_rate, y_rate, x_wide, factors, gains, totals
-):
-    """Add what two blocks owe each other for one minus the kernel of y.
+@loop
+def _exchange_wide(rows, second, centre, kernels, room):
+    """Do as `_exchange`, with one minus the kernel of y for the kernel of y.
 
-    As `_exchange`. Of a kernel of x that is u v, u to the centre and v from it, one
-    minus it is (1 - u) + u (1 - v): it takes sums with and without the weights 1 - v.
+    With u for the kernel of x from a row to the centre and v for the
+    kernel from the centre to the other row, one minus the kernel of x is
+    1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
     """
+    _, x, y, totals = rows
+    x_rate, y_rate, x_wide, _ = kernels
+    factors, gains = room[0], room[1]
     n = x.size
     for i in range(n):
         t = -x_rate * abs(x[i] - centre)
@@ -144,146 +165,69 @@ def _exchange_wide(
             w_second += later * weight
 
 
-@njit(
-    "(int64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[::1], int64, int64, "
-    "int64, int64, int64, float64, float64, boolean, boolean)",
-    fastmath={"contract"},
-    **_options,
-)
-def _merge(
-    order,
-    state,
-    room,
-    centres,
-    begin,
-    end,
-    half,
-    last,
-    parity,
-    x_rate,
-    y_rate,
-    x_wide,
-    y_wide,
-):
-    """Merge blocks of `half` rows to blocks of `last` rows, from `begin` to `end`.
+@loop
+def _merge(rows, merged, half, centres, kernels, room):
+    """Merge every two blocks of `half` rows in the order of y, and write to `merged`.
 
-    `order` and `state`, which is x, y and the totals, are there twice, and `parity`
-    says which of both has the blocks.
+    `centres` is x in the order before all merges: two blocks meet at the first row of
+    the second block.
     """
-    factors, decays, second = room[0], room[1], room[2]
-    while half < last:
-        xs, ys, totals = state[parity, 0], state[parity, 1], state[parity, 2]
-        rows, new_rows = order[parity], order[1 - parity]
-        parity = 1 - parity
-        new_xs, new_ys = state[parity, 0], state[parity, 1]
-        new_totals = state[parity, 2]
-        for start in range(begin, end, 2 * half):
-            middle, stop = min(start + half, end), min(start + 2 * half, end)
-            i, j = start, middle
-            for at in range(start, stop):
-                # Without a branch, which could not be foretold.
-                later = j < stop and (i >= middle or ys[j] < ys[i])
-                k = j if later else i
-                second[at] = later
-                new_rows[at] = rows[k]
-                new_xs[at] = xs[k]
-                new_ys[at] = ys[k]
-                new_totals[at] = totals[k]
-                j += later
-                i += not later
-            if middle < stop and y_wide:
-                _exchange_wide(
-                    new_xs[start:stop],
-                    new_ys[start:stop],
-                    second[start:stop],
-                    centres[middle],
-                    x_rate,
-                    y_rate,
-                    x_wide,
-                    factors,
-                    decays,
-                    new_totals[start:stop],
-                )
-            elif middle < stop:
-                _exchange(
-                    new_xs[start:stop],
-                    new_ys[start:stop],
-                    second[start:stop],
-                    centres[middle],
-                    x_rate,
-                    y_rate,
-                    factors,
-                    decays,
-                    new_totals[start:stop],
-                )
-        half *= 2
+    n, second = rows.y.size, room[2]
+    for start in range(0, n, 2 * half):
+        middle, stop = min(start + half, n), min(start + 2 * half, n)
+        i, j = start, middle
+        for at in range(start, stop):
+            # Without a branch, which the processor could not predict.
+            later = j < stop and (i >= middle or rows.y[j] < rows.y[i])
+            k = j if later else i
+            second[at] = later
+            merged.numbers[at] = rows.numbers[k]
+            merged.x[at] = rows.x[k]
+            merged.y[at] = rows.y[k]
+            merged.totals[at] = rows.totals[k]
+            j += later
+            i += not later
+        if middle < stop:
+            block, of_second = _part(merged, start, stop), second[start:stop]
+            if kernels.y_wide:
+                _exchange_wide(block, of_second, centres[middle], kernels, room)
+            else:
+                _exchange(block, of_second, centres[middle], kernels, room)
 
 
-@njit(
-    "(float64[::1], float64[::1], float64, float64, boolean, boolean, float64[::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
     """Write the row sums of the product of two kernels; x is in increasing order.
 
-    A merge sort by y: blocks of rows that follow in x are merged to blocks in the order
-    of y, and every pair of blocks adds what their rows owe each other.
+    This is a merge sort by y. Blocks of rows that follow in x are merged to blocks in
+    the order of y, and every merge adds the kernel over the pairs of both blocks.
     """
     n = x.size
-    order, state = np.empty((2, n), dtype=np.int64), np.empty((2, 3, n))
+    kernels = Kernels(x_rate, y_rate, x_wide, y_wide)
+    # Few large arrays: many small ones would go back to the system at every call.
+    numbers, columns = np.empty((2, n), np.int64), np.empty((2, 3, n))
+    rows = Rows(numbers[0], columns[0, 0], columns[0, 1], columns[0, 2])
+    merged = Rows(numbers[1], columns[1, 0], columns[1, 1], columns[1, 2])
     room = np.empty((3, n))
-    order[0] = np.arange(n)
-    # One minus a kernel is zero on the diagonal.
-    state[0, 0], state[0, 1], state[0, 2] = x, y, 0.0 if y_wide else 1.0
+    for i in range(n):
+        rows.numbers[i], rows.x[i], rows.y[i] = i, x[i], y[i]
+        # One minus a kernel is zero on the diagonal.
+        rows.totals[i] = 0.0 if y_wide else 1.0
     for start in range(0, n, LEAF):
-        stop = start + LEAF
-        _leaf(
-            order[0, start:stop],
-            state[0, 0, start:stop],
-            state[0, 1, start:stop],
-            state[0, 2, start:stop],
-            x_rate,
-            y_rate,
-            x_wide,
-            y_wide,
-        )
+        _leaf(_part(rows, start, start + LEAF), kernels)
     # Blocks that fit the cache are merged one after the other, then all of them.
     for start in range(0, n, CACHED):
         stop = min(start + CACHED, n)
-        _merge(
-            order,
-            state,
-            room,
-            x,
-            start,
-            stop,
-            LEAF,
-            CACHED,
-            0,
-            x_rate,
-            y_rate,
-            x_wide,
-            y_wide,
-        )
-    half, parity = LEAF, 0
-    while half < CACHED or half < n:
-        half, parity = 2 * half, 1 - parity
-    there = CACHED_LEVELS % 2
-    _merge(
-        order,
-        state,
-        room,
-        x,
-        0,
-        n,
-        CACHED,
-        half,
-        there,
-        x_rate,
-        y_rate,
-        x_wide,
-        y_wide,
-    )
+        here, there = _part(rows, start, stop), _part(merged, start, stop)
+        for level in range(CACHED_LEVELS):
+            _merge(here, there, LEAF << level, x[start:stop], kernels, room)
+            here, there = there, here
+    if CACHED_LEVELS % 2:
+        rows, merged = merged, rows
+    level = CACHED_LEVELS
+    while LEAF << level < n:
+        _merge(rows, merged, LEAF << level, x, kernels, room)
+        rows, merged = merged, rows
+        level += 1
     for i in range(n):
-        sums[order[parity, i]] = state[parity, 2, i]
+        sums[rows.numbers[i]] = rows.totals[i]

@@ -5,10 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skdiscrepancy._loops._compiled_exponential import exponential, inlined, loop
 from skdiscrepancy._loops._compiled_merges import product_sums
-from skdiscrepancy._loops._compiled_tiles import _exp_64, _options
 from skdiscrepancy._loops._constants import CHUNK, FAR, LEAF
 
 __all__ = [
@@ -20,27 +19,23 @@ __all__ = [
 ]
 
 
-@njit("(float64[::1], float64, float64[::1])", fastmath={"contract"}, **_options)
+@loop
 def _factors(steps, rate, out):
     """Write the exponentials of steps to `out`."""
     for i in range(steps.size):
-        out[i] = _exp_64(-rate * steps[i])
+        out[i] = exponential(-rate * steps[i])
 
 
-@njit("float64(float64[::1], float64)", **_options)
+@loop
 def _factor_across(steps, rate):
     """Return the exponential of the sum of all steps but the first."""
     total = 0.0
     for i in range(1, steps.size):
         total += steps[i]
-    return _exp_64(-rate * total)
+    return exponential(-rate * total)
 
 
-@njit(
-    "(float64[::1], float64, float64[:, ::1], float64[:, ::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def scan_exponentials(steps, rate, weights, sums):
     """Write the weighted row sums of exp(-rate * distance) on a sorted column."""
     n = steps.size
@@ -81,11 +76,7 @@ def scan_exponentials(steps, rate, weights, sums):
             carried[v] = inside + across * carried[v]
 
 
-@njit(
-    "(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def scan_complements(shares, keep, weights, sums):
     """Write the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
 
@@ -110,10 +101,10 @@ def scan_complements(shares, keep, weights, sums):
             before += w[i]
 
 
-@njit("(float64[::1], float64)", fastmath={"contract"}, inline="always", **_options)
+@inlined
 def _shift(moments, step):
     """Move the point that moments are taken from, as `shift_moments` of the scans."""
-    factor = _exp_64(-step)
+    factor = exponential(-step)
     for q in range(moments.size - 1, 0, -1):
         moved = moments[0] * step / q
         for r in range(1, q):
@@ -122,11 +113,7 @@ def _shift(moments, step):
     moments[0] *= factor
 
 
-@njit(
-    "(float64[::1], float64, float64[::1], float64[:, ::1], float64[:, ::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def scan_moments(steps, rate, combine, weights, sums):
     """Write the weighted row sums of a polynomial times an exponential.
 
@@ -169,11 +156,7 @@ def scan_moments(steps, rate, combine, weights, sums):
                 carried += inside
 
 
-@njit(
-    "(float64[::1], int64[::1], float64, float64[::1], float64[:, ::1])",
-    fastmath={"contract"},
-    **_options,
-)
+@loop
 def group_sums_below(values, groups, rate, combine, sums):
     """Add up a kernel over all pairs of a sorted column by the groups of both.
 
@@ -196,7 +179,7 @@ def group_sums_below(values, groups, rate, combine, sums):
             t = min(rate * (values[i] - values[start]), FAR)
             # The moments of the distance, from all values before the block.
             for r in range(n_moments):
-                share[r], term = 0.0, _exp_64(-t)
+                share[r], term = 0.0, exponential(-t)
                 for a in range(n_moments - r):
                     share[r] += combine[a + r] * term
                     term *= t / (a + 1)
@@ -206,7 +189,7 @@ def group_sums_below(values, groups, rate, combine, sums):
                     out[g] += share[r] * carried[r, g]
             for j in range(start, i):
                 t = min(rate * (values[i] - values[j]), FAR)
-                term = _exp_64(-t)
+                term = exponential(-t)
                 value = 0.0
                 for q in range(n_moments):
                     value += combine[q] * term
@@ -217,7 +200,7 @@ def group_sums_below(values, groups, rate, combine, sums):
             _shift(before[g], span)
         for i in range(start, stop):
             t = min(rate * (values[stop - 1] - values[i]), FAR)
-            term = _exp_64(-t)
+            term = exponential(-t)
             for q in range(n_moments):
                 before[groups[i], q] += term
                 term *= t / (q + 1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._numba import compiled, ready
 from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy._loops._tiles import decay
 
@@ -56,7 +56,9 @@ def product_sums(
     if scans is None:
         return _product_by_levels(x, y, x_rate, y_rate, x_wide, y_wide)
     sums = np.empty(len(x))
-    scans.product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums)
+    x, y = ready(x, np.float64), ready(y, np.float64)
+    rates = float(x_rate), float(y_rate)
+    scans.product_sums(x, y, *rates, bool(x_wide), bool(y_wide), sums)
     return sums
 
 

@@ -1,18 +1,23 @@
-"""Whether numba is there, and the modules that it compiles."""
+"""Whether numba works, and what the loops that it compiles take."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 
 def compiled(subject: str) -> ModuleType | None:
     """Return the module of compiled loops on a subject, None without numba.
 
-    Imported when first used: numba takes longer to import than this package.
+    The module is imported when it is first used, because numba takes longer to import
+    than this package. A loop is compiled when it is first called.
 
     Parameters
     ----------
@@ -31,10 +36,32 @@ def compiled(subject: str) -> ModuleType | None:
 
 @cache
 def numba_works() -> bool:
-    """Tell whether numba is installed and can compile."""
+    """Tell whether numba is installed and can compile; warn if it is broken."""
     try:
-        import_module("skdiscrepancy._loops._compiled_tiles")
-    except (ImportError, RuntimeError):
-        # RuntimeError: numba found no place to keep what it compiles.
+        loops = import_module("skdiscrepancy._loops._compiled_tiles")
+        # The shortest loop shows whether numba can compile at all.
+        loops.decay(np.ones(1), -1.0, np.empty(1))
+    except (ImportError, OSError, SystemError, AttributeError, RuntimeError) as error:
+        # OSError: a shared library is missing. RuntimeError: numba found no directory
+        # to cache what it compiles.
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+        if not missing:
+            warnings.warn(
+                "numba is installed but does not work, so slower numpy code runs "
+                f"instead: {type(error).__name__}: {error}",
+                UserWarning,
+                stacklevel=2,
+            )
         return False
     return True
+
+
+def ready(array: np.ndarray, dtype: DTypeLike = None) -> np.ndarray:
+    """Return an array as the compiled loops take it: contiguous, aligned, writable.
+
+    To numba a read-only array has another type, and numba would compile the loop again
+    for it. A copy takes less time.
+    """
+    if array.flags.carray and dtype in (None, array.dtype):
+        return array
+    return np.array(array, dtype=dtype, order="C")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from skdiscrepancy._loops._constants import FAR
-from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._numba import compiled, ready
 from skdiscrepancy._loops._scans import Profile, of_moments, shift_moments
 
 # Values of a block of which all pairs are computed.
@@ -40,8 +40,9 @@ def group_sums_below(
     sums = np.zeros((n_groups, n_groups))
     scans = compiled("scans")
     if scans is not None:
-        combine = of_moments(profile)
-        scans.group_sums_below(values, groups, profile.rate, combine, sums)
+        values, groups = ready(values, np.float64), ready(groups, np.int64)
+        rate, combine = float(profile.rate), of_moments(profile)
+        scans.group_sums_below(values, groups, rate, combine, sums)
         return sums
     before = np.zeros((profile.degree + 1, n_groups))
     end = values[0]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skdiscrepancy._loops._constants import FAR
-from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._numba import compiled, ready
 from skdiscrepancy._loops._tiles import decay
 
 
@@ -73,12 +73,13 @@ def scan_sums(
     if scans is None:
         return _scan_by_blocks(steps, profile, weights)
     sums = np.empty(weights.shape)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    rate = float(profile.rate)
+    steps, weights = ready(steps, np.float64), ready(weights, np.float64)
     if profile.degree == 0:
-        scans.scan_exponentials(steps, profile.rate, weights, sums)
+        scans.scan_exponentials(steps, rate, weights, sums)
         sums *= profile.polynomial[0]
     else:
-        scans.scan_moments(steps, profile.rate, of_moments(profile), weights, sums)
+        scans.scan_moments(steps, rate, of_moments(profile), weights, sums)
     return sums
 
 
@@ -118,7 +119,7 @@ def complement_sums(
     scans = compiled("scans")
     if scans is not None:
         sums = np.empty(weights.shape)
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = ready(weights, np.float64)
         scans.scan_complements(-np.expm1(-moved), keep, weights, sums)
         return sums
     sums = _complements_before(moved, keep, weights)
@@ -182,7 +183,8 @@ def shift_moments(
 
 def of_moments(profile: Profile) -> np.ndarray:
     """Return the weights of the moments in the sum of the kernel."""
-    return np.array([c * factorial(q) for q, c in enumerate(profile.polynomial)])
+    weights = [c * factorial(q) for q, c in enumerate(profile.polynomial)]
+    return np.array(weights, dtype=np.float64)
 
 
 def _scan_by_blocks(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from skdiscrepancy._loops._constants import GAUSSIAN, IMQ
-from skdiscrepancy._loops._numba import compiled
+from skdiscrepancy._loops._numba import compiled, ready
 
 
 def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
@@ -17,7 +17,7 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     alike = x.dtype == out.dtype and x.flags.c_contiguous and out.flags.c_contiguous
     if loops is None or not alike:
         return np.exp(np.multiply(x, rate, out=out), out=out)
-    loops.decay(x.reshape(-1), x.dtype.type(rate), out.reshape(-1))
+    loops.decay(ready(x).reshape(-1), x.dtype.type(rate), out.reshape(-1))
     return out
 
 
@@ -27,7 +27,7 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     if loops is not None and x.flags.c_contiguous:
-        loops.decay_sums(x, np.array(rates, dtype=x.dtype), row_sums, col_sums)
+        loops.decay_sums(ready(x), np.array(rates, dtype=x.dtype), row_sums, col_sums)
         return row_sums, col_sums
     values, ones = np.empty_like(x), np.ones(max(x.shape), dtype=x.dtype)
     for k, rate in enumerate(rates):
@@ -64,10 +64,10 @@ def decay_group_sums(
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     squares = np.empty((len(rates), 1), dtype=x.dtype)
     loops.decay_group_sums(
-        x,
+        ready(x),
         np.array(rates, dtype=x.dtype),
-        row_groups.astype(np.int64),
-        col_bounds.astype(np.int64),
+        ready(row_groups, np.int64),
+        ready(col_bounds, np.int64),
         group_sums,
         row_sums,
         col_sums,
@@ -96,10 +96,10 @@ def stein_sums(
     col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
     codes = {"gaussian": GAUSSIAN, "imq": IMQ}
     loops.stein_sums(
-        distance,
-        inner,
-        cross,
-        np.array([codes[kind] for kind in kinds]),
+        ready(distance),
+        ready(inner, dtype),
+        ready(cross, dtype),
+        np.array([codes[kind] for kind in kinds], dtype=np.int64),
         np.array(bandwidths, dtype=dtype),
         row_sums,
         col_sums,
@@ -113,7 +113,7 @@ def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     if loops is None:
         return cdist(A, B, "cityblock").astype(A.dtype, copy=False)
     out = np.empty((len(A), len(B)), dtype=A.dtype)
-    loops.city_block(np.ascontiguousarray(A), np.ascontiguousarray(B.T), out)
+    loops.city_block(ready(A), ready(B.T, A.dtype), out)
     return out
 
 
@@ -123,9 +123,9 @@ def difference_products(
     """Compute (S_i - T_j) . (A_i - B_j) for all i and j, from differences."""
     loops = compiled("tiles")
     if loops is not None:
-        A, S = (np.ascontiguousarray(M) for M in (A, S))
-        B, T = (np.ascontiguousarray(M.T) for M in (B, T))
-        out = np.empty((len(A), B.shape[1]), dtype=A.dtype)
+        out = np.empty((len(A), len(B)), dtype=A.dtype)
+        A, S = (ready(M, out.dtype) for M in (A, S))
+        B, T = (ready(M.T, out.dtype) for M in (B, T))
         loops.difference_products(A, B, S, T, out)
         return out
     if S is A and T is B and A.shape[1] > few_features():
