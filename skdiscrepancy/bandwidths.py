@@ -368,3 +368,7 @@ def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
             for column, lowest, weight in zip(block.T, least, weights, strict=True):
                 part += weight * np.subtract(column, lowest, dtype=np.float64)
     return projections
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -323,7 +323,7 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
 
 
 def _column_index(item: Any, names: list[str]) -> int | None:
-    """Return the index of a column that is given by name or index, None if it is not."""
+    """Return the index of a column given by name or index, None if there is none."""
     if isinstance(item, str):
         return names.index(item) if item in names else None
     if isinstance(item, bool) or not isinstance(item, Integral):
