@@ -13,7 +13,14 @@ from skdiscrepancy._data import check_number
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 
+# How statistics become one score; None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
+# How statistics become one test; "agg" pools the p-values of the kernels.
+TEST_POOLINGS = ("max", "mean", "fuse", "agg")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def normalize_statistics(
@@ -135,7 +142,7 @@ def pool_statistics(
     return float(top + excess / nu)
 
 
-def check_pooling(pooling: Any, n_kernels: int) -> None:
+def check_pooling(pooling: Any, n_kernels: int = 1) -> None:
     """Refuse unknown rules, and None for more than one kernel."""
     if pooling is not None and not (isinstance(pooling, str) and pooling in POOLINGS):
         raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")

@@ -13,6 +13,12 @@ from skdiscrepancy._data._distances import (
     block_distances,
     cross_products,
 )
+from skdiscrepancy._data._keywords import (
+    check_run_options,
+    check_seed,
+    draw_seed,
+    refuse_unknown_keywords,
+)
 from skdiscrepancy._data._labels import (
     as_array,
     as_labels,
@@ -39,12 +45,16 @@ __all__ = [
     "block_distances",
     "check_flag",
     "check_number",
+    "check_run_options",
+    "check_seed",
     "cross_products",
+    "draw_seed",
     "encode_labels",
     "generator_of",
     "is_numeric",
     "refuse_missing",
     "refuse_numbers_among_labels",
+    "refuse_unknown_keywords",
     "tag_target",
     "validate_with_target",
     "warn_user",

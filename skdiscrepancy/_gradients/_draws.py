@@ -26,9 +26,9 @@ def can_be_drawn_from(model: Any) -> bool:
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
         return can_be_drawn_from(model.steps[-1][1])
-    known = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
-    known = (*known, gaussian_kde)
-    return isinstance(model, known) or hasattr(model, "sample") or hasattr(model, "rvs")
+    gaussians = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
+    known = isinstance(model, (*gaussians, gaussian_kde))
+    return known or hasattr(model, "sample") or hasattr(model, "rvs")
 
 
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
@@ -42,7 +42,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     n : int
         Number of rows.
     generator : RandomState
-        Rules the draws.
+        Seeds the draws.
 
     Returns
     -------

@@ -40,8 +40,8 @@ class ColumnTests:
 
     See Also
     --------
-    skdiscrepancy.inference.mmd_column_tests : Tests which columns have drifted.
-    skdiscrepancy.inference.hsic_column_tests : Tests which columns y depends on.
+    skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
+    skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
 
     References
     ----------
@@ -51,7 +51,7 @@ class ColumnTests:
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import mmd_column_tests
+    >>> from skdiscrepancy import mmd_column_tests
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [0, 2]
     >>> tests = mmd_column_tests(X, Y, random_state=0)
@@ -177,8 +177,8 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     pvalues : ndarray of shape (n_tests,)
         The p-values.
     correction : {"bh", "by", "holm"} or None
-        "bh" and "by" bound the expected part of false finds among all finds, "holm" the
-        probability of any.
+        "bh" and "by" control the false discovery rate, "holm" the probability of any
+        false discovery.
 
     Returns
     -------
@@ -187,8 +187,8 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     """
     if correction is None:
         return pvalues.copy()
-    if correction != "holm":
-        return false_discovery_control(pvalues, method=correction)
+    if correction in ("bh", "by"):
+        return false_discovery_control(pvalues, method=correction)  # type: ignore[arg-type]
     order = np.argsort(pvalues, kind="stable")
     steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
     adjusted = np.empty_like(pvalues)
