@@ -5,25 +5,76 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
-from skdiscrepancy._data import check_flag, check_number, warn_user
-from skdiscrepancy._engine import RowSums, design_moments
+from skdiscrepancy._data import (
+    check_flag,
+    check_number,
+    check_rows,
+    check_run_options,
+    refuse_unknown_keywords,
+    warn_user,
+)
+from skdiscrepancy._engine import RowSums, design_moments, run_all
+from skdiscrepancy.bandwidths import build_collection, check_bandwidth
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.pooling import normalize_statistics, pool_statistics
+from skdiscrepancy.kernels import check_kernel, warn_if_indefinite
+from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
 
 # Below so many units of the working precision, relative to what was added up, a number
 # is a rounding error of zero.
 ROUNDING = 100
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class StatisticParams(TypedDict, total=False):
+    """Parameters of every estimator that say which statistic is computed."""
+
+    bandwidth: Any
+    n_bandwidths: int
+    design: Any
+    normalize: bool
+    squared: bool
+    fuse_nu: Any
+
+
+class CommonParams(StatisticParams, total=False):
+    """Parameters of every estimator but `pooling`, for which tests have their own."""
+
+    kernel: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+
+class ScoreParams(CommonParams, total=False):
+    """Parameters of every estimator."""
+
+    pooling: str | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the check of the parameters of an estimator has found.
+
+    Attributes
+    ----------
+    design : Design
+        The design.
+    kernels : list of kernel objects
+        Kernels of the parameter `kernel`, bandwidths still to be chosen.
+    """
+
+    design: Design
+    kernels: list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +159,39 @@ def check_finite(values: np.ndarray) -> np.ndarray:
 class BaseDiscrepancy(BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
-    def _check_params(self) -> Design:
-        """Check the parameters that all estimators have; return the design."""
+    # Parameters that are True or False.
+    _flags: tuple[str, ...] = ("normalize", "squared")
+
+    design: Any
+    kernel: Any
+    bandwidth: Any
+    n_bandwidths: int
+    normalize: bool
+    squared: bool
+    pooling: str | None
+    fuse_nu: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        """Check every parameter, which public methods do before they read data.
+
+        Parameters
+        ----------
+        n_kernels : int, default=1
+            Number of kernels that `pooling` is for, as far as it is known.
+
+        Returns
+        -------
+        settings : Settings
+            The design and the kernels of the parameters.
+        """
         design = check_design(self.design)
-        for name in ("normalize", "squared"):
+        kernels = self._check_kernels()
+        check_bandwidths(kernels, self.bandwidth, "bandwidth")
+        check_number(self.n_bandwidths, "n_bandwidths", integer=True, least=1)
+        for name in self._flags:
             check_flag(getattr(self, name), name)
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
@@ -119,9 +199,35 @@ class BaseDiscrepancy(BaseEstimator):
                 f"normalize == {self.normalize}: only a V-statistic that is not "
                 "normalised has a square root."
             )
+        check_pooling(self.pooling, n_kernels)
         if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
             check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
-        return design
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
+        return Settings(design, kernels)
+
+    def _check_kernels(self) -> list[Any]:
+        """Return the kernels of the parameter `kernel`."""
+        return check_kernel(self.kernel)
+
+    def _collection(
+        self,
+        samples: list[np.ndarray],
+        kernels: list[Any],
+        bandwidth: Any,
+        name: str = "bandwidth",
+        *,
+        wide: bool = False,
+    ) -> list[Any]:
+        """Give kernels their bandwidths, from the rows of samples."""
+        warn_if_indefinite(kernels, samples[0].shape[1])
+
+        def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+            # In threads whatever the backend: there are but few norms, and few rows.
+            return run_all(tasks, function, self.n_jobs, require="sharedmem")
+
+        return build_collection(
+            samples, kernels, bandwidth, self.n_bandwidths, name, run=run, wide=wide
+        )
 
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
         """Normalise, take roots if asked to, and pool."""
@@ -172,19 +278,20 @@ def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
 
 def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:
     """Return a Gram matrix as a float array, checked for its shape and symmetry."""
-    K = check_array(K, dtype=[np.float64, np.float32], input_name=name)
+    gram = check_rows(K, name)
     if symmetric:
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(f"{name} has shape {K.shape}, must be square.")
-        tolerance = ROUNDING * np.finfo(K.dtype).eps * max(K.max(), -K.min())
+        if gram.shape[0] != gram.shape[1]:
+            raise ValueError(f"{name} has shape {gram.shape}, must be square.")
+        tolerance = ROUNDING * np.finfo(gram.dtype).eps * max(gram.max(), -gram.min())
         if any(
             np.any(
-                np.abs(K[start : start + 512] - K[:, start : start + 512].T) > tolerance
+                np.abs(gram[start : start + 512] - gram[:, start : start + 512].T)
+                > tolerance
             )
-            for start in range(0, len(K), 512)
+            for start in range(0, len(gram), 512)
         ):
             raise ValueError(f"{name} must be symmetric.")
-    return K
+    return gram
 
 
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
@@ -192,26 +299,87 @@ def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
 
 
-def takes_parameters_of(estimator: type) -> Callable[[Function], Function]:
-    """Show the estimator's keywords in the signature of a one-call function."""
+def check_bandwidths(kernels: list[Any], bandwidth: Any, name: str) -> None:
+    """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
+    check_bandwidth(bandwidth, name)
+    for kernel in kernels:
+        own = getattr(kernel, "bandwidth", None)
+        if own is not None:
+            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
+
+
+def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Give a function the keywords of an estimator, or of another function.
+
+    The signature shows every keyword with its default, those of the function itself
+    first. A keyword that neither has is refused by the name of the function.
+
+    Parameters
+    ----------
+    source : class or callable
+        What the function hands its `**params` to.
+
+    Returns
+    -------
+    decorate : callable
+        Decorator.
+    """
 
     def decorate(function: Function) -> Function:
-        own = [
-            parameter
-            for parameter in inspect.signature(function).parameters.values()
+        own = {
+            name: parameter
+            for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is not parameter.VAR_KEYWORD
-        ]
-        options = [
+        }
+        handed_on = [
             parameter
-            for parameter in inspect.signature(estimator).parameters.values()
-            if parameter.kind is parameter.KEYWORD_ONLY
+            for name, parameter in inspect.signature(source).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and name not in own
         ]
-        function.__signature__ = inspect.signature(function).replace(
-            parameters=own + options
+        signature = inspect.signature(function).replace(
+            parameters=[*own.values(), *handed_on]
         )
-        return function
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = signature  # type: ignore[attr-defined]
+        return cast(Function, checked)
 
     return decorate
+
+
+def explains_keywords(method: Function) -> Function:
+    """Let a method of an estimator say where a keyword belongs that it does not have.
+
+    Parameters
+    ----------
+    method : callable
+        Method.
+
+    Returns
+    -------
+    checked : callable
+        The same method, which refuses other keywords by name.
+    """
+    allowed = list(inspect.signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.keys() <= set(allowed):
+            estimator = type(self).__name__
+            refuse_unknown_keywords(
+                kwargs,
+                allowed,
+                f"{estimator}.{method.__name__}",
+                estimator=estimator,
+                parameters=self.get_params(deep=False),
+            )
+        return method(self, *args, **kwargs)
+
+    return cast(Function, checked)
 
 
 def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._data import (
     TOO_LARGE,
@@ -190,14 +191,33 @@ def build_collection(
     bandwidth: Any,
     n_bandwidths: int,
     name: str,
-    n_jobs: int | None = None,
     *,
+    run: Callable[..., Iterable[Any]] = map,
     wide: bool = False,
 ) -> list[Any]:
     """Give every kernel its bandwidths, from the pooled rows of the samples.
 
-    `name` is that of the bandwidth parameter, for error messages. With `wide`, a grid
-    has geometric steps, from half of its first bandwidth to twice its last.
+    Parameters
+    ----------
+    samples : list of ndarray of shape (n_samples, n_features)
+        Samples.
+    kernels : list of kernel objects
+        Kernels; those with bandwidths of their own keep them.
+    bandwidth : "grid", "median", float or array-like of float
+        Bandwidth of the other kernels.
+    n_bandwidths : int
+        Points of a grid.
+    name : str
+        Name of the bandwidth parameter, for error messages.
+    run : callable, default=map
+        Applies a function to each norm; :func:`map`, or the same in threads.
+    wide : bool, default=False
+        Give a grid geometric steps, from half of its first bandwidth to twice its last.
+
+    Returns
+    -------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
@@ -213,13 +233,8 @@ def build_collection(
             rules.setdefault(kernel.norm, []).append(given[-1])
     by_rule: dict[tuple[float, str], list[float]] = {}
     if rules:
-        rows = _representative_rows(samples)
-        tasks = (
-            delayed(_apply_rules)(rows, norm, rules[norm], n_bandwidths, wide)
-            for norm in rules
-        )
-        # In threads whatever the backend: there are but few norms, and few rows.
-        for found in Parallel(n_jobs=n_jobs, require="sharedmem")(tasks):
+        apply = partial(_apply_rules, _representative_rows(samples), n_bandwidths, wide)
+        for found in run(apply, rules.items()):
             by_rule.update(found)
 
     collection = []
@@ -258,9 +273,13 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
 
 
 def _apply_rules(
-    rows: np.ndarray, norm: float, rules: list[str], n_bandwidths: int, wide: bool
+    rows: np.ndarray,
+    n_bandwidths: int,
+    wide: bool,
+    norm_and_rules: tuple[float, list[str]],
 ) -> dict[tuple[float, str], list[float]]:
     """Return the bandwidths in one norm by each of the rules."""
+    norm, rules = norm_and_rules
     distances: ColumnDistances | ListedDistances
     if rows.shape[1] == 1 and len(rows) > 1:
         # All norms agree, and order does instead of all distances.

@@ -13,7 +13,14 @@ from skdiscrepancy._data import check_number
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 
+# How statistics become one score; None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
+# How statistics become one test; "agg" pools the p-values of the kernels.
+TEST_POOLINGS = ("max", "mean", "fuse", "agg")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def normalize_statistics(
@@ -127,15 +134,21 @@ def pool_statistics(
     if pooling == "max":
         return float(np.max(statistics))
     check_number(nu, "nu", strict=True)
+    assert nu is not None
+    return float(fuse(statistics, nu))
+
+
+def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:
+    """Compute the relaxed maximum over the first axis, one for each other entry."""
     # The maximum is taken out first, and added as it is, so that kernels that agree
     # give their common value to the last bit.
-    top = np.max(statistics)
+    top = statistics.max(axis=0)
     # expm1 and log1p keep the digits of the mean, the limit for small nu.
-    excess = np.log1p(np.mean(np.expm1(nu * (statistics - top))))
-    return float(top + excess / nu)
+    excess = np.log1p(np.mean(np.expm1(nu * (statistics - top)), axis=0))
+    return top + excess / nu
 
 
-def check_pooling(pooling: Any, n_kernels: int) -> None:
+def check_pooling(pooling: Any, n_kernels: int = 1) -> None:
     """Refuse unknown rules, and None for more than one kernel."""
     if pooling is not None and not (isinstance(pooling, str) and pooling in POOLINGS):
         raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")

@@ -70,7 +70,8 @@ def test_unfitted_density_is_cloned_and_fitted(X):
 
 def test_fitted_density_is_fitted_again_unless_it_is_frozen(X):
     model = EmpiricalCovariance().fit(X + 10)
-    again = KSDEstimator(model).fit(X)
+    with pytest.warns(UserWarning, match=r"fitted already.*FrozenEstimator\(model\)"):
+        again = KSDEstimator(model).fit(X)
     assert_allclose(again.model_.location_, X.mean(axis=0))
     assert_allclose(model.location_, X.mean(axis=0) + 10)
     frozen = KSDEstimator(FrozenEstimator(model)).fit(X)
@@ -404,10 +405,10 @@ def test_ksd_scorer_is_the_negative_u_statistic_at_a_part_of_the_median(X):
         bandwidth = part * np.median(pdist(new))
         H = reference.stein_gram("gaussian", new, gradients, bandwidth)
         statistic, _ = reference.design_statistic(H, reference.design_pairs("u", 30))
-        value = KSDScorer(bandwidth=part)(model, new)
+        value = KSDScorer(bandwidth_factor=part)(model, new)
         assert type(value) is float
         assert_allclose(value, -statistic, rtol=1e-7)
-    assert neg_ksd_scorer(model, new) == KSDScorer(bandwidth=0.125)(model, new)
+    assert neg_ksd_scorer(model, new) == KSDScorer(bandwidth_factor=0.125)(model, new)
 
 
 def test_ksd_scorer_leaves_kernels_with_a_bandwidth_alone(X):
@@ -561,9 +562,9 @@ def test_scorers_have_parameters_that_survive_clone_pickle_and_repr(scorer, X):
 
 def test_parameters_of_scorers_can_be_set(X):
     model = KernelDensity().fit(X)
-    scorer = KSDScorer().set_params(bandwidth=0.5, design="v")
-    assert repr(scorer) == "KSDScorer(bandwidth=0.5, design='v')"
-    assert scorer(model, X) == KSDScorer(bandwidth=0.5, design="v")(model, X)
+    scorer = KSDScorer().set_params(bandwidth_factor=0.5, design="v")
+    assert repr(scorer) == "KSDScorer(bandwidth_factor=0.5, design='v')"
+    assert scorer(model, X) == KSDScorer(bandwidth_factor=0.5, design="v")(model, X)
     scorer = MMDScorer().set_params(n_samples=25)
     assert scorer(model, X) == MMDScorer(n_samples=25)(model, X)
     assert scorer(model, X) != neg_mmd_scorer(model, X)
@@ -601,11 +602,15 @@ def test_scorers_refuse_models_that_they_cannot_use(X):
     ("scorer", "error", "message"),
     [
         (
-            KSDScorer(bandwidth=0),
+            KSDScorer(bandwidth_factor=0),
             ValueError,
-            "bandwidth == 0, must be a finite number >",
+            "bandwidth_factor == 0, must be a finite number >",
         ),
-        (KSDScorer(bandwidth="median"), TypeError, "bandwidth == 'median', must be"),
+        (
+            KSDScorer(bandwidth_factor="median"),
+            TypeError,
+            "bandwidth_factor == 'median', must be",
+        ),
         (KSDScorer(kernel="laplace"), ValueError, "kernel == 'laplace', must be"),
         (KSDScorer(design="y"), ValueError, "design == 'y', must be"),
         (MMDScorer(n_samples=1), ValueError, "n_samples == 1, must be an integer >= 2"),

@@ -3,19 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._data._arrays import check_rows
-from skdiscrepancy._data._checks import (
-    check_flag,
-    check_number,
-    draw_seeds,
-    generator_of,
-    warn_user,
-)
+from skdiscrepancy._data._checks import check_flag, check_number, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
     aligned_distances,
     block_distances,
     cross_products,
 )
+from skdiscrepancy._data._keywords import check_run_options, refuse_unknown_keywords
 from skdiscrepancy._data._labels import (
     as_array,
     as_labels,
@@ -24,6 +19,7 @@ from skdiscrepancy._data._labels import (
 )
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
 from skdiscrepancy._data._rows import Codes, Index, Rows
+from skdiscrepancy._data._seeds import draw_seeds, generator_of
 from skdiscrepancy._data._targets import (
     are_labels,
     is_numeric,
@@ -48,6 +44,7 @@ __all__ = [
     "check_flag",
     "check_number",
     "check_rows",
+    "check_run_options",
     "cross_products",
     "draw_seeds",
     "encode_labels",
@@ -55,6 +52,7 @@ __all__ = [
     "is_numeric",
     "refuse_missing",
     "refuse_numbers_among_labels",
+    "refuse_unknown_keywords",
     "tag_target",
     "validate_with_target",
     "warn_user",

@@ -10,9 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state, check_scalar
-
-MAX_SEED = np.iinfo(np.int32).max
+from sklearn.utils import check_scalar
 
 
 def check_number(
@@ -83,40 +81,6 @@ def check_flag(value: Any, name: str) -> None:
     """Refuse what is not a bool."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} == {value!r}, must be True or False.")
-
-
-def generator_of(random_state: Any) -> np.random.RandomState:
-    """Return the RandomState of a parameter.
-
-    None is a fresh one, not the global one. A Generator draws the seed of the
-    RandomState, so that it goes on from call to call.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance, Generator or None
-        Value of the parameter.
-
-    Returns
-    -------
-    generator : RandomState
-        The one that was given, or a new one.
-    """
-    if random_state is None:
-        return np.random.RandomState()
-    if isinstance(random_state, np.random.Generator):
-        return np.random.RandomState(random_state.integers(MAX_SEED))
-    try:
-        return check_random_state(random_state)
-    except ValueError:
-        raise ValueError(
-            f"random_state == {random_state!r}, must be an integer from 0 to "
-            "2**32 - 1, a RandomState, a Generator or None."
-        ) from None
-
-
-def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
-    """Draw seeds, for what must not share the stream of a generator."""
-    return generator.randint(MAX_SEED, size=n).tolist()
 
 
 def warn_user(message: str) -> None:

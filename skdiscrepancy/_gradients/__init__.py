@@ -2,8 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._gradients._affine import without_names
 from skdiscrepancy._gradients._dispatch import (
     ScoreFunction,
+    check_model,
     is_density_estimator,
     score_function,
     score_function_of,
@@ -16,9 +18,11 @@ __all__ = [
     "SampleGaussianScore",
     "ScoreFunction",
     "can_be_drawn_from",
+    "check_model",
     "draw_from",
     "is_density_estimator",
     "score_function",
     "score_function_of",
     "widths",
+    "without_names",
 ]

@@ -229,6 +229,21 @@ def score_function_of(model: Any) -> ScoreFunction:
     )
 
 
+def check_model(model: Any) -> None:
+    """Refuse what has no gradient that is known, before it is fitted or evaluated.
+
+    None, which stands for a Gaussian, is a model, and an estimator need not be fitted.
+    """
+    if model is None:
+        return
+    _refuse(model)
+    if isinstance(model, FrozenEstimator):
+        check_model(model.estimator)
+    elif score_function_of.dispatch(type(model)) is score_function_of.dispatch(object):
+        # Not a class that is known: a callable, or an error that says what is.
+        score_function_of(model)
+
+
 def is_density_estimator(model: Any) -> bool:
     """Tell whether a model is one that `fit` clones and fits."""
     if isinstance(model, (type, FrozenEstimator)) or not isinstance(

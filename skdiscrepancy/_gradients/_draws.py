@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA, FactorAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from skdiscrepancy._data import draw_seeds
 from skdiscrepancy._gradients._affine import without_names
 from skdiscrepancy._gradients._dispatch import steps_before
 from skdiscrepancy._gradients._mixtures import SampleGaussianScore
@@ -26,9 +27,9 @@ def can_be_drawn_from(model: Any) -> bool:
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
         return can_be_drawn_from(model.steps[-1][1])
-    known = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
-    known = (*known, gaussian_kde)
-    return isinstance(model, known) or hasattr(model, "sample") or hasattr(model, "rvs")
+    gaussians = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
+    known = isinstance(model, (*gaussians, gaussian_kde))
+    return known or hasattr(model, "sample") or hasattr(model, "rvs")
 
 
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
@@ -42,7 +43,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     n : int
         Number of rows.
     generator : RandomState
-        Rules the draws.
+        Seeds the draws.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         return generator.multivariate_normal(*moments, size=n)
     if isinstance(model, gaussian_kde):
         return model.resample(n, seed=generator).T
-    seed = generator.randint(np.iinfo(np.int32).max)
+    [seed] = draw_seeds(generator, 1)
     if hasattr(model, "rvs"):
         return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
     options = {}

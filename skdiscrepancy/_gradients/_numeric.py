@@ -93,7 +93,10 @@ class JaxScore:
         return np.asarray(jax.grad(total)(jax.numpy.asarray(X)))
 
 
-BACKENDS = {"torch": TorchScore, "jax": JaxScore}
+BACKENDS: dict[str, Callable[[Any], Callable[[np.ndarray], Any]]] = {
+    "torch": TorchScore,
+    "jax": JaxScore,
+}
 
 
 def check_values(shape: tuple[int, ...], n: int) -> None:

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._hsic._estimator import HSICEstimator, hsic_score
+from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
 from skdiscrepancy._hsic._statistics import (
     centring_offsets,
     complete_statistics,
@@ -11,6 +12,8 @@ from skdiscrepancy._hsic._statistics import (
 
 __all__ = [
     "HSICEstimator",
+    "HSICParams",
+    "HSICTestParams",
     "centring_offsets",
     "complete_statistics",
     "hsic_from_gram",

@@ -5,21 +5,29 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, takes_parameters_of
+from skdiscrepancy._base import (
+    BaseDiscrepancy,
+    DiscrepancyResult,
+    Settings,
+    check_bandwidths,
+    explains_keywords,
+    takes_parameters_of,
+)
 from skdiscrepancy._data import (
     as_labels,
-    check_flag,
+    draw_seeds,
     generator_of,
     tag_target,
     validate_with_target,
 )
 from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
+from skdiscrepancy._hsic._params import HSICParams
 from skdiscrepancy._hsic._statistics import (
     hsic_statistics,
     paired_rows,
@@ -27,6 +35,7 @@ from skdiscrepancy._hsic._statistics import (
 )
 from skdiscrepancy._nulls import (
     MIN_ROWS,
+    Options,
     TestResult,
     check_options,
     gamma_test,
@@ -34,15 +43,14 @@ from skdiscrepancy._nulls import (
     one_sample_test,
     shift_test,
 )
-from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import check_design
+from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
+    KERNELS,
     Kernel,
     as_target,
     check_kernel,
     choose_target_kernels,
     sample_dtype,
-    warn_if_indefinite,
 )
 from skdiscrepancy.pooling import check_pooling
 
@@ -99,9 +107,9 @@ class HSICEstimator(BaseDiscrepancy):
         number of pairs over that of samples for the others.
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
+        draws afresh. The global generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -144,6 +152,8 @@ class HSICEstimator(BaseDiscrepancy):
     True
     """
 
+    _flags = ("second_order", "normalize", "squared")
+
     def __init__(
         self,
         *,
@@ -177,6 +187,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.random_state = random_state
         self.verbose = verbose
 
+    @explains_keywords
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
         """Take the kernels on X and on y from a sample.
 
@@ -192,29 +203,30 @@ class HSICEstimator(BaseDiscrepancy):
         self : HSICEstimator
             Fitted estimator.
         """
-        self._check_params()
-        check_flag(self.second_order, "second_order")
-        kernels = check_kernel(self.kernel)
-        X, y = self._validate(X, y, kernels, reset=True)
+        settings = self._check_params()
+        kernels = settings.kernels
+        X, y = self._validate(X, y, kernels, settings.design, reset=True)
         target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
         y = as_target(y, target_kernels, self.target_kernel)
+        collection = self._collection([X], kernels, self.bandwidth)
+        target_collection = self._collection(
+            [y], target_kernels, self.target_bandwidth, "target_bandwidth"
+        )
+        check_pooling(self.pooling, len(collection) * len(target_collection))
         self.n_targets_in_ = y.shape[1]
-        warn_if_indefinite(kernels, X.shape[1])
-        warn_if_indefinite(target_kernels, y.shape[1])
-        self.kernels_ = build_collection(
-            [X], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", self.n_jobs
-        )
-        self.target_kernels_ = build_collection(
-            [y],
-            target_kernels,
-            self.target_bandwidth,
-            self.n_bandwidths,
-            "target_bandwidth",
-            self.n_jobs,
-        )
-        check_pooling(self.pooling, len(self.kernels_) * len(self.target_kernels_))
+        self.kernels_, self.target_kernels_ = collection, target_collection
         return self
 
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        settings = super()._check_params(n_kernels)
+        kernels = []
+        if not (isinstance(self.target_kernel, str) and self.target_kernel == "auto"):
+            names = ("auto", *KERNELS)
+            kernels = check_kernel(self.target_kernel, "target_kernel", names)
+        check_bandwidths(kernels, self.target_bandwidth, "target_bandwidth")
+        return settings
+
+    @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Compute the dependence of y on X.
 
@@ -232,6 +244,7 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self.evaluate(X, y).value
 
+    @explains_keywords
     def evaluate(self, X: ArrayLike, y: ArrayLike) -> DiscrepancyResult:
         """Compute the dependence and the statistic and scale of each product kernel.
 
@@ -249,8 +262,9 @@ class HSICEstimator(BaseDiscrepancy):
             kernel on X and a kernel on y.
         """
         check_is_fitted(self)
-        design = self._check_params()
-        X, y = self._validate_fitted(X, y)
+        n_pairs = len(self.kernels_) * len(self.target_kernels_)
+        design = self._check_params(n_pairs).design
+        X, y = self._validate_fitted(X, y, design)
         statistics = hsic_statistics(
             kernel_source(self.kernels_, X),
             kernel_source(self.target_kernels_, y),
@@ -263,6 +277,7 @@ class HSICEstimator(BaseDiscrepancy):
         pairs = list(product(self.kernels_, self.target_kernels_))
         return self._result(statistics, pairs)
 
+    @explains_keywords
     def test(
         self,
         X: ArrayLike,
@@ -305,18 +320,12 @@ class HSICEstimator(BaseDiscrepancy):
             each product of kernels.
         """
         check_is_fitted(self)
-        design = self._check_params()
-        X, y = self._validate_fitted(X, y)
-        complete = design.complete and not self.second_order
-        options = check_options(
-            method,
-            n_resamples,
-            None,
-            pooling,
-            ("permutation", "shift", "asymptotic")
-            if complete
-            else one_sample_methods(design),
+        design = self._check_params().design
+        options = self._check_options(
+            design, method=method, n_resamples=n_resamples, pooling=pooling
         )
+        X, y = self._validate_fitted(X, y, design)
+        complete = design.complete and not self.second_order
         pairs = list(product(self.kernels_, self.target_kernels_))
         generator = generator_of(self.random_state)
         n = len(X)
@@ -354,9 +363,17 @@ class HSICEstimator(BaseDiscrepancy):
             half,
             generator,
             kernels=pairs,
-            random_state=self.random_state,
+            # Pairs and signs must not come from the same numbers.
+            random_state=draw_seeds(generator, 1)[0],
             **self._walk_options(),
         )
+
+    def _check_options(self, design: Design, **given: Any) -> Options:
+        """Check the options of a test, which are those of `test`."""
+        methods = one_sample_methods(design)
+        if design.complete and not self.second_order:
+            methods = ("permutation", "shift", "asymptotic")
+        return check_options(n_groups=None, allowed=methods, **given)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray, pairs: list[Any]) -> TestResult:
         if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
@@ -374,9 +391,11 @@ class HSICEstimator(BaseDiscrepancy):
         kernel, target_kernel = pairs[0]
         return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
-    def _validate_fitted(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _validate_fitted(
+        self, X: Any, y: Any, design: Design
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y with the columns that were seen in `fit`."""
-        X, y = self._validate(X, y, self.kernels_, reset=False)
+        X, y = self._validate(X, y, self.kernels_, design, reset=False)
         y = as_target(y, self.target_kernels_, self.target_kernel)
         if y.shape[1] != self.n_targets_in_:
             raise ValueError(
@@ -385,16 +404,15 @@ class HSICEstimator(BaseDiscrepancy):
         return X, y
 
     def _validate(
-        self, X: Any, y: Any, kernels: list[Any], *, reset: bool
+        self, X: Any, y: Any, kernels: list[Any], design: Design, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        unbiased = not check_design(self.design).biased
         X, y = validate_with_target(
             self,
             X,
             y,
             reset=reset,
             dtype=sample_dtype(kernels),
-            ensure_min_samples=4 if unbiased else 2,
+            ensure_min_samples=2 if design.biased else 4,
         )
         return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
@@ -403,7 +421,7 @@ class HSICEstimator(BaseDiscrepancy):
 
 
 @takes_parameters_of(HSICEstimator)
-def hsic_score(X: ArrayLike, y: ArrayLike, **params: Any) -> float:
+def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion of X and y.
 
     This is the criterion of [1]_ with the unbiased estimator of [2]_, pooled over

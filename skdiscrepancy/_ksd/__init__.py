@@ -4,20 +4,25 @@
 
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import (
+    as_given,
     check_differentiable,
     check_gradients,
     fit_model,
-    is_fitted,
+    freeze,
 )
+from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
 from skdiscrepancy._ksd._statistics import ksd_from_gram
 
 __all__ = [
     "KSDEstimator",
+    "KSDParams",
+    "KSDTestParams",
+    "as_given",
     "check_differentiable",
     "check_gradients",
     "fit_model",
-    "is_fitted",
+    "freeze",
     "ksd_from_gram",
     "ksd_score",
 ]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skdiscrepancy._data import draw_seeds
 from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
+from skdiscrepancy._ksd._models import GivenGradients
 from skdiscrepancy._nulls import Options, TestResult, parametric_test
 from skdiscrepancy.designs import Design
 
@@ -34,13 +36,18 @@ def ksd_test_by_draws(
     options : Options
         Options of the test.
     generator : RandomState
-        Rules the draws.
+        Seeds the draws.
 
     Returns
     -------
     result : TestResult
         Result.
     """
+    if isinstance(estimator.model_, GivenGradients):
+        raise ValueError(
+            "method == 'parametric', must be another one for gradients: there is no "
+            "model to draw from. Pass the model itself."
+        )
     if not can_be_drawn_from(estimator.model_):
         raise TypeError(
             f"method == 'parametric', must be another one for model == "
@@ -48,7 +55,7 @@ def ksd_test_by_draws(
         )
     n, refit = len(X), estimator._was_fitted_to(X)
     # All samples have the same pairs, and their fits the same start.
-    seed = generator.randint(np.iinfo(np.int32).max)
+    [seed] = draw_seeds(generator, 1)
     one_thread = clone(estimator).set_params(n_jobs=1)
     if refit and is_density_estimator(estimator.model):
         unseeded = [

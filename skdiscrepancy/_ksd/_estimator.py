@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
+    Settings,
+    explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import check_flag, generator_of, warn_user
+from skdiscrepancy._data import draw_seeds, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
-from skdiscrepancy._gradients import is_density_estimator
+from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
 from skdiscrepancy._ksd._models import (
     check_differentiable,
@@ -29,6 +31,7 @@ from skdiscrepancy._ksd._models import (
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy._nulls import (
+    Options,
     TestResult,
     check_options,
     complete_means,
@@ -37,8 +40,7 @@ from skdiscrepancy._nulls import (
     signed_means,
     wild_test,
 )
-from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import Design
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -59,16 +61,20 @@ class KSDEstimator(BaseDiscrepancy):
     for example by the logarithm. It depends on the units of the columns unless these
     are standardised.
 
+    A search that maximises `score`, as ``GridSearchCV(KSDEstimator(...), grid)`` does
+    by default, picks the model that fits worst. Pass ``scoring=neg_ksd_scorer`` of
+    :mod:`skdiscrepancy.model_checking`, and the search picks the best fit.
+
     Parameters
     ----------
     model : density estimator, frozen distribution, callable or None, default=None
         Model to be checked; :func:`skdiscrepancy.model_checking.score_function` lists
         those that are known. A density estimator of scikit-learn is cloned and fitted
-        in `fit`; wrap one that is fitted already in a
-        :class:`~sklearn.frozen.FrozenEstimator`. A callable is the gradient of the
-        log-density: it takes an array of shape (n_samples, n_features) and returns one
-        of the same shape. None: the Gaussian with mean and covariance of the sample
-        seen in `fit`.
+        in `fit`, with a warning if it is fitted already: wrap a fitted model in a
+        :class:`~sklearn.frozen.FrozenEstimator` to use it as it is. A callable is the
+        gradient of the log-density: it takes an array of shape (n_samples, n_features)
+        and returns one of the same shape. None: the Gaussian with mean and covariance
+        of the sample seen in `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
@@ -95,9 +101,9 @@ class KSDEstimator(BaseDiscrepancy):
         the others.
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
+        draws afresh. The global generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -140,6 +146,8 @@ class KSDEstimator(BaseDiscrepancy):
     True
     """
 
+    _flags = ("standardize", "normalize", "squared")
+
     def __init__(
         self,
         model: Any = None,
@@ -171,8 +179,12 @@ class KSDEstimator(BaseDiscrepancy):
         self.random_state = random_state
         self.verbose = verbose
 
+    @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
         """Take the kernels from a sample, and fit the model to it if need be.
+
+        A density estimator is always fitted, also if it comes fitted, which a warning
+        then says; a :class:`~sklearn.frozen.FrozenEstimator` is used as it is.
 
         Parameters
         ----------
@@ -186,12 +198,19 @@ class KSDEstimator(BaseDiscrepancy):
         self : KSDEstimator
             Fitted estimator.
         """
-        X = self._fit_kernels(X)
+        settings = self._check_params()
+        X = self._validate_first(X, settings.design)
+        self._fit_kernels(X, settings.kernels)
         self.model_, self.score_function_ = fit_model(self.model, X, y)
         return self
 
+    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the misfit of the model to a sample.
+
+        The score is a discrepancy: the smaller, the better the fit. A search, which
+        looks for the largest score, needs ``scoring=neg_ksd_scorer`` of
+        :mod:`skdiscrepancy.model_checking`.
 
         Parameters
         ----------
@@ -209,6 +228,7 @@ class KSDEstimator(BaseDiscrepancy):
         """
         return self.evaluate(X, sample_weight=sample_weight).value
 
+    @explains_keywords
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
@@ -229,11 +249,11 @@ class KSDEstimator(BaseDiscrepancy):
             With `value`, `statistics`, `scales` and `kernels`.
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        # A copy: a model that works in place must not change the sample.
-        gradients = check_gradients(self.score_function_(X.copy()), X)
-        return self._evaluate(X, gradients, sample_weight)
+        design = self._check_params(len(self.kernels_)).design
+        X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        return self._evaluate(X, self._gradients(X), design, sample_weight)
 
+    @explains_keywords
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
         r"""Compute the Stein witness function of a sample at points.
 
@@ -276,16 +296,16 @@ class KSDEstimator(BaseDiscrepancy):
         [False, True]
         """
         check_is_fitted(self)
+        self._check_params()
         points = self._validate(points, reset=False, least=1)
         return self._witness(points, self._validate(X, reset=False, least=1))
 
     def _witness(self, points: np.ndarray, X: np.ndarray) -> np.ndarray:
-        gradients = [
-            check_gradients(self.score_function_(Z.copy()), Z) for Z in (points, X)
-        ]
+        gradients = [self._gradients(Z) for Z in (points, X)]
         source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
         return witness_values(source, len(points), len(X), **self._walk_options())
 
+    @explains_keywords
     def test(
         self,
         X: ArrayLike,
@@ -331,15 +351,15 @@ class KSDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        design = self._check_params()
-        X = self._validate(X, reset=False)
-        allowed = ("wild",)
-        if not design.complete:
-            # Signs of the rows are the swaps of a core, and the wild bootstrap.
-            methods = one_sample_methods(design)
-            allowed = tuple("wild" if m == "swap" else m for m in methods)
-        allowed = (*allowed, "parametric")
-        options = check_options(method, n_resamples, n_groups, pooling, allowed)
+        design = self._check_params().design
+        options = self._check_options(
+            design,
+            method=method,
+            n_resamples=n_resamples,
+            n_groups=n_groups,
+            pooling=pooling,
+        )
+        X = self._validate(X, reset=False, least=1 if design.biased else 2)
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)
@@ -350,7 +370,7 @@ class KSDEstimator(BaseDiscrepancy):
                 "takes it as known, and rejects too rarely. Test held-out rows, or "
                 "use method='parametric'."
             )
-        gradients = check_gradients(self.score_function_(X.copy()), X)
+        gradients = self._gradients(X)
         if design.complete:
             # Groups are of rows at random: neighbours may be alike.
             order = generator.permutation(len(X))
@@ -372,15 +392,36 @@ class KSDEstimator(BaseDiscrepancy):
             len(X),
             generator,
             kernels=list(self.kernels_),
-            random_state=self.random_state,
+            # Pairs and signs must not come from the same numbers.
+            random_state=draw_seeds(generator, 1)[0],
             **self._walk_options(),
         )
+
+    def _check_options(self, design: Design, **given: Any) -> Options:
+        """Check the options of a test, which are those of `test`."""
+        methods = ["wild"]
+        if not design.complete:
+            # Signs of the rows are the swaps of a core, and the wild bootstrap.
+            methods = ["wild" if m == "swap" else m for m in one_sample_methods(design)]
+        return check_options(allowed=(*methods, "parametric"), **given)
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        check_model(self.model)
+        return super()._check_params(n_kernels)
+
+    def _check_kernels(self) -> list[Any]:
+        return check_differentiable(self.kernel)
+
+    def _gradients(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients of the model at the rows of X."""
+        # A copy: a model that works in place must not change the sample.
+        return check_gradients(self.score_function_(X.copy()), X)
 
     def _means(
         self, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the statistics, and their scales under random signs."""
-        source = self._source(X, check_gradients(self.score_function_(X.copy()), X))
+        source = self._source(X, self._gradients(X))
         if design.complete:
             return complete_means(source, len(X), n_jobs=n_jobs)
         means, scale = signed_means(
@@ -403,29 +444,22 @@ class KSDEstimator(BaseDiscrepancy):
             X, gradients = X / self.scale_, gradients * self.scale_
         return SteinSource(self.kernels_, X, gradients)
 
-    def _fit_kernels(self, X: ArrayLike) -> np.ndarray:
-        self._check_params()
-        check_flag(self.standardize, "standardize")
-        kernels = check_differentiable(self.kernel)
-        X = self._validate(X, reset=True)
-        self.scale_ = column_deviations(X) if self.standardize else None
-        scaled = X if self.scale_ is None else X / self.scale_
-        self.kernels_ = build_collection(
-            [scaled],
-            kernels,
-            self.bandwidth,
-            self.n_bandwidths,
-            "bandwidth",
-            self.n_jobs,
-        )
-        check_pooling(self.pooling, len(self.kernels_))
+    def _fit_kernels(self, X: np.ndarray, kernels: list[Any]) -> None:
+        """Take the kernels, and the units of the columns, from a sample."""
+        scale = column_deviations(X) if self.standardize else None
+        rows = X if scale is None else X / scale
+        collection = self._collection([rows], kernels, self.bandwidth)
+        check_pooling(self.pooling, len(collection))
+        self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
-        return X
 
     def _evaluate(
-        self, X: np.ndarray, gradients: np.ndarray, sample_weight: Any = None
+        self,
+        X: np.ndarray,
+        gradients: np.ndarray,
+        design: Design,
+        sample_weight: Any = None,
     ) -> DiscrepancyResult:
-        design = self._check_params()
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(X), self.design)
@@ -447,14 +481,17 @@ class KSDEstimator(BaseDiscrepancy):
             )
         return self._result(statistics, list(self.kernels_))
 
-    def _validate(self, X: Any, *, reset: bool, least: int | None = None) -> np.ndarray:
-        biased = check_design(self.design).biased
+    def _validate_first(self, X: Any, design: Design) -> np.ndarray:
+        """Return the sample of `fit`."""
         # One row has no covariance for the Gaussian that stands for no model.
-        one_is_enough = biased and not (reset and self.model is None)
+        one_is_enough = design.biased and self.model is not None
+        return self._validate(X, reset=True, least=1 if one_is_enough else 2)
+
+    def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         return validate_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
-            ensure_min_samples=least or (1 if one_is_enough else 2),
+            ensure_min_samples=least,
         )

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._data import warn_user
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -27,14 +30,60 @@ HASHED_ROWS = 4096
 def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunction]:
     """Return a model, fitted to X if it is to be, and the gradient of its log-density.
 
-    None is the Gaussian with the moments of X.
+    None is the Gaussian with the moments of X. A model that comes fitted is fitted
+    anew, as in scikit-learn.
     """
     if model is None:
         score = SampleGaussianScore(X)
         return score, score
     if is_density_estimator(model):
+        if is_fitted(model):
+            warn_user(
+                f"model == {model!r} is fitted already. `fit` fits a clone of it to X. "
+                "To use the model as it is, pass FrozenEstimator(model) of "
+                "sklearn.frozen."
+            )
         model = clone(model).fit(X, y)
     return model, score_function_of(model)
+
+
+class GivenGradients:
+    """The gradient of a log-density, known at the rows of one sample only.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples, n_features)
+        Gradients at the rows of the sample, in their order.
+    """
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def __call__(self, X: np.ndarray) -> Any:
+        """Return the gradients; X must be the sample."""
+        return self.values
+
+    def __repr__(self) -> str:
+        return f"gradients of shape {np.shape(self.values)}"
+
+    def take(self, X: np.ndarray, rows: np.ndarray) -> GivenGradients:
+        """Return the gradients at some rows of the sample X."""
+        return GivenGradients(check_gradients(self.values, X)[rows])
+
+
+def as_given(model: Any) -> Any:
+    """Return the model of a one-call function, which uses a fitted model as it is.
+
+    Arrays are gradients at the rows of the sample.
+    """
+    if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
+        return GivenGradients(model)
+    return freeze(model) if is_fitted(model) else model
+
+
+def freeze(model: Any) -> Any:
+    """Return a model that `fit` leaves as it is."""
+    return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
 def column_deviations(X: np.ndarray) -> np.ndarray:
@@ -50,7 +99,9 @@ def column_deviations(X: np.ndarray) -> np.ndarray:
 
 
 def is_fitted(model: Any) -> bool:
-    """Tell whether an estimator is fitted."""
+    """Tell whether a model is an estimator that is fitted."""
+    if not is_density_estimator(model):
+        return False
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -85,25 +136,24 @@ def check_differentiable(kernel: Any) -> list[Any]:
     return kernels
 
 
-def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], int]:
+def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     """Return what tells one set of rows from another, in whatever order and precision.
 
-    The sum of a hash of each row.
+    The sum of a hash of each row, in float32.
     """
-    factors = np.random.RandomState(0).randint(1, 2**62, size=X.shape[1]) * 2 + 1
-    factors = factors.astype(np.uint64)
-    total = 0
+    total = np.zeros(2, dtype=np.uint64)
     for start in range(0, len(X), HASHED_ROWS):
         rows = X[start : start + HASHED_ROWS]
         with np.errstate(over="ignore"):
             # Adding zero makes one of both zeros.
-            bits = (np.ascontiguousarray(rows, dtype=np.float32) + 0).view(np.uint32)
-        hashes = (bits * factors).sum(axis=1, dtype=np.uint64)
-        # Sums of products are linear: products with shifts mix their bits.
-        hashes ^= hashes >> np.uint64(31)
-        hashes *= np.uint64(0x9E3779B97F4A7C15)
-        hashes ^= hashes >> np.uint64(29)
-        hashes *= np.uint64(0xBF58476D1CE4E5B9)
-        hashes ^= hashes >> np.uint64(32)
-        total += int(hashes.sum(dtype=np.uint64))
-    return X.shape, total % 2**64
+            rows = np.ascontiguousarray(rows, dtype=np.float32) + np.float32(0)
+        digests = [
+            hashlib.blake2b(row, digest_size=16).digest()
+            for row in rows.view(np.dtype((np.void, rows[0].nbytes)))[:, 0].tolist()
+        ]
+        total += (
+            np.frombuffer(b"".join(digests), dtype=np.uint64)
+            .reshape(-1, 2)
+            .sum(axis=0, dtype=np.uint64)
+        )
+    return X.shape, total.tobytes()

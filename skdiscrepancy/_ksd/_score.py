@@ -4,21 +4,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
-from sklearn.frozen import FrozenEstimator
 
 from skdiscrepancy._base import takes_parameters_of
-from skdiscrepancy._gradients import is_density_estimator
 from skdiscrepancy._ksd._estimator import KSDEstimator
-from skdiscrepancy._ksd._models import check_gradients, is_fitted
+from skdiscrepancy._ksd._models import GivenGradients, as_given
+from skdiscrepancy._ksd._params import KSDParams
 from skdiscrepancy._ksd._statistics import check_weights
 
 
 @takes_parameters_of(KSDEstimator)
 def ksd_score(
-    X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
+    X: ArrayLike,
+    model: Any = None,
+    *,
+    sample_weight: Any = None,
+    **params: Unpack[KSDParams],
 ) -> float:
     """Compute the squared kernel Stein discrepancy of a sample to a model.
 
@@ -32,8 +35,8 @@ def ksd_score(
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
         As for :class:`KSDEstimator`, or the gradients of the log-density at the rows of
-        X. An estimator that is fitted is used as it is; one that is not is cloned and
-        fitted to X. None is the Gaussian with mean and covariance of X.
+        X. A fitted estimator is used as it is. An estimator that is not fitted is
+        cloned and fitted to X. None is the Gaussian with mean and covariance of X.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the statistic, for complete designs. Rows of weight 0 do
         not count at all; the others count alike for the bandwidths, and for a model
@@ -69,20 +72,13 @@ def ksd_score(
     >>> ksd_score(X, -X) == ksd_score(X, lambda X: -X)
     True
     """
-    if is_density_estimator(model) and is_fitted(model):
-        model = FrozenEstimator(model)
-    estimator = KSDEstimator(model, **params)
-    X = estimator._validate(X, reset=True)
-    gradients = None
-    if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
-        gradients = check_gradients(model, X)
+    estimator = KSDEstimator(as_given(model), **params)
     if sample_weight is not None:
-        weights = check_weights(sample_weight, len(X), estimator.design)
         # Before anything is fitted: rows of weight 0 count for nothing.
+        X = estimator._validate_first(X, estimator._check_params().design)
+        weights = check_weights(sample_weight, len(X), estimator.design)
         some = weights > 0
+        if isinstance(estimator.model, GivenGradients):
+            estimator.model = estimator.model.take(X, some)
         X, sample_weight = X[some], weights[some]
-        gradients = None if gradients is None else gradients[some]
-    if gradients is None:
-        return estimator.fit(X).score(X, sample_weight=sample_weight)
-    X = estimator._fit_kernels(X)
-    return estimator._evaluate(X, gradients, sample_weight).value
+    return estimator.fit(X).score(X, sample_weight=sample_weight)

@@ -56,7 +56,7 @@ def numba_works() -> bool:
     return True
 
 
-def ready(array: np.ndarray, dtype: DTypeLike = None) -> np.ndarray:
+def ready(array: np.ndarray, dtype: DTypeLike | None = None) -> np.ndarray:
     """Return an array as the compiled loops take it: contiguous, aligned, writable.
 
     To numba a read-only array has another type, and numba would compile the loop again

@@ -11,7 +11,6 @@ positive, so that offsets, ties and far values cost no digits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import factorial, isqrt
 from typing import NamedTuple
 
@@ -161,7 +160,7 @@ def _complements_before(
 
 
 def shift_moments(
-    moments: Sequence[np.ndarray], step: np.ndarray, factor: np.ndarray
+    moments: np.ndarray, step: np.ndarray | float, factor: np.ndarray | float
 ) -> None:
     """Move the point that the moments of the distances are taken from, in place.
 

@@ -3,11 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._mmd._estimator import MMDEstimator
+from skdiscrepancy._mmd._params import MMDParams, MMDTestParams
 from skdiscrepancy._mmd._score import mmd_score
 from skdiscrepancy._mmd._statistics import mmd_from_gram
 
 __all__ = [
     "MMDEstimator",
+    "MMDParams",
+    "MMDTestParams",
     "mmd_from_gram",
     "mmd_score",
 ]

@@ -8,30 +8,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
-    Statistics,
+    Settings,
+    explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import as_labels, check_flag, generator_of
+from skdiscrepancy._data import as_labels
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._mmd._samples import as_sample, least_rows, refuse_second_sample
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
+from skdiscrepancy._mmd._two_sample_test import two_sample_test
 from skdiscrepancy._mmd._witness import row_contributions, witness_values
-from skdiscrepancy._nulls import (
-    TestResult,
-    check_options,
-    one_sample_methods,
-    one_sample_test,
-    permutation_test,
-)
-from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels import check_kernel, sample_dtype, warn_if_indefinite
+from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import sample_dtype
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -52,6 +46,15 @@ class MMDEstimator(BaseDiscrepancy):
     Laplace and Matern kernels on a single column, O((m + n) log(m + n)) time. The
     others run on the pairs (X_i, Y_i), in time proportional to their number of pairs;
     of samples of different sizes the longer is cut to the shorter, with a warning.
+
+    Do not tune an MMDEstimator by ``GridSearchCV(MMDEstimator(), ...).fit(X)``. Such a
+    search compares the folds of one sample with each other, and so has no difference to
+    look for. Stack both samples, label their rows, and search for the dependence of the
+    labels on the rows, in shuffled folds::
+
+        Z, labels = np.concatenate((X, Y)), np.repeat([0, 1], [len(X), len(Y)])
+        cv = StratifiedKFold(shuffle=True, random_state=0)
+        GridSearchCV(HSICEstimator(...), grid, cv=cv).fit(Z, labels)
 
     Parameters
     ----------
@@ -81,9 +84,9 @@ class MMDEstimator(BaseDiscrepancy):
         the number of pairs over n for the others.
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
+        draws afresh. The global generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -119,6 +122,8 @@ class MMDEstimator(BaseDiscrepancy):
     True
     """
 
+    _flags = ("second_order", "normalize", "squared")
+
     def __init__(
         self,
         *,
@@ -148,6 +153,7 @@ class MMDEstimator(BaseDiscrepancy):
         self.random_state = random_state
         self.verbose = verbose
 
+    @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> MMDEstimator:
         """Keep the reference sample and take the kernels from it.
 
@@ -157,64 +163,56 @@ class MMDEstimator(BaseDiscrepancy):
         ----------
         X : array-like of shape (n_samples, n_features)
             Reference sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,) or None, default=None
+            Ignored, present for API consistency. A second sample, of two dimensions, is
+            refused.
 
         Returns
         -------
         self : MMDEstimator
             Fitted estimator.
         """
-        return self._fit(X)
-
-    def _fit(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, wide: bool = False
-    ) -> MMDEstimator:
-        """Fit to X, with bandwidths from X, or from X and Y, on a wide grid or not."""
-        self._check_params()
-        check_flag(self.second_order, "second_order")
-        kernels = check_kernel(self.kernel)
-        X = self._validate(X, kernels, reset=True)
-        samples = [X]
-        if Y is not None:
-            Y = check_array(Y, input_name="Y", **self._array_options(kernels))
-            if Y.shape[1] != X.shape[1]:
-                raise ValueError(
-                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
-                )
-            samples.append(Y)
-        warn_if_indefinite(kernels, X.shape[1])
-        collection = build_collection(
-            samples,
-            kernels,
-            self.bandwidth,
-            self.n_bandwidths,
-            "bandwidth",
-            self.n_jobs,
-            wide=wide,
+        settings = self._check_params()
+        refuse_second_sample(X, y)
+        X = self._validate(
+            X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
+        return self._learn([X], settings)
+
+    def _learn(self, samples: list[np.ndarray], settings: Settings) -> MMDEstimator:
+        """Keep the first sample, and kernels with bandwidths from all samples."""
+        collection = self._collection(samples, settings.kernels, self.bandwidth)
         check_pooling(self.pooling, len(collection))
-        self.reference_ = X
+        self.reference_ = samples[0]
         self.kernels_ = collection
         return self
 
+    @explains_keywords
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Compute the discrepancy of a sample to the reference sample.
+
+        If both samples share a distribution, scores scatter around zero, may be
+        negative, and shrink like 1 / sqrt(n). Samples must be independent draws. The
+        unbiased statistic leaves out the pairs (i, i) within each sample, but not
+        across samples. So the score of the reference sample itself is clearly negative,
+        not zero, and rows that both samples share lower the score.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,) or None, default=None
+            Ignored, present for API consistency. A second sample, of two dimensions, is
+            refused.
 
         Returns
         -------
         score : float
             The larger, the more different.
         """
-        return self.evaluate(X).value
+        return self.evaluate(X, y).value
 
+    @explains_keywords
     def evaluate(self, X: ArrayLike, y: Any = None) -> DiscrepancyResult:
         """Compute the discrepancy and the statistic and scale of each kernel.
 
@@ -222,8 +220,9 @@ class MMDEstimator(BaseDiscrepancy):
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,) or None, default=None
+            Ignored, present for API consistency. A second sample, of two dimensions, is
+            refused.
 
         Returns
         -------
@@ -231,11 +230,36 @@ class MMDEstimator(BaseDiscrepancy):
             With `value`, `statistics`, `scales` and `kernels`.
         """
         check_is_fitted(self)
-        design = self._check_params()
-        Y = self._validate(X, self.kernels_, reset=False)
-        statistics = self._statistics(self.reference_, Y, design)
+        design = self._check_params(len(self.kernels_)).design
+        refuse_second_sample(X, y)
+        Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
+        return self._evaluate(Y, design)
+
+    def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
+        X, options = self.reference_, self._walk_options()
+        m, n = len(X), len(Y)
+        if self._is_paired(design):
+            m = n = paired_size(m, n, design)
+        source = kernel_source(self.kernels_, X[:m], Y[:n])
+        if not self._is_paired(design):
+            unbiased = not design.biased
+            statistics = two_sample_statistics(
+                source, m, n, unbiased=unbiased, **options
+            )
+        else:
+            core = RowSums(PairedSource(source, n), moments=True)
+            statistics = second_order_statistics(
+                design, n, core, random_state=self.random_state, **options
+            )
         return self._result(statistics, list(self.kernels_))
 
+    def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
+        """Compare two samples, with bandwidths from both."""
+        settings = self._check_params()
+        X, Y = self._validate_pair(X, Y, settings)
+        return self._learn([X, Y], settings)._evaluate(Y, settings.design)
+
+    @explains_keywords
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
         r"""Compute the witness function of the reference and a sample at points.
 
@@ -275,6 +299,7 @@ class MMDEstimator(BaseDiscrepancy):
         [True, False]
         """
         check_is_fitted(self)
+        self._check_params()
         points = self._validate(points, self.kernels_, reset=False, least=1)
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
         return self._witness(points, Y)
@@ -284,6 +309,7 @@ class MMDEstimator(BaseDiscrepancy):
             self.kernels_, points, self.reference_, Y, **self._walk_options()
         )
 
+    @explains_keywords
     def contributions(self, Y: ArrayLike) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 
@@ -320,11 +346,13 @@ class MMDEstimator(BaseDiscrepancy):
         7
         """
         check_is_fitted(self)
+        self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
         return row_contributions(
             self.kernels_, self.reference_, Y, **self._walk_options()
         )
 
+    @explains_keywords
     def test(
         self,
         X: ArrayLike,
@@ -346,8 +374,9 @@ class MMDEstimator(BaseDiscrepancy):
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
-        y : Ignored
-            Not used, present for API consistency.
+        y : array-like of shape (n_samples,) or None, default=None
+            Ignored, present for API consistency. A second sample, of two dimensions, is
+            refused.
         method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
             Null distribution. Complete designs: permutations of the pooled sample, of
             exact level. Other designs, and `second_order`: exchanges of X_i and Y_i, of
@@ -370,100 +399,77 @@ class MMDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        # Columns are those of `fit`, by name and order.
-        X = self._validate(X, self.kernels_, reset=False)
-        pooled = clone(self).set_params(pooling="mean")
-        # Not a copy: a generator goes on from call to call.
-        pooled.random_state = self.random_state
-        return pooled._fit(self.reference_, X, wide=True)._test(
-            X, method, n_resamples, n_groups, pooling
+        settings = self._check_params()
+        options = self._check_options(
+            settings.design,
+            method=method,
+            n_resamples=n_resamples,
+            n_groups=n_groups,
+            pooling=pooling,
         )
+        refuse_second_sample(X, y)
+        least = least_rows(settings.design)
+        # Columns are those of `fit`, by name and order.
+        Y = self._validate(X, self.kernels_, reset=False, least=least)
+        # The kernels may have changed since then, and read other types.
+        kernels = settings.kernels
+        reference = as_sample(self.reference_, "reference_", kernels, least)
+        Y = as_sample(Y, "X", kernels, least)
+        return self._test(reference, Y, settings, options)
+
+    def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
+        """Test whether two samples are from one distribution."""
+        settings = self._check_params()
+        options = self._check_options(settings.design, **given)
+        return self._test(*self._validate_pair(X, Y, settings), settings, options)
+
+    def _check_options(self, design: Design, **given: Any) -> Options:
+        """Check the options of a test, which are those of `test`."""
+        paired = self._is_paired(design)
+        methods = one_sample_methods(design) if paired else ("permutation",)
+        return check_options(allowed=methods, **given)
 
     def _test(
-        self,
-        X: ArrayLike,
-        method: str,
-        n_resamples: int,
-        n_groups: int | None,
-        pooling: str,
+        self, X: np.ndarray, Y: np.ndarray, settings: Settings, options: Options
     ) -> TestResult:
-        """Test with the kernels of `fit`, which must be of both samples."""
-        design = self._check_params()
-        Y = self._validate(X, self.kernels_, reset=False)
-        complete = design.complete and not self.second_order
-        options = check_options(
-            method,
-            n_resamples,
-            n_groups,
-            pooling,
-            ("permutation",) if complete else one_sample_methods(design),
-        )
-        X, kernels = self.reference_, self.kernels_
-        generator = generator_of(self.random_state)
-        if complete and min(len(X), len(Y)) < 2:
+        """Test with a wide grid of bandwidths from both samples."""
+        paired = self._is_paired(settings.design)
+        if not paired and min(len(X), len(Y)) < 2:
             raise ValueError(
                 f"n_samples == {min(len(X), len(Y))}, must be >= 2 for a test by MMD."
             )
-        if complete:
-            # Groups are of rows at random: neighbours may be alike.
-            X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
-            return permutation_test(
-                kernel_source(kernels, X, Y),
-                len(X),
-                len(Y),
-                unbiased=not design.biased,
-                n_resamples=options.n_resamples,
-                n_groups=options.n_groups,
-                generator=generator,
-                pooling=options.pooling,
-                kernels=kernels,
-                **self._walk_options(),
-            )
-        size = paired_size(len(X), len(Y), design)
-        core = PairedSource(kernel_source(kernels, X[:size], Y[:size]), size)
-        return one_sample_test(
+        return two_sample_test(
+            self._collection([X, Y], settings.kernels, self.bandwidth, wide=True),
+            X,
+            Y,
+            settings.design,
             options,
-            RowSums(core, moments=True),
-            design,
-            size,
-            generator,
-            kernels=kernels,
+            paired=paired,
             random_state=self.random_state,
             **self._walk_options(),
         )
 
-    def _statistics(self, X: np.ndarray, Y: np.ndarray, design: Design) -> Statistics:
-        m, n = len(X), len(Y)
-        if design.complete and not self.second_order:
-            return two_sample_statistics(
-                kernel_source(self.kernels_, X, Y),
-                m,
-                n,
-                unbiased=not design.biased,
-                **self._walk_options(),
-            )
-        size = paired_size(m, n, design)
-        core = PairedSource(kernel_source(self.kernels_, X[:size], Y[:size]), size)
-        return second_order_statistics(
-            design,
-            size,
-            RowSums(core, moments=True),
-            random_state=self.random_state,
-            **self._walk_options(),
-        )
+    def _is_paired(self, design: Design) -> bool:
+        return self.second_order or not design.complete
 
     def _validate(
-        self, X: Any, kernels: list[Any], *, reset: bool, least: int | None = None
+        self, X: Any, kernels: list[Any], *, reset: bool, least: int
     ) -> np.ndarray:
-        options = self._array_options(kernels)
-        if least is not None:
-            options["ensure_min_samples"] = least
+        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
         X = validate_data(self, X, reset=reset, **options)
         return X if X.dtype.kind == "f" else as_labels(X, "X")
 
-    def _array_options(self, kernels: list[Any]) -> dict[str, Any]:
-        biased = check_design(self.design).biased
-        return {
-            "dtype": sample_dtype(kernels),
-            "ensure_min_samples": 1 if biased else 2,
-        }
+    def _validate_pair(
+        self, X: Any, Y: Any, settings: Settings
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return two samples with the same columns."""
+        kernels, least = settings.kernels, least_rows(settings.design)
+        X = self._validate(X, kernels, reset=True, least=least)
+        values = as_sample(Y, "Y", kernels, least)
+        if values.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
+            )
+        # Names of columns, if there are any, must agree.
+        validate_data(self, Y, reset=False, skip_check_array=True)
+        return X, values

@@ -4,21 +4,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import takes_parameters_of
 from skdiscrepancy._mmd._estimator import MMDEstimator
+from skdiscrepancy._mmd._params import MMDParams
 
 
 @takes_parameters_of(MMDEstimator)
-def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Any) -> float:
+def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     """Compute the squared maximum mean discrepancy of two samples.
 
     This is the discrepancy of [1]_, pooled over kernels as in [2]_. Bandwidths are
     taken from the pooled sample, as papers do; an :class:`MMDEstimator` takes them from
     the reference sample alone.
+
+    Samples must be independent draws. The unbiased statistic leaves out the pairs
+    (i, i) within each sample, but not across samples. So ``mmd_score(X, X)`` is
+    clearly negative, not zero, and rows that both samples share lower the score.
 
     Parameters
     ----------
@@ -52,4 +57,4 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Any) -> float:
     >>> mmd_score(X[:100], X[100:]) < mmd_score(X[:100], X[100:] + 1.0)
     True
     """
-    return MMDEstimator(**params)._fit(X, Y).score(Y)
+    return MMDEstimator(**params)._evaluate_pair(X, Y).value

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from skdiscrepancy._data import check_number
-from skdiscrepancy._nulls._result import POOLINGS
+from skdiscrepancy.pooling import TEST_POOLINGS
 
 # Fewer groups have too few permutations, and leave out too much of a wild bootstrap.
 MIN_GROUPS = 32
@@ -59,8 +59,8 @@ def check_options(
             least=MIN_GROUPS,
             context=", or None for single rows",
         )
-    if pooling not in POOLINGS:
-        raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
+    if pooling not in TEST_POOLINGS:
+        raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     if method == "auto":
         method = allowed[0]
     # More groups than any sample has rows.

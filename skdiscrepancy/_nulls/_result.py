@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 from scipy.stats import rankdata
 
-POOLINGS = ("max", "mean", "fuse", "agg")
+from skdiscrepancy.pooling import fuse
+
 # Statistics that agree to this part are equal: some resamples change nothing.
 TIES = 1e-9
 
@@ -217,7 +217,7 @@ def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
     # The parameter of the relaxed maximum, in units of the deviation of a statistic:
     # all resamples have the same one.
     rate = 3 / scaled.std(axis=1).mean()
-    return (logsumexp(rate * scaled, axis=0) - np.log(len(scaled))) / rate
+    return fuse(scaled, rate)
 
 
 def _standardize(values: np.ndarray) -> np.ndarray:

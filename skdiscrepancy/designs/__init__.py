@@ -30,3 +30,7 @@ __all__ = [
     "Subdiagonals",
     "check_design",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

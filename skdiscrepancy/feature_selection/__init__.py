@@ -17,3 +17,7 @@ __all__ = [
     "hsic_classif",
     "hsic_regression",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

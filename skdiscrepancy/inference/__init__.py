@@ -16,3 +16,7 @@ __all__ = [
     "mmd_column_tests",
     "mmd_test",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,24 +4,60 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from skdiscrepancy._data import as_array, generator_of, is_numeric, refuse_missing
+from skdiscrepancy._base import StatisticParams, takes_parameters_of
+from skdiscrepancy._data import (
+    as_array,
+    check_run_options,
+    generator_of,
+    is_numeric,
+    refuse_missing,
+)
+from skdiscrepancy._hsic import HSICEstimator
+from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._nulls import TestResult
-from skdiscrepancy.inference._tables import ColumnTests, columnwise_tests
+from skdiscrepancy.inference._tables import (
+    ColumnTests,
+    check_correction,
+    columnwise_tests,
+)
 from skdiscrepancy.inference._tests import hsic_test, mmd_test
+from skdiscrepancy.kernels import check_kernel, choose_target_kernels
 
-# What a column of objects may hold; None is refused later, as missing.
-LABELS = (str, bytes, bool, np.bool_, Real, type(None))
+# What a column of objects may hold; None is refused later, as missing. Which of them
+# are labels is the rule of `is_numeric`, as for y.
+VALUES = (str, bytes, bool, np.bool_, Real, type(None))
 
 
+class MMDColumnParams(StatisticParams, total=False):
+    """Parameters of `mmd_test` that tests of columns hand on."""
+
+    method: str
+    n_groups: int | None
+    pooling: str
+    second_order: bool
+
+
+class HSICColumnParams(StatisticParams, total=False):
+    """Parameters of `hsic_test` that tests of columns hand on."""
+
+    method: str
+    pooling: str
+    target_kernel: Any
+    target_bandwidth: Any
+    second_order: bool
+
+
+@takes_parameters_of(mmd_test)
 def mmd_column_tests(
     X: ArrayLike,
     Y: ArrayLike,
@@ -32,14 +68,14 @@ def mmd_column_tests(
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
-    **options: Any,
+    **params: Unpack[MMDColumnParams],
 ) -> ColumnTests:
     """Test every column of two samples for a difference.
 
-    Each column is a two-sample test of its own, :func:`mmd_test`. Columns that are not
-    of numbers, such as strings, booleans and categories, are compared as labels. What
-    is seen is the distribution of single columns, not how they depend on each other:
-    for that, test all of them together.
+    Each column has a two-sample test of its own, :func:`mmd_test`. Columns that do not
+    hold numbers, such as strings, booleans and categories, are compared as labels.
+    These tests see the distribution of each column, not how columns depend on each
+    other. To see that too, test all columns together.
 
     Parameters
     ----------
@@ -48,10 +84,10 @@ def mmd_column_tests(
     Y : array-like or DataFrame of shape (n_samples_Y, n_features)
         Second sample, with the same columns; those of DataFrames are found by name.
     correction : {"bh", "by", "holm"} or None, default="bh"
-        Correction of the p-values for the number of columns: "bh" (Benjamini and
+        Correction of the p-values for the number of columns. "bh" (Benjamini and
         Hochberg [1]_) and "by" (Benjamini and Yekutieli, for any dependence of columns)
-        bound the expected part of false finds among all finds, "holm" the probability
-        of any.
+        control the false discovery rate. "holm" controls the probability of any false
+        discovery.
     kernel : str, kernel object or list of them, default="laplace"
         Kernels for the columns of numbers.
     n_resamples : int or None, default=None
@@ -60,11 +96,11 @@ def mmd_column_tests(
         columns then grows with the square of their number.
     n_jobs : int or None, default=None
         Number of threads, over columns.
-    random_state : int, RandomState instance or None, default=None
-        Rules the resamples.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the resamples.
     verbose : int, default=0
         Verbosity of joblib.
-    **options : dict
+    **params : dict
         Other parameters of :func:`mmd_test`.
 
     Returns
@@ -85,7 +121,7 @@ def mmd_column_tests(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import mmd_column_tests
+    >>> from skdiscrepancy import mmd_column_tests
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(100, 3)), rng.normal(size=(80, 3))
     >>> Y[:, 1] *= 3
@@ -93,6 +129,14 @@ def mmd_column_tests(
     >>> (tests.adjusted_pvalues < 0.05).tolist()
     [False, True, False]
     """
+    _check_params(
+        MMDEstimator,
+        correction=correction,
+        kernel=kernel,
+        n_resamples=n_resamples,
+        run_options=(n_jobs, random_state, verbose),
+        params=dict(params),
+    )
     names, of_x = _columns_of(X, "X")
     y_names, of_y = _columns_of(Y, "Y")
     if hasattr(X, "columns") and hasattr(Y, "columns"):
@@ -112,7 +156,7 @@ def mmd_column_tests(
             mmd_test,
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
-            **options,
+            **params,
         ),
         correction=correction,
         generator=generator_of(random_state),
@@ -121,6 +165,7 @@ def mmd_column_tests(
     )
 
 
+@takes_parameters_of(hsic_test)
 def hsic_column_tests(
     X: ArrayLike,
     y: ArrayLike,
@@ -131,14 +176,15 @@ def hsic_column_tests(
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
-    **options: Any,
+    **params: Unpack[HSICColumnParams],
 ) -> ColumnTests:
     """Test for every column of X whether y depends on it.
 
-    Each column is a test of its own, :func:`hsic_test`, and the p-values are corrected
-    for their number [1]_. Columns that are not of numbers, such as strings, booleans
-    and categories, are taken as labels. A column that y depends on only together with
-    another one is not found.
+    Each column has a test of its own, :func:`hsic_test`, and the p-values are corrected
+    for the number of columns [1]_. Columns that do not hold numbers, such as strings,
+    booleans and categories, are taken as labels. The kernels on y are the same for all
+    columns. A column that y depends on only together with another column is not
+    detected.
 
     Parameters
     ----------
@@ -156,11 +202,11 @@ def hsic_column_tests(
         least 999.
     n_jobs : int or None, default=None
         Number of threads, over columns.
-    random_state : int, RandomState instance or None, default=None
-        Rules the resamples.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the resamples.
     verbose : int, default=0
         Verbosity of joblib.
-    **options : dict
+    **params : dict
         Other parameters of :func:`hsic_test`.
 
     Returns
@@ -182,15 +228,27 @@ def hsic_column_tests(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import hsic_column_tests
+    >>> from skdiscrepancy import hsic_column_tests
     >>> X = np.random.RandomState(0).normal(size=(80, 3))
     >>> tests = hsic_column_tests(X, X[:, 1] ** 2, n_bandwidths=3, random_state=0)
     >>> (tests.adjusted_pvalues < 0.05).tolist()
     [False, True, False]
     """
+    _check_params(
+        HSICEstimator,
+        correction=correction,
+        kernel=kernel,
+        n_resamples=n_resamples,
+        run_options=(n_jobs, random_state, verbose),
+        params=dict(params),
+    )
     names, columns = _columns_of(X, "X")
     # Here, not as an error of the first column.
     refuse_missing(as_array(y), "y")
+    # The kernels on y are the same beside columns of numbers and of labels.
+    params["target_kernel"] = _target_kernels(
+        params.get("target_kernel", "auto"), as_array(y), kernel
+    )
     return columnwise_tests(
         names,
         [(column, y) for column in columns],
@@ -200,7 +258,7 @@ def hsic_column_tests(
             second_is_column=False,
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
-            **options,
+            **params,
         ),
         correction=correction,
         generator=generator_of(random_state),
@@ -227,6 +285,35 @@ def _test_column(
         random_state=seed,
         **options,
     )
+
+
+def _check_params(
+    estimator: type[MMDEstimator] | type[HSICEstimator],
+    *,
+    correction: Any,
+    kernel: Any,
+    n_resamples: Any,
+    run_options: tuple[Any, Any, Any],
+    params: dict[str, Any],
+) -> None:
+    """Check all parameters before the columns are read."""
+    check_correction(correction)
+    check_run_options(*run_options)
+    options = {
+        name: params.pop(name, parameter.default)
+        for name, parameter in inspect.signature(estimator.test).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    options["n_resamples"] = _resamples(n_resamples, 1)
+    checked = estimator(kernel=kernel, **params)
+    checked._check_options(checked._check_params().design, **options)
+
+
+def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:
+    """Return the kernels on y, which "auto" takes from the kernels for numbers."""
+    if not isinstance(target_kernel, str) or target_kernel != "auto" or not y.ndim:
+        return target_kernel
+    return choose_target_kernels(target_kernel, y, check_kernel(kernel))
 
 
 def _resamples(n_resamples: int | None, n_columns: int) -> int:
@@ -263,7 +350,7 @@ def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
         return values.astype(str).astype(object)
     wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
     if values.dtype == object:
-        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, LABELS)}
+        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}
     if wrong:
         raise ValueError(
             f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "

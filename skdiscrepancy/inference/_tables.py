@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from skdiscrepancy._engine import run_all
+from skdiscrepancy._data import draw_seeds
+from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls import TestResult
 
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -40,8 +41,8 @@ class ColumnTests:
 
     See Also
     --------
-    skdiscrepancy.inference.mmd_column_tests : Tests which columns have drifted.
-    skdiscrepancy.inference.hsic_column_tests : Tests which columns y depends on.
+    skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
+    skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
 
     References
     ----------
@@ -51,7 +52,7 @@ class ColumnTests:
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import mmd_column_tests
+    >>> from skdiscrepancy import mmd_column_tests
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [0, 2]
     >>> tests = mmd_column_tests(X, Y, random_state=0)
@@ -149,8 +150,8 @@ def columnwise_tests(
         Results.
     """
     check_correction(correction)
-    seeds = generator.randint(np.iinfo(np.int32).max, size=len(columns))
-    tasks = zip(names, columns, map(int, seeds), strict=True)
+    seeds = draw_seeds(generator, len(columns))
+    tasks = zip(names, columns, seeds, strict=True)
     results = list(run_all(tasks, _ColumnTask(run), n_jobs, verbose))
     pvalues = np.array([result.pvalue for result in results])
     return ColumnTests(
@@ -177,8 +178,8 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     pvalues : ndarray of shape (n_tests,)
         The p-values.
     correction : {"bh", "by", "holm"} or None
-        "bh" and "by" bound the expected part of false finds among all finds, "holm" the
-        probability of any.
+        "bh" and "by" control the false discovery rate, "holm" the probability of any
+        false discovery.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     """
     if correction is None:
         return pvalues.copy()
-    if correction != "holm":
+    if correction in ("bh", "by"):
         return false_discovery_control(pvalues, method=correction)
     order = np.argsort(pvalues, kind="stable")
     steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
@@ -196,7 +197,7 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     return adjusted
 
 
-class _ColumnTask:
+class _ColumnTask(Task):
     """The test of one column."""
 
     def __init__(self, run: Callable[[Any, int], TestResult]):

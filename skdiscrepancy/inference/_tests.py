@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
-from sklearn.frozen import FrozenEstimator
 
-from skdiscrepancy._gradients import is_density_estimator
-from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._ksd import KSDEstimator, is_fitted
-from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._hsic import HSICEstimator, HSICTestParams
+from skdiscrepancy._ksd import KSDEstimator, KSDTestParams, as_given
+from skdiscrepancy._mmd import MMDEstimator, MMDTestParams
 from skdiscrepancy._nulls import TestResult
 
 
+@takes_parameters_of(MMDEstimator)
 def mmd_test(
     X: ArrayLike,
     Y: ArrayLike,
@@ -24,7 +24,7 @@ def mmd_test(
     n_resamples: int = 999,
     n_groups: int | None = 256,
     pooling: str = "max",
-    **params: Any,
+    **params: Unpack[MMDTestParams],
 ) -> TestResult:
     """Test whether two samples are from one distribution.
 
@@ -71,17 +71,23 @@ def mmd_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import mmd_test
+    >>> from skdiscrepancy import mmd_test
     >>> rng = np.random.RandomState(0)
     >>> X, Y = rng.normal(size=(50, 2)), rng.normal(size=(60, 2)) + 1
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    # The pooling of the estimator is that of its score.
-    estimator = MMDEstimator(**{"pooling": "mean", **params})._fit(X, Y, wide=True)
-    return estimator._test(Y, method, n_resamples, n_groups, pooling)
+    return MMDEstimator(**params)._test_pair(
+        X,
+        Y,
+        method=method,
+        n_resamples=n_resamples,
+        n_groups=n_groups,
+        pooling=pooling,
+    )
 
 
+@takes_parameters_of(HSICEstimator)
 def hsic_test(
     X: ArrayLike,
     y: ArrayLike,
@@ -89,7 +95,7 @@ def hsic_test(
     method: str = "auto",
     n_resamples: int = 999,
     pooling: str = "max",
-    **params: Any,
+    **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
 
@@ -131,7 +137,7 @@ def hsic_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import hsic_test
+    >>> from skdiscrepancy import hsic_test
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
@@ -143,6 +149,7 @@ def hsic_test(
     )
 
 
+@takes_parameters_of(KSDEstimator)
 def ksd_test(
     X: ArrayLike,
     model: Any = None,
@@ -151,23 +158,25 @@ def ksd_test(
     n_resamples: int = 999,
     n_groups: int | None = 512,
     pooling: str = "max",
-    **params: Any,
+    **params: Unpack[KSDTestParams],
 ) -> TestResult:
     """Test whether a sample is from a model.
 
     With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
-    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The level
-    is right for many rows, and too small if the model was fitted to the same rows: test
-    held-out rows then, or give the model as it is before `fit`, with
+    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The type I
+    error is right for many rows, and too small if the model was fitted to the same
+    rows. Then test held-out rows, or pass the model before `fit`, with
     ``method="parametric"``.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Sample.
-    model : fitted model, frozen distribution, callable or None, default=None
-        As for :class:`skdiscrepancy.KSDEstimator`; an estimator that is fitted is used
-        as it is.
+    model : model, callable, array-like of shape (n_samples, n_features) or None, \
+            default=None
+        As for :class:`skdiscrepancy.KSDEstimator`, or the gradients of the log-density
+        at the rows of X, which "parametric" cannot draw from. A fitted estimator is
+        used as it is. An estimator that is not fitted is cloned and fitted to X.
     method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
@@ -194,15 +203,13 @@ def ksd_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy.inference import ksd_test
+    >>> from skdiscrepancy import ksd_test
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> ksd_test(X + 0.5, lambda X: -X, random_state=0).pvalue
     0.001
     """
-    if is_density_estimator(model) and is_fitted(model):
-        model = FrozenEstimator(model)
     return (
-        KSDEstimator(model, **params)
+        KSDEstimator(as_given(model), **params)
         .fit(X)
         .test(
             X,

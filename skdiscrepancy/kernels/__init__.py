@@ -33,3 +33,7 @@ __all__ = [
     "RadialKernel",
     "check_kernel",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

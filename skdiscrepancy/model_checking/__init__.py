@@ -25,3 +25,7 @@ __all__ = [
     "score_function_of",
     "stein_thinning",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

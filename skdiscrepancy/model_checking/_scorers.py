@@ -12,11 +12,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._data import check_number, generator_of
-from skdiscrepancy._gradients import draw_from, score_function_of, widths
-from skdiscrepancy._ksd import KSDEstimator, check_differentiable, check_gradients
+from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
+from skdiscrepancy._ksd import (
+    KSDEstimator,
+    check_differentiable,
+    check_gradients,
+    freeze,
+)
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 
@@ -38,16 +43,19 @@ class KSDScorer(BaseEstimator):
     best score far above zero.
 
     The last step of a pipeline is scored, in the space of that step: candidates with
-    other steps before it are not to be compared.
+    other steps before it are not to be compared. Of a
+    :class:`~skdiscrepancy.KSDEstimator`, the fitted model is scored, so that a search
+    over ``KSDEstimator(GaussianMixture())`` gives the same scores as a search over
+    ``GaussianMixture()``.
 
     Parameters
     ----------
     kernel : str, kernel object or list of them, default="gaussian"
         Kernels, twice differentiable.
-    bandwidth : float, default=0.125
+    bandwidth_factor : float, default=0.125
         Bandwidth of the kernels that have none of their own, as a multiple of the
-        median distance of the held-out rows: the same for all candidates of a search.
-        With the median itself, a search takes the flattest candidate.
+        median distance of the held-out rows, which is the same for all candidates of a
+        search. With the median itself, a search takes the flattest candidate.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
         Pairs of rows that are used.
     normalize : bool, default=False
@@ -56,8 +64,8 @@ class KSDScorer(BaseEstimator):
         How the statistics of several kernels become one.
     n_jobs : int or None, default=None
         Number of threads.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws.
 
     See Also
     --------
@@ -85,7 +93,7 @@ class KSDScorer(BaseEstimator):
         self,
         *,
         kernel: Any = "gaussian",
-        bandwidth: float = 0.125,
+        bandwidth_factor: float = 0.125,
         design: Any = "u",
         normalize: bool = False,
         pooling: str | None = "mean",
@@ -93,7 +101,7 @@ class KSDScorer(BaseEstimator):
         random_state: Any = None,
     ):
         self.kernel = kernel
-        self.bandwidth = bandwidth
+        self.bandwidth_factor = bandwidth_factor
         self.design = design
         self.normalize = normalize
         self.pooling = pooling
@@ -106,7 +114,7 @@ class KSDScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted density, or a pipeline that ends in one.
+            Fitted density, a fitted KSDEstimator, or a pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -117,17 +125,18 @@ class KSDScorer(BaseEstimator):
         score : float
             Negative squared KSD.
         """
-        check_number(self.bandwidth, "bandwidth", strict=True)
+        check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
+        kernels = check_differentiable(self.kernel)
         model, X = last_step(estimator, X)
-        bandwidth = self.bandwidth * median_bandwidth(X)
+        bandwidth = self.bandwidth_factor * median_bandwidth(X)
         kernels = [
             clone(kernel).set_params(bandwidth=bandwidth)
             if kernel.bandwidth is None
             else kernel
-            for kernel in check_differentiable(self.kernel)
+            for kernel in kernels
         ]
         estimator = KSDEstimator(
-            model=FrozenEstimator(model) if isinstance(model, BaseEstimator) else model,
+            model=freeze(model),
             kernel=kernels,
             design=self.design,
             normalize=self.normalize,
@@ -181,7 +190,7 @@ class HyvarinenScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted density, or a pipeline that ends in one.
+            Fitted density, a fitted KSDEstimator, or a pipeline that ends in one.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -223,8 +232,8 @@ class MMDScorer(BaseEstimator):
         How the statistics of several kernels become one.
     n_jobs : int or None, default=None
         Number of threads.
-    random_state : int, RandomState instance or None, default=0
-        Rules the draws. None draws afresh: the global generator of numpy is never used.
+    random_state : int, RandomState instance, Generator or None, default=0
+        Seeds the draws. None draws afresh. The global generator of numpy is never used.
 
     See Also
     --------
@@ -278,11 +287,10 @@ class MMDScorer(BaseEstimator):
         score : float
             Negative squared MMD.
         """
-        model, X = last_step(estimator, X)
-        n = len(X)
         if self.n_samples is not None:
             check_number(self.n_samples, "n_samples", integer=True, least=2)
-            n = self.n_samples
+        model, X = last_step(estimator, X)
+        n = len(X) if self.n_samples is None else self.n_samples
         draws = draw_from(model, n, generator_of(self.random_state))
         estimator = MMDEstimator(
             normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
@@ -290,7 +298,7 @@ class MMDScorer(BaseEstimator):
         return -estimator.fit(X).score(draws)
 
 
-def last_step(estimator: Any, X: ArrayLike) -> tuple[Any, np.ndarray]:
+def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     """Return the last step of a pipeline, and X in its space."""
     if isinstance(estimator, FrozenEstimator):
         return last_step(estimator.estimator, X)
@@ -301,6 +309,11 @@ def last_step(estimator: Any, X: ArrayLike) -> tuple[Any, np.ndarray]:
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
         return last_step(estimator.steps[-1][1], X)
+    if isinstance(estimator, KSDEstimator):
+        check_is_fitted(estimator)
+        # Columns are those of the estimator: the model may have seen other names.
+        X = validate_data(estimator, X, reset=False, dtype=np.float64)
+        return last_step(without_names(estimator.model_), X)
     if isinstance(estimator, BaseEstimator):
         # Columns must be those that the estimator was fitted to, by name and order.
         X = validate_data(

@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data import check_flag, check_number
+from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model
 
 PRECONDITIONERS = ("id", "med", "cov")
@@ -74,24 +75,19 @@ def stein_thinning(
     >>> bool(np.abs(X[chosen].mean()) < np.abs(X.mean()))
     True
     """
-    check_flag(standardize, "standardize")
-    check_number(n_points, "n_points", integer=True, least=1)
-    if preconditioner not in PRECONDITIONERS:
-        raise ValueError(
-            f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
-        )
-    X = check_array(X, dtype=np.float64, input_name="X")
-    S = check_gradients(gradients, X)
+    _check_params(n_points, standardize, preconditioner)
+    rows: np.ndarray = check_array(X, dtype=np.float64, input_name="X")
+    S = check_gradients(gradients, rows)
     if standardize:
-        X, S = _standardize(X, S)
-    Y, trace = _precondition(X, preconditioner)
+        rows, S = _standardize(rows, S)
+    Y, trace = _precondition(rows, preconditioner)
     # Twice the sum of the Stein kernel with the chosen rows, and its diagonal.
     objective = trace + np.einsum("ij,ij->i", S, S)
     indices = np.empty(n_points, dtype=np.int64)
     for step in range(n_points):
         chosen = indices[step] = int(np.argmin(objective))
         if step + 1 < n_points:
-            objective += 2 * _stein_column(X, Y, S, trace, chosen)
+            objective += 2 * _stein_column(rows, Y, S, trace, chosen)
     return indices
 
 
@@ -107,7 +103,8 @@ class SteinThinning(BaseEstimator):
         Number of points to choose.
     model : density estimator, frozen distribution, callable or None, default=None
         Model, as for :class:`skdiscrepancy.KSDEstimator`; a density estimator is cloned
-        and fitted to the sample. Not used if `fit` is given gradients.
+        and fitted to the sample, with a warning if it is fitted already. Not used if
+        `fit` is given gradients.
     standardize : bool, default=True
         Divide each column by its mean absolute deviation first.
     preconditioner : {"id", "med", "cov"}, default="id"
@@ -175,18 +172,32 @@ class SteinThinning(BaseEstimator):
         self : SteinThinning
             Fitted estimator.
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        _check_params(self.n_points, self.standardize, self.preconditioner)
         if gradients is None:
-            gradients = fit_model(self.model, X, y)[1](X.copy())
+            check_model(self.model)
+        rows: np.ndarray = validate_data(
+            self, X, dtype=np.float64, ensure_min_samples=2
+        )
+        if gradients is None:
+            gradients = fit_model(self.model, rows, y)[1](rows.copy())
         self.support_ = stein_thinning(
-            X,
+            rows,
             gradients,
             self.n_points,
             standardize=self.standardize,
             preconditioner=self.preconditioner,
         )
-        self.points_ = X[self.support_]
+        self.points_ = rows[self.support_]
         return self
+
+
+def _check_params(n_points: Any, standardize: Any, preconditioner: Any) -> None:
+    check_flag(standardize, "standardize")
+    check_number(n_points, "n_points", integer=True, least=1)
+    if preconditioner not in PRECONDITIONERS:
+        raise ValueError(
+            f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
+        )
 
 
 def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,115 @@
+"""Keywords: names that do not exist, and values that every estimator checks."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data._seeds import check_seed
+
+# The same things under the names that other packages give them.
+OTHER_WORDS = {
+    "gamma": "bandwidth",
+    "lengthscale": "bandwidth",
+    "length_scale": "bandwidth",
+    "metric": "kernel",
+    "n_boot": "n_resamples",
+    "n_bootstraps": "n_resamples",
+    "n_perm": "n_resamples",
+    "n_permutations": "n_resamples",
+    "n_reps": "n_resamples",
+    "n_threads": "n_jobs",
+    "num_permutations": "n_resamples",
+    "num_resamples": "n_resamples",
+    "permutations": "n_resamples",
+    "reps": "n_resamples",
+    "rng": "random_state",
+    "seed": "random_state",
+    "sigma": "bandwidth",
+    "weights": "sample_weight",
+    "workers": "n_jobs",
+}
+
+
+def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed keyword that was most likely meant, if there is one."""
+    allowed = list(allowed)
+    if OTHER_WORDS.get(keyword) in allowed:
+        return OTHER_WORDS[keyword]
+    close = get_close_matches(keyword, allowed, n=1)
+    return close[0] if close else None
+
+
+def refuse_unknown_keywords(
+    given: Iterable[str],
+    allowed: Iterable[str],
+    called: str,
+    *,
+    estimator: str = "",
+    parameters: Iterable[str] = (),
+) -> None:
+    """Refuse keywords that a function does not have, as Python does.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Keywords of the call.
+    allowed : iterable of str
+        Keywords of the function.
+    called : str
+        Name of the function that was called.
+    estimator : str, default=""
+        Name of the class, if the function is a method of an estimator.
+    parameters : iterable of str, default=()
+        Parameters of that estimator.
+    """
+    allowed, parameters = list(allowed), list(parameters)
+    for keyword in given:
+        if keyword in allowed:
+            continue
+        message = f"{called}() got an unexpected keyword argument {keyword!r}."
+        nearest = nearest_keyword(keyword, allowed)
+        meant = keyword if keyword in parameters else None
+        if nearest is None and meant is None:
+            meant = nearest_keyword(keyword, parameters)
+        if meant is not None:
+            message += (
+                f" {meant!r} is a parameter of the estimator. Pass it to "
+                f"{estimator}({meant}=...)."
+            )
+        elif nearest is not None:
+            message += f" Did you mean {nearest!r}?"
+        raise TypeError(message)
+
+
+def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
+    """Refuse values of the parameters that say how, not what, is computed.
+
+    Parameters
+    ----------
+    n_jobs : object
+        None, or an integer other than 0.
+    random_state : object
+        None, an integer, a RandomState or a Generator; nothing is drawn from it.
+    verbose : object
+        A number that is not negative, or a bool.
+    """
+    if n_jobs is not None and not _is_integer(n_jobs):
+        raise TypeError(f"n_jobs == {n_jobs!r}, must be None or an integer.")
+    if n_jobs is not None and n_jobs == 0:
+        raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
+    check_seed(random_state)
+    if not isinstance(verbose, (int, float, np.number, np.bool_)):
+        raise TypeError(f"verbose == {verbose!r}, must be an integer >= 0.")
+    if not verbose >= 0:
+        raise ValueError(f"verbose == {verbose!r}, must be an integer >= 0.")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))

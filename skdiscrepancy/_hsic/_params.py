@@ -1,0 +1,25 @@
+"""Parameters of functions that measure dependence."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+from skdiscrepancy._base import CommonParams, ScoreParams
+
+
+class HSICTestParams(CommonParams, total=False):
+    """Parameters of an HSICEstimator that its test takes."""
+
+    target_kernel: Any
+    target_bandwidth: Any
+    second_order: bool
+
+
+class HSICParams(ScoreParams, total=False):
+    """Parameters of an HSICEstimator."""
+
+    target_kernel: Any
+    target_bandwidth: Any
+    second_order: bool

@@ -1,0 +1,19 @@
+"""Parameters of functions that compare a sample with a model."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from skdiscrepancy._base import CommonParams, ScoreParams
+
+
+class KSDTestParams(CommonParams, total=False):
+    """Parameters of a KSDEstimator, other than the model, that its test takes."""
+
+    standardize: bool
+
+
+class KSDParams(ScoreParams, total=False):
+    """Parameters of a KSDEstimator other than the model."""
+
+    standardize: bool

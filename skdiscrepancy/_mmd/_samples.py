@@ -1,0 +1,64 @@
+"""Samples of an MMD: how many rows they need, and what is not a sample."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from skdiscrepancy._data import as_labels
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import sample_dtype
+
+
+def least_rows(design: Design) -> int:
+    """Return the smallest number of rows that a statistic takes."""
+    return 1 if design.biased else 2
+
+
+def as_sample(Z: Any, name: str, kernels: list[Any], least: int) -> np.ndarray:
+    """Return a sample as the kernels read it, whatever its columns are called."""
+    dtype = sample_dtype(kernels)
+    Z = check_array(Z, input_name=name, dtype=dtype, ensure_min_samples=least)
+    return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+
+
+def refuse_second_sample(X: Any, y: Any) -> None:
+    """Refuse a second sample in the place of labels, which are ignored.
+
+    A single column beside an X of several columns is no second sample: it passes as
+    labels, in the form that some pipelines have them in.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+    y : object
+        Labels or None; anything of two dimensions is refused.
+    """
+    if y is None:
+        return
+    n_columns = _n_columns(y)
+    if n_columns is None or (n_columns == 1 and _n_columns(X) != 1):
+        return
+    raise ValueError(
+        f"y has {n_columns} column{'s' * (n_columns != 1)}, must be None or labels of "
+        "one dimension, which are ignored: it is not compared with X. To compare two "
+        "samples, call mmd_score(X, Y) or mmd_test(X, Y), or fit(X) and then score(Y) "
+        "or test(Y)."
+    )
+
+
+def _n_columns(Z: Any) -> int | None:
+    """Return the number of columns, None for what has not two dimensions or more."""
+    shape = getattr(Z, "shape", None)
+    if shape is None:
+        try:
+            shape = np.shape(Z)
+        except ValueError:
+            # Rows of different lengths: not a sample.
+            return None
+    return int(np.prod(shape[1:])) if len(shape) > 1 else None

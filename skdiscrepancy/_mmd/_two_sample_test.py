@@ -1,0 +1,81 @@
+"""Test of two samples by their MMD."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._mmd._statistics import paired_size
+from skdiscrepancy._nulls import Options, TestResult, one_sample_test, permutation_test
+from skdiscrepancy.designs import Design
+
+
+def two_sample_test(
+    kernels: list[Any],
+    X: np.ndarray,
+    Y: np.ndarray,
+    design: Design,
+    options: Options,
+    *,
+    paired: bool,
+    random_state: Any,
+    **walk_options: Any,
+) -> TestResult:
+    """Test whether two samples are from one distribution.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Kernels, each with one number as bandwidth.
+    X, Y : ndarray of shape (n_samples, n_features)
+        Samples.
+    design : Design
+        Pairs that are used.
+    options : Options
+        Options of the test.
+    paired : bool
+        Whether the core on pairs (X_i, Y_i) is used.
+    random_state : object
+        Seeds the resamples, and the pairs of a random design.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    generator = generator_of(random_state)
+    if not paired:
+        # Groups are of rows at random: neighbours may be alike.
+        X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
+        return permutation_test(
+            kernel_source(kernels, X, Y),
+            len(X),
+            len(Y),
+            unbiased=not design.biased,
+            n_resamples=options.n_resamples,
+            n_groups=options.n_groups,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=kernels,
+            **walk_options,
+        )
+    size = paired_size(len(X), len(Y), design)
+    core = PairedSource(kernel_source(kernels, X[:size], Y[:size]), size)
+    return one_sample_test(
+        options,
+        RowSums(core, moments=True),
+        design,
+        size,
+        generator,
+        kernels=kernels,
+        # Pairs and signs must not come from the same numbers.
+        random_state=draw_seeds(generator, 1)[0],
+        **walk_options,
+    )
