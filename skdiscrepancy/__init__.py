@@ -2,27 +2,31 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy import (
-    bandwidths,
-    designs,
-    feature_selection,
-    inference,
-    kernels,
-    model_checking,
-    plotting,
-    pooling,
-)
-from skdiscrepancy._base import DiscrepancyResult
-from skdiscrepancy._hsic import HSICEstimator, hsic_from_gram, hsic_score
-from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
-from skdiscrepancy._mmd import MMDEstimator, mmd_from_gram, mmd_score
-from skdiscrepancy.inference import (
-    hsic_column_tests,
-    hsic_test,
-    ksd_test,
-    mmd_column_tests,
-    mmd_test,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skdiscrepancy import (
+        bandwidths,
+        designs,
+        feature_selection,
+        inference,
+        kernels,
+        model_checking,
+        plotting,
+        pooling,
+    )
+    from skdiscrepancy._base import DiscrepancyResult
+    from skdiscrepancy._hsic import HSICEstimator, hsic_from_gram, hsic_score
+    from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
+    from skdiscrepancy._mmd import MMDEstimator, mmd_from_gram, mmd_score
+    from skdiscrepancy.inference import (
+        hsic_column_tests,
+        hsic_test,
+        ksd_test,
+        mmd_column_tests,
+        mmd_test,
+    )
 
 __version__ = "0.1.0"
 
@@ -51,6 +55,28 @@ __all__ = [
     "plotting",
     "pooling",
 ]
+
+# Rooms are imported when one of their names is first used: `import skdiscrepancy` costs
+# next to nothing, and a test of two samples does not load mixtures or selectors.
+_ROOMS = {
+    "DiscrepancyResult": "_base",
+    **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),
+    **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
+    **dict.fromkeys(("MMDEstimator", "mmd_from_gram", "mmd_score"), "_mmd"),
+    **dict.fromkeys(
+        ("hsic_column_tests", "hsic_test", "ksd_test", "mmd_column_tests", "mmd_test"),
+        "inference",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"{__name__}.{_ROOMS.get(name, name)}")
+    value = getattr(room, name) if name in _ROOMS else room
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

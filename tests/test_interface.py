@@ -4,6 +4,8 @@
 
 import importlib
 import inspect
+import subprocess
+import sys
 import typing
 
 import numpy as np
@@ -599,3 +601,24 @@ def test_labels_in_y_keep_the_label_kernel_beside_every_column():
     given = hsic_column_tests(table, y, target_kernel="laplace", **FEW)
     for result in given.results:
         assert {type(pair[1]).__name__ for pair in result.kernels} == {"LaplaceKernel"}
+
+
+def test_a_name_loads_its_room_when_it_is_first_used():
+    code = """
+import sys, skdiscrepancy
+assert "sklearn" not in sys.modules
+assert "numpy" not in sys.modules
+from skdiscrepancy import mmd_score
+assert "skdiscrepancy._mmd" in sys.modules
+for name in ("_ksd", "_gradients", "feature_selection", "plotting"):
+    assert f"skdiscrepancy.{name}" not in sys.modules, name
+import skdiscrepancy.plotting
+assert skdiscrepancy.plotting.WitnessDisplay.__name__ == "WitnessDisplay"
+"""
+    # A new process: here everything is loaded already.
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_name_that_does_not_exist_is_named():
+    with pytest.raises(AttributeError, match="'skdiscrepancy' has no attribute 'mmd'"):
+        _ = skdiscrepancy.mmd
