@@ -13,7 +13,8 @@ from skdiscrepancy._loops import city_block, difference_products, few_features
 
 # Products of differences, such as squared distances, are taken from matrix products,
 # which lose digits where two rows are much closer to each other than to the centre.
-# Entries below this fraction of the norms are computed again from differences.
+# Entries below this fraction of the norms are computed again from differences, which
+# scikit-learn's `euclidean_distances` does not do, and scipy's `cdist` does for all.
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 
 

@@ -1,4 +1,8 @@
-"""Labels of any type, and their integer codes."""
+"""Labels of any type, and their integer codes.
+
+scikit-learn's encoders sort labels, so they refuse strings beside numbers, and they do
+not encode whole rows.
+"""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,8 @@
-"""Permutations of the pooled sample, by groups of rows."""
+"""Permutations of the pooled sample, by groups of rows.
+
+scipy's `permutation_test` calls a statistic again for every permutation. Here all
+permutations of all kernels follow from one matrix of sums for each kernel.
+"""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
