@@ -23,7 +23,7 @@ from skdiscrepancy._data import (
     warn_user,
 )
 from skdiscrepancy._engine import RowSums, design_moments, run_all
-from skdiscrepancy.bandwidths import build_collection, check_bandwidth
+from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels import check_kernel, warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
@@ -297,15 +297,6 @@ def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     """Say how many rows a design leaves out."""
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
-
-
-def check_bandwidths(kernels: list[Any], bandwidth: Any, name: str) -> None:
-    """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
-    check_bandwidth(bandwidth, name)
-    for kernel in kernels:
-        own = getattr(kernel, "bandwidth", None)
-        if own is not None:
-            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
 
 
 def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:

@@ -220,24 +220,23 @@ def build_collection(
         Each with one number as bandwidth.
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    check_bandwidth(bandwidth, name)
+    check_bandwidths(kernels, bandwidth, name)
     # What each kernel is given: a rule, or one or more numbers.
-    given = []
+    given = [
+        bandwidth if getattr(kernel, "bandwidth", None) is None else kernel.bandwidth
+        for kernel in kernels
+    ]
     rules: dict[float, list[str]] = {}
-    for kernel in kernels:
-        own = getattr(kernel, "bandwidth", None)
-        if own is not None:
-            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
-        given.append(bandwidth if own is None else own)
-        if isinstance(kernel, RadialKernel) and isinstance(given[-1], str):
-            rules.setdefault(kernel.norm, []).append(given[-1])
+    for kernel, values in zip(kernels, given, strict=True):
+        if isinstance(kernel, RadialKernel) and isinstance(values, str):
+            rules.setdefault(kernel.norm, []).append(values)
     by_rule: dict[tuple[float, str], list[float]] = {}
     if rules:
-        apply = partial(_apply_rules, _representative_rows(samples), n_bandwidths, wide)
+        rows = _representative_rows(samples)
+        apply = partial(_apply_rules, rows, n_bandwidths, wide)
         for found in run(apply, rules.items()):
             by_rule.update(found)
-
-    collection = []
+    collection: list[Any] = []
     for kernel, values in zip(kernels, given, strict=True):
         if not isinstance(kernel, RadialKernel):
             collection.append(clone(kernel))
@@ -249,6 +248,15 @@ def build_collection(
             for value in np.atleast_1d(values)
         ]
     return collection
+
+
+def check_bandwidths(kernels: list[Any], bandwidth: Any, name: str) -> None:
+    """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
+    check_bandwidth(bandwidth, name)
+    for kernel in kernels:
+        own = getattr(kernel, "bandwidth", None)
+        if own is not None:
+            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
 
 
 def check_bandwidth(bandwidth: Any, name: str) -> None:

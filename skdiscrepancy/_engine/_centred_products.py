@@ -133,24 +133,34 @@ def factors_in_order(
     swapped : bool
         Whether the first is of y.
     """
-    swapped = isinstance(y, KernelSource) and y.labels is not None
-    first, second = (y, x) if swapped else (x, y)
-    if isinstance(first, KernelSource) and first.labels is not None:
-        # With labels, products are scans of the classes.
-        ways = choose_ways(second, n, "rows")
-        if ways.others:
-            return None
-        line = ways.line()
-        if any(0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans()):
-            return None
-        return Classes(first.labels, first.kernels), line, swapped
-    both = [choose_ways(source, n, "products") for source in (first, second)]
-    if any(
-        ways.others or any(profile.degree for profile in ways.profiles.values())
-        for ways in both
-    ):
+    for labels, other, swapped in ((y, x, True), (x, y, False)):
+        if isinstance(labels, KernelSource) and labels.labels is not None:
+            line = _line_beside_labels(other, n)
+            if line is None:
+                return None
+            return Classes(labels.labels, labels.kernels), line, swapped
+    first, second = (_line_of_exponentials(source, n) for source in (x, y))
+    if first is None or second is None:
         return None
-    return both[0].line(), both[1].line(), swapped
+    return first, second, False
+
+
+def _line_beside_labels(source: Source, n: int) -> Line | None:
+    """Return a column for products with labels, which are scans of the classes."""
+    ways = choose_ways(source, n, "rows")
+    if ways.others:
+        return None
+    line = ways.line()
+    wide = any(0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans())
+    return None if wide else line
+
+
+def _line_of_exponentials(source: Source, n: int) -> Line | None:
+    """Return a column for products with another column."""
+    ways = choose_ways(source, n, "products")
+    if ways.others or any(profile.degree for profile in ways.profiles.values()):
+        return None
+    return ways.line()
 
 
 def _in_order(

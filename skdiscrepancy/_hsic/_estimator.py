@@ -15,7 +15,6 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    check_bandwidths,
     explains_keywords,
     takes_parameters_of,
 )
@@ -43,6 +42,7 @@ from skdiscrepancy._nulls import (
     one_sample_test,
     shift_test,
 )
+from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
     KERNELS,
