@@ -25,6 +25,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy._engine import ProductTotals, kernel_source, walk
+from skdiscrepancy.designs import square
 from skdiscrepancy.feature_selection import (
     HSICScore,
     HSICSelector,
@@ -32,7 +34,12 @@ from skdiscrepancy.feature_selection import (
     _single_columns,
     _variables,
 )
-from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, MaternKernel
+from skdiscrepancy.kernels import (
+    GaussianKernel,
+    IndicatorKernel,
+    LaplaceKernel,
+    MaternKernel,
+)
 
 METHODS = ["filter", "mrmr", "lasso", "forward", "backward"]
 MARGINAL, JOINT = METHODS[:3], METHODS[3:]
@@ -280,6 +287,20 @@ def test_joint_methods_are_greedy_on_dense_joint_gram_matrices(
     assert_allclose(path.objective, expected, rtol=1e-7)
 
 
+# One tile, several tiles, several pieces of the walk.
+@pytest.mark.parametrize("n", [40, 300, 1100])
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_totals_of_products_are_those_of_dense_matrices(n, diagonal):
+    X, Y = (np.random.RandomState(seed).normal(size=(n, 2)) for seed in (0, 1))
+    kernels = [GaussianKernel(bandwidth=b) for b in (0.5, 2.0)]
+    targets = [LaplaceKernel(bandwidth=b) for b in (0.7, 1.0, 3.0)]
+    reducer = ProductTotals(kernel_source(kernels, X), kernel_source(targets, Y))
+    [totals] = walk([square(0, n, diagonal=diagonal)], reducer, n_jobs=2)
+    counted = np.ones((n, n)) if diagonal else 1 - np.eye(n)
+    expected = [np.sum(k(X) * t(Y) * counted) for k in kernels for t in targets]
+    assert_allclose(totals, expected, rtol=1e-12)
+
+
 @joint_methods
 @pytest.mark.parametrize("seed", range(4))
 def test_joint_methods_are_greedy_for_labels(method, seed):
@@ -461,12 +482,12 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         (
             {"kernel": "indicator", "method": "forward"},
             ValueError,
-            "kernel == IndicatorKernel(), must be one of a Euclidean or L1 distance",
+            "kernel == IndicatorKernel(), must be a kernel of a Euclidean or L1 distance",
         ),
         (
             {"kernel": MaternKernel(p=3), "method": "backward"},
             ValueError,
-            "must be one of a Euclidean or L1 distance",
+            "must be a kernel of a Euclidean or L1 distance",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",

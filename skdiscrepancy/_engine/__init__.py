@@ -41,6 +41,7 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     kernel_source,
 )
+from skdiscrepancy._engine._totals import ProductTotals
 from skdiscrepancy._engine._walk import design_moments, walk
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Moments",
     "PairedSource",
     "ProductRowSums",
+    "ProductTotals",
     "RowSums",
     "Source",
     "Task",

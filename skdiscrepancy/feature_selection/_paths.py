@@ -249,7 +249,7 @@ def forward_path(
     path: Path = []
     while left and len(path) < k:
         chosen = [j for j, _ in path]
-        values = joint.values(chosen, left)
+        values = joint.with_each(chosen, left)
         best = best_of(values, np.ones(len(left), dtype=bool))
         if probes is not None and _is_noise(joint, values[best], chosen, left, probes):
             break
@@ -277,10 +277,9 @@ def backward_path(
     left = [int(j) for j in np.flatnonzero(relevance > 0)]
     removed: Path = []
     kept: int | None = None if probes is not None else min(k, len(left))
-    value = joint.values(left[1:], left[:1])[0] if left else 0.0
+    value = joint.value(left)
     while left:
-        # HSIC of no columns is zero.
-        values = joint.values(left, left, sign=-1) if len(left) > 1 else np.zeros(1)
+        values = joint.without_each(left)
         n_removed = max(1, int(step if step >= 1 else step * len(left)))
         if kept is not None:
             n_removed = min(n_removed, len(left) - kept) if len(left) > kept else 1
@@ -299,7 +298,7 @@ def backward_path(
         value = values[left.index(worst[0])]
         left = [j for j in left if j not in worst]
         if len(worst) > 1 and left:
-            value = joint.values(left[1:], left[:1])[0]
+            value = joint.value(left)
     return removed[::-1][: kept or 0]
 
 
@@ -313,7 +312,7 @@ def _is_noise(
     """Tell whether a permuted candidate joins the common columns as well as `value`."""
     value -= TIES * abs(value)
     return any(
-        joint.values(common, candidates, permutation=permutation).max() >= value
+        joint.with_each(common, candidates, permutation).max() >= value
         for permutation in probes.permutations
     )
 
