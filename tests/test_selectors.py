@@ -482,7 +482,7 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         (
             {"kernel": "indicator", "method": "forward"},
             ValueError,
-            "kernel == IndicatorKernel(), must be a kernel of a Euclidean or L1 distance",
+            "kernel == IndicatorKernel(), must be a kernel of a Euclidean or L1",
         ),
         (
             {"kernel": MaternKernel(p=3), "method": "backward"},
