@@ -120,8 +120,9 @@ class JointKernel:
         least = min(n_candidates, effective_n_jobs(self.n_jobs))
         n_batches = max(-(-n_candidates // CANDIDATES), least)
         batches = np.array_split(candidates.T, n_batches)
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
-        totals = run_all(batches, evaluate, require="sharedmem", **options)
+        totals = run_all(
+            batches, evaluate, self.n_jobs, self.verbose, require="sharedmem"
+        )
         return np.concatenate(list(totals)) / self.n**2
 
 

@@ -149,7 +149,7 @@ class Lasso:
         """Return the columns of largest correlation with the residual, up to k."""
         allowed = self.correlations.of_target > 0
         allowed[list(self.weights)] = False
-        n_others = min(k - len(self.weights), np.count_nonzero(allowed))
+        n_others = min(k - len(self.weights), int(allowed.sum()))
         if not n_others:
             return []
         residual = self.correlations.with_residual(self.weights)

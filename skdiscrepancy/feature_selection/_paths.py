@@ -46,7 +46,8 @@ def mrmr_path(
     shared = np.zeros(len(relevance))
     noise = None if probes is None else probes.alignments(target)
     shared_noise: np.ndarray | float = 0.0
-    while len(path) < min(k, np.count_nonzero(relevance > 0)):
+    k = min(k, int(allowed.sum()))
+    while len(path) < k:
         gains = relevance - shared / max(len(path), 1)
         best = best_of(gains, allowed)
         if noise is not None:

@@ -33,7 +33,7 @@ class Probes:
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of all permuted columns with a variable.
 
-        The shape is (1 + n_permutations, n_features). The first row is the CKA of the
+        The shape is (1 + n_probes, n_features). The first row is the CKA of the
         columns as they are, because factors that are not complete make all of these
         values smaller, and only values of the same factors compare. Instead of the
         column, the variable is permuted, the other way round.
