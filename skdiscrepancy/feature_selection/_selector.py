@@ -263,8 +263,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     def _warn_of_noise(self, path: Path, n_informative: int) -> None:
         if self.n_features_to_select == "auto":
             warn_user(
-                "n_features_to_select == 'auto' distinguished no column from noise. "
-                f"Column {path[0][0]} is selected because it has the largest score."
+                "n_features_to_select == 'auto' found no column that it can "
+                f"distinguish from noise. It selected column {path[0][0]}, which has "
+                "the largest score."
             )
             return
         warn_user(
