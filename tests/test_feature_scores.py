@@ -120,23 +120,26 @@ class TestScores:
         assert scores[2] == 0
 
     @numeric_kernels
-    @pytest.mark.parametrize("bandwidth", [0.1, 1.0, 10.0])
-    def test_narrow_and_wide_kernels_keep_eight_digits(self, kernel, bandwidth):
+    @pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+    def test_narrow_and_wide_kernels_keep_eight_digits(self, kernel, factor):
         X, y = dependent(300)
-        L = radial_gram(kernel, y, bandwidth)
-        expected = [alignment(radial_gram(kernel, x, bandwidth), L) for x in X.T]
+        L = radial_gram(kernel, y, factor)
+        expected = [alignment(radial_gram(kernel, x, factor), L) for x in X.T]
         score = HSICScore(
-            kernel=kernel, bandwidth=bandwidth, target_bandwidth=bandwidth, pvalue=None
+            kernel=kernel,
+            bandwidth_factor=factor,
+            target_bandwidth_factor=factor,
+            pvalue=None,
         )
         assert_allclose(score(X, y)[0], expected, rtol=0, atol=1e-8)
 
     @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
     @pytest.mark.parametrize("n", [60, 700])
-    def test_score_without_normalization_is_the_trace(self, kernel, n):
+    def test_statistic_hsic_is_the_trace(self, kernel, n):
         X, y = dependent(n)
         L = radial_gram(kernel, y, 3.0)
         expected = [raw_hsic(radial_gram(kernel, x, 1.2), L) for x in X.T]
-        score = HSICScore(kernel=kernel, normalize=False, pvalue=None)
+        score = HSICScore(kernel=kernel, statistic="hsic", pvalue=None)
         assert_allclose(score(X, y)[0], expected, rtol=1e-8, atol=1e-12)
 
     @pytest.mark.parametrize("n", [40, 700])
@@ -193,7 +196,7 @@ class TestScores:
         L = PROFILES["matern52"](distances)
         assert np.linalg.eigvalsh(L)[0] < -0.1
         score = HSICScore(
-            target_kernel=MaternKernel(nu=2.5, p=np.inf), target_bandwidth="median"
+            target_kernel=MaternKernel(nu=2.5, p=np.inf), target_bandwidth_factor=1.0
         )
         expected = [alignment(radial_gram("gaussian", x, 1.2), L) for x in X.T]
         assert_allclose(score(X, Y)[0], expected, rtol=0, atol=1e-8)
@@ -213,31 +216,43 @@ class TestScores:
         score = HSICScore(
             kernel=IMQKernel(bandwidth=2.0),
             target_kernel=LaplaceKernel(bandwidth=0.7),
-            bandwidth=99.0,
-            target_bandwidth=99.0,
+            bandwidth_factor=99.0,
+            target_bandwidth_factor=99.0,
         )
         assert_allclose(score(X, y)[0], expected, rtol=0, atol=1e-8)
 
-    def test_median_is_a_multiple_of_one(self):
+    def test_median_of_a_kernel_object_is_a_factor_of_one(self):
         X, y = dependent(40)
-        word = HSICScore(bandwidth="median", target_bandwidth="median")(X, y)
-        number = HSICScore(bandwidth=1.0, target_bandwidth=1)(X, y)
-        own = HSICScore(kernel=GaussianKernel(bandwidth="median"))
-        own = own.set_params(target_kernel="gaussian", target_bandwidth=1)(X, y)
-        assert_array_equal(word, number)
-        assert_array_equal(own, number)
+        by_factor = HSICScore(bandwidth_factor=1.0, target_bandwidth_factor=1)
+        kernel = GaussianKernel(bandwidth="median")
+        # Factors are not used if the kernels have bandwidths of their own.
+        by_kernel = HSICScore(
+            kernel=kernel,
+            target_kernel=kernel,
+            bandwidth_factor=99.0,
+            target_bandwidth_factor=99.0,
+        )
+        assert_array_equal(by_kernel(X, y), by_factor(X, y))
+
+    @pytest.mark.parametrize("pvalue", ["gamma", "permutation"])
+    def test_pvalues_do_not_depend_on_the_statistic(self, pvalue):
+        X, y = dependent(40)
+        params = {"pvalue": pvalue, "n_resamples": 19, "random_state": 0}
+        cka, hsic = (HSICScore(statistic=s, **params)(X, y) for s in ("cka", "hsic"))
+        assert_array_equal(cka[1], hsic[1])
+        assert np.any(cka[0] != hsic[0])
 
     def test_a_column_is_aligned_with_itself_alone(self):
         x = np.random.RandomState(0).normal(size=(80, 1))
-        scores, pvalues = HSICScore(target_bandwidth=1.2)(x, x[:, 0])
+        scores, pvalues = HSICScore(target_bandwidth_factor=1.2)(x, x[:, 0])
         assert_allclose(scores, 1, rtol=1e-9)
         assert pvalues < 1e-10
 
     @pytest.mark.parametrize("pvalue", ["gamma", "permutation"])
     @pytest.mark.parametrize("n", [2, 3, 6, 7, 40])
-    def test_a_constant_tells_nothing(self, pvalue, n):
+    def test_a_constant_carries_no_information(self, pvalue, n):
         X, y = columns_of_all_kinds(n), np.arange(n) + 0.5
-        params = {"pvalue": pvalue, "n_permutations": 9}
+        params = {"pvalue": pvalue, "n_resamples": 9}
         scores, pvalues = hsic_regression(X, y, **params)
         assert scores[2] == 0
         assert pvalues[2] == 1
@@ -297,7 +312,7 @@ class TestMoments:
             permutation_moments(a, b), permutation_moments(b, a), rtol=1e-12
         )
 
-    def test_moments_at_many_rows_are_those_of_drawn_permutations(self):
+    def test_moments_at_many_rows_are_those_of_drawn_resamples(self):
         n, n_draws, rng = 40, 20_000, np.random.RandomState(0)
         G, F = random_factor(n, 3, False, 2), random_factor(n, 4, False, 3)
         values = drawn_statistics(G, F, n_draws, rng)
@@ -354,7 +369,7 @@ DRAWS = {
 }
 
 
-class TestGammaLaw:
+class TestGammaDistribution:
     def test_tail_is_pearsons_with_the_moments_of_all_permutations(self):
         G, F = random_factor(7, 2, False, 0), random_factor(7, 3, True, 1)
         values = statistics_of_all_permutations(G.T @ G, F.T @ F)
@@ -401,7 +416,7 @@ class TestGammaLaw:
         X = np.zeros((n, 2))
         X[0, 0], X[-1, 1] = 1, -5
         for pvalue in ("gamma", "permutation"):
-            params = {"pvalue": pvalue, "n_permutations": 19}
+            params = {"pvalue": pvalue, "n_resamples": 19}
             assert_array_equal(hsic_classif(X, np.arange(n) % 2, **params)[1], 1)
 
     @pytest.mark.parametrize("n", [30, 100])
@@ -439,9 +454,9 @@ class TestGammaLaw:
                         break
                     below[level] += 1
         n_values = n_pairs * n_draws
-        # The law has three moments right, not all: its level may be off by a tenth at
-        # .05 and by a third at .001, where all is asked of the tail. The rest is the
-        # number of draws: each bound fails for at most one seed in 30 000.
+        # The distribution has three moments right, not all: its level may be off by a
+        # tenth at .05 and by a third at .001, where the tail matters most. The rest is
+        # the number of draws: each bound fails for at most one seed in 30 000.
         for level, off in ((0.05, 0.1), (0.001, 1 / 3)):
             assert below[level] <= largest_number(n_values, level * (1 + off))
             assert below[level] >= smallest_number(n_values, level * (1 - off))
@@ -466,16 +481,16 @@ class TestGammaLaw:
     @pytest.mark.parametrize("n", [40, 600])
     def test_agrees_with_the_pvalues_by_permutations(self, kernel, n):
         rng = np.random.RandomState(0)
-        X, n_permutations = rng.normal(size=(n, 8)), 199
+        X, n_resamples = rng.normal(size=(n, 8)), 199
         y = X @ np.linspace(0, 0.3, 8) / np.sqrt(n / 40) + rng.normal(size=n)
-        score = HSICScore(kernel=kernel, n_permutations=n_permutations, random_state=0)
+        score = HSICScore(kernel=kernel, n_resamples=n_resamples, random_state=0)
         if n == 600:
             X = X[:, ::4]
         _, by_moments = score(X, y)
         _, drawn = score.set_params(pvalue="permutation")(X, y)
-        deviation = np.sqrt(by_moments * (1 - by_moments) / n_permutations)
-        # 4 deviations, one seed in 2000 fails for 8 columns; .01 is for the law, which
-        # is close but not exact in the middle, and for the one that is counted always.
+        deviation = np.sqrt(by_moments * (1 - by_moments) / n_resamples)
+        # 4 deviations, one seed in 2000 fails for 8 columns; .01 is for the gamma
+        # distribution, which is not exact, and for the data, which always count.
         assert np.all(np.abs(drawn - by_moments) < 4 * deviation + 0.01)
 
 
@@ -492,22 +507,31 @@ class TestPermutations:
             A = centred(radial_gram("gaussian", x, 1.2))
             values = statistics_of_all_permutations(A, B)
             expected.append(np.mean(values >= np.sum(A * B) * (1 - 1e-9)))
-        score = HSICScore(pvalue=pvalue, n_permutations=3)
+        score = HSICScore(pvalue=pvalue, n_resamples=3)
         assert_allclose(score(X, y)[1], expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_pvalue_is_one_if_both_classes_have_the_same_values(self, seed):
+        values = np.random.RandomState(seed).normal(size=(3, 4))
+        X, labels = np.vstack((values, values)), np.repeat(["a", "b"], 3)
+        # HSIC is zero, and no permutation has less: all that differs is rounding.
+        scores, pvalues = hsic_classif(X, labels, pvalue="permutation")
+        assert_allclose(scores, 0, atol=1e-12)
+        assert_array_equal(pvalues, 1)
 
     def test_pvalues_are_at_most_as_often_small_as_they_say(self):
         rng = np.random.RandomState(0)
-        n, n_columns, n_targets, n_permutations = 15, 20, 20, 19
+        n, n_columns, n_targets, n_resamples = 15, 20, 20, 19
         pvalues = []
         for seed in range(n_targets):
             X, y = rng.standard_cauchy(size=(n, n_columns)), rng.normal(size=n)
             score = HSICScore(
-                pvalue="permutation", n_permutations=n_permutations, random_state=seed
+                pvalue="permutation", n_resamples=n_resamples, random_state=seed
             )
             pvalues.append(score(X, y)[1])
         pvalues = np.array(pvalues)
-        assert pvalues.min() >= 1 / (1 + n_permutations)
-        steps = pvalues * (1 + n_permutations)
+        assert pvalues.min() >= 1 / (1 + n_resamples)
+        steps = pvalues * (1 + n_resamples)
         assert_allclose(steps, np.round(steps), rtol=1e-12)
         for level in (0.05, 0.1, 0.25, 0.5):
             below = np.mean(pvalues <= level + 1e-12, axis=1)
@@ -519,13 +543,13 @@ class TestPermutations:
 
     def test_dependence_has_the_smallest_pvalue_there_is(self):
         X, _ = dependent(50)
-        _, pvalues = HSICScore(pvalue="permutation", n_permutations=19)(X, X[:, 0])
+        _, pvalues = HSICScore(pvalue="permutation", n_resamples=19)(X, X[:, 0])
         assert pvalues[0] == pvalues[5] == 1 / 20
 
     def test_number_of_the_seed_decides_and_nothing_else(self):
         X, y = np.random.RandomState(0).normal(size=(2, 30, 10))
         y = y[:, 0]
-        score = HSICScore(pvalue="permutation", n_permutations=19, random_state=3)
+        score = HSICScore(pvalue="permutation", n_resamples=19, random_state=3)
         before = np.random.get_state()
         _, first = score(X, y)
         _, second = score(X, y)
@@ -566,7 +590,7 @@ class TestInvariances:
         rng, n = np.random.RandomState(0), 700
         # More than one batch of columns.
         X, y = rng.normal(size=(n, 2**16 // n + 8)), rng.normal(size=n)
-        score = HSICScore(pvalue=pvalue, n_permutations=5, random_state=0)
+        score = HSICScore(pvalue=pvalue, n_resamples=5, random_state=0)
         expected = score(X, y)
         assert_array_equal(score.set_params(n_jobs=2)(X, y), expected)
 
@@ -617,16 +641,16 @@ class TestSelectors:
         # Without a signal any discovery is false: once in 20 times.
         assert found <= largest_number(30, 0.05)
 
-    def test_bandwidth_of_the_score_can_be_searched(self):
+    def test_bandwidth_factor_of_the_score_can_be_searched(self):
         rng = np.random.RandomState(0)
         X = rng.uniform(-1, 1, size=(150, 12))
         # Twenty waves: a wide kernel sees the line, a narrow one the waves.
         y = np.sign(np.sin(20 * X[:, 4])) + 0.1 * X[:, 7] + 0.02 * rng.normal(size=150)
         steps = make_pipeline(SelectKBest(HSICScore(), k=1), KNeighborsRegressor(3))
         search = GridSearchCV(
-            steps, {"selectkbest__score_func__bandwidth": [0.03, 30.0]}, cv=3
+            steps, {"selectkbest__score_func__bandwidth_factor": [0.03, 30.0]}, cv=3
         ).fit(X, y)
-        best = search.best_params_["selectkbest__score_func__bandwidth"]
+        best = search.best_params_["selectkbest__score_func__bandwidth_factor"]
         assert best == 0.03
         chosen = search.best_estimator_[0].get_support(indices=True)
         assert_array_equal(chosen, [4])
@@ -644,9 +668,9 @@ class TestConventions:
         X, y = dependent(30)
         score = HSICScore(
             kernel=IMQKernel(bandwidth=2.0),
-            bandwidth="median",
+            bandwidth_factor=1.0,
             pvalue="permutation",
-            n_permutations=9,
+            n_resamples=9,
             random_state=0,
         )
         for copy in (clone(score), pickle.loads(pickle.dumps(score))):
@@ -657,10 +681,10 @@ class TestConventions:
     def test_parameters_are_those_of_the_constructor_and_can_be_set(self):
         score = HSICScore(kernel=IMQKernel(bandwidth=2.0))
         assert score.get_params()["kernel__bandwidth"] == 2.0
-        score.set_params(kernel__bandwidth=3.0, normalize=False)
+        score.set_params(kernel__bandwidth=3.0, statistic="hsic")
         assert score.kernel.bandwidth == 3.0
         assert repr(score) == (
-            "HSICScore(kernel=IMQKernel(bandwidth=3.0), normalize=False)"
+            "HSICScore(kernel=IMQKernel(bandwidth=3.0), statistic='hsic')"
         )
 
     def test_calls_leave_the_parameters_alone(self):
@@ -722,21 +746,45 @@ def test_memory_is_far_below_that_of_a_gram_matrix():
         ({"target_kernel": ["imq", "imq"]}, ValueError, r"target_kernel == \['imq'"),
         ({"pvalue": "exact"}, ValueError, "pvalue == 'exact', must be one of"),
         ({"pvalue": True}, ValueError, "pvalue == True, must be one of"),
-        ({"bandwidth": -1}, ValueError, "^bandwidth == -1, must be .*> 0"),
-        ({"bandwidth": 0.0}, ValueError, "^bandwidth == 0.0, must be .*> 0"),
-        ({"bandwidth": "grid"}, ValueError, "^bandwidth == 'grid', must be 'median'"),
-        ({"bandwidth": [1.0]}, TypeError, r"^bandwidth == \[1.0\], must be"),
-        ({"bandwidth": np.nan}, ValueError, "^bandwidth == nan, must be"),
-        ({"target_bandwidth": -1}, ValueError, "target_bandwidth == -1, must be .*> 0"),
+        (
+            {"bandwidth_factor": -1},
+            ValueError,
+            "^bandwidth_factor == -1, must be .*> 0",
+        ),
+        ({"bandwidth_factor": 0.0}, ValueError, "^bandwidth_factor == 0.0, must .*> 0"),
+        (
+            {"bandwidth_factor": "median"},
+            ValueError,
+            "^bandwidth_factor == 'median', must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself",
+        ),
+        (
+            {"target_bandwidth_factor": "median"},
+            ValueError,
+            "^target_bandwidth_factor == 'median', must be a finite number > 0",
+        ),
+        ({"bandwidth_factor": [1.0]}, TypeError, r"^bandwidth_factor == \[1.0\], must"),
+        ({"bandwidth_factor": np.nan}, ValueError, "^bandwidth_factor == nan, must be"),
+        (
+            {"target_bandwidth_factor": -1},
+            ValueError,
+            "target_bandwidth_factor == -1, must be .*> 0",
+        ),
         (
             {"kernel": GaussianKernel(bandwidth=-2)},
             ValueError,
             r"bandwidth of GaussianKernel\(bandwidth=-2\) == -2, must be",
         ),
+        (
+            {"kernel": GaussianKernel(bandwidth="grid")},
+            ValueError,
+            r"bandwidth of GaussianKernel\(.*\) == 'grid', must be 'median' or a",
+        ),
         ({"kernel": IndicatorKernel(balanced="no")}, TypeError, "balanced == 'no'"),
-        ({"normalize": 1}, TypeError, "normalize == 1, must be True or False"),
-        ({"n_permutations": 0}, ValueError, "n_permutations == 0, must be .*>= 1"),
-        ({"n_permutations": 9.5}, TypeError, "n_permutations == 9.5, must be"),
+        ({"statistic": "dcor"}, ValueError, "statistic == 'dcor', must be one of"),
+        ({"statistic": ["cka"]}, ValueError, r"statistic == \['cka'\], must be one of"),
+        ({"n_resamples": 0}, ValueError, "n_resamples == 0, must be .*>= 1"),
+        ({"n_resamples": 9.5}, TypeError, "n_resamples == 9.5, must be"),
     ],
     ids=str,
 )

@@ -25,6 +25,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy._engine import ProductTotals, kernel_source, walk
+from skdiscrepancy.designs import square
 from skdiscrepancy.feature_selection import (
     HSICScore,
     HSICSelector,
@@ -32,7 +34,13 @@ from skdiscrepancy.feature_selection import (
     _single_columns,
     _variables,
 )
-from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, MaternKernel
+from skdiscrepancy.feature_selection._permutations import Permutations
+from skdiscrepancy.kernels import (
+    GaussianKernel,
+    IndicatorKernel,
+    LaplaceKernel,
+    MaternKernel,
+)
 
 METHODS = ["filter", "mrmr", "lasso", "forward", "backward"]
 MARGINAL, JOINT = METHODS[:3], METHODS[3:]
@@ -137,7 +145,7 @@ def lasso_entries(coefs, k):
 
 
 def problem(seed, n=60, p=6):
-    """Columns of several laws; y depends on three of them, two of which interact."""
+    """Columns of several distributions; y depends on three, two of which interact."""
     rng = np.random.RandomState(seed)
     X = rng.normal(size=(n, p))
     X[:, 1] = rng.exponential(size=n)
@@ -228,7 +236,7 @@ def test_lasso_lets_columns_leave_the_path_as_scikit_learn_does():
         )
         for k in (2, 3, 4):
             order, left = lasso_entries(coefs, k)
-            params = {"bandwidth": 5.0, "target_bandwidth": 5.0}
+            params = {"bandwidth_factor": 5.0, "target_bandwidth_factor": 5.0}
             found = chosen_by(X, Y, k, method="lasso", **params)
             assert_array_equal(found[: len(order)], order)
             n_left += len(left)
@@ -242,7 +250,8 @@ def test_lasso_goes_on_by_correlation_with_the_residual_where_its_path_ends():
     vectors, target = unit_vectors(X, target_gram(y, bandwidth=BANDWIDTH))
     # y is column 0: nothing is left to explain once that has entered.
     residual = vectors @ (target - vectors[0])
-    selector = HSICSelector(5, method="lasso", target_bandwidth=BANDWIDTH).fit(X, y)
+    params = {"method": "lasso", "target_bandwidth_factor": BANDWIDTH}
+    selector = HSICSelector(5, **params).fit(X, y)
     assert selector.path_.feature[0] == 0
     assert selector.n_features_ == 5
     assert_allclose(selector.path_.objective[1:], residual[1:], rtol=0, atol=1e-7)
@@ -278,6 +287,20 @@ def test_joint_methods_are_greedy_on_dense_joint_gram_matrices(
     assert_array_equal(path.feature, greedy(value, p, p))
     expected = [value(path.feature[: i + 1]) for i in range(p)]
     assert_allclose(path.objective, expected, rtol=1e-7)
+
+
+# One tile, several tiles, several pieces of the walk.
+@pytest.mark.parametrize("n", [40, 300, 1100])
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_totals_of_products_are_those_of_dense_matrices(n, diagonal):
+    X, Y = (np.random.RandomState(seed).normal(size=(n, 2)) for seed in (0, 1))
+    kernels = [GaussianKernel(bandwidth=b) for b in (0.5, 2.0)]
+    targets = [LaplaceKernel(bandwidth=b) for b in (0.7, 1.0, 3.0)]
+    reducer = ProductTotals(kernel_source(kernels, X), kernel_source(targets, Y))
+    [totals] = walk([square(0, n, diagonal=diagonal)], reducer, n_jobs=2)
+    counted = np.ones((n, n)) if diagonal else 1 - np.eye(n)
+    expected = [np.sum(k(X) * t(Y) * counted) for k in kernels for t in targets]
+    assert_allclose(totals, expected, rtol=1e-12)
 
 
 @joint_methods
@@ -433,9 +456,18 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         ({"step": 0.0}, ValueError, "step == 0.0, must be"),
         ({"step": "one"}, TypeError, "step == 'one', must be"),
         ({"n_probes": 0}, ValueError, "n_probes == 0, must be an integer >= 1"),
-        ({"bandwidth": -1}, ValueError, "bandwidth == -1, must be 'median' or a"),
-        ({"bandwidth": "mean"}, ValueError, "bandwidth == 'mean', must be 'median'"),
-        ({"target_bandwidth": 0}, ValueError, "target_bandwidth == 0, must be"),
+        ({"bandwidth_factor": -1}, ValueError, "bandwidth_factor == -1, must be a"),
+        (
+            {"bandwidth_factor": "median"},
+            ValueError,
+            "bandwidth_factor == 'median', must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself.",
+        ),
+        (
+            {"target_bandwidth_factor": 0},
+            ValueError,
+            "target_bandwidth_factor == 0, must be",
+        ),
         ({"kernel": "cosine"}, ValueError, "kernel == 'cosine', must be"),
         ({"kernel": RBF()}, ValueError, "must be one kernel of skdiscrepancy.kernels"),
         (
@@ -461,12 +493,12 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         (
             {"kernel": "indicator", "method": "forward"},
             ValueError,
-            "kernel == IndicatorKernel(), must be one of a Euclidean or L1 distance",
+            "kernel == IndicatorKernel(), must be a kernel of a Euclidean or L1",
         ),
         (
             {"kernel": MaternKernel(p=3), "method": "backward"},
             ValueError,
-            "must be one of a Euclidean or L1 distance",
+            "must be a kernel of a Euclidean or L1 distance",
         ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -606,12 +638,12 @@ def test_interactions_are_found_by_backward_and_not_by_filter():
 # The number of columns by permuted probes.
 
 
-def told_from_noise(X, y, **params):
+def distinguished_from_noise(X, y, **params):
     """Tell whether "auto" gives no warning, that is, finds something."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         HSICSelector("auto", **params).fit(X, y)
-    assert all("told from noise" in str(w.message) for w in caught)
+    assert all("distinguish from noise" in str(w.message) for w in caught)
     return not caught
 
 
@@ -619,7 +651,7 @@ def told_from_noise(X, y, **params):
 def test_auto_finds_something_in_noise_as_often_as_it_says(method):
     n_replicates, n_probes, rng = 80, 9, np.random.RandomState(0)
     found = sum(
-        told_from_noise(
+        distinguished_from_noise(
             rng.normal(size=(16, 4)),
             rng.normal(size=16),
             method=method,
@@ -636,7 +668,7 @@ def test_auto_finds_something_in_noise_as_often_as_it_says(method):
 def test_auto_finds_as_little_in_noise_by_backward_among_many_columns():
     n_replicates, rng = 20, np.random.RandomState(0)
     found = sum(
-        told_from_noise(
+        distinguished_from_noise(
             rng.normal(size=(30, 20)),
             rng.normal(size=30),
             method="backward",
@@ -651,9 +683,10 @@ def test_auto_finds_as_little_in_noise_by_backward_among_many_columns():
 @pytest.mark.parametrize("method", MARGINAL)
 def test_auto_takes_no_noise_for_signal_with_factors_that_are_not_complete(method):
     rng = np.random.RandomState(0)
-    params = {"kernel": "laplace", "bandwidth": 0.05, "target_bandwidth": 0.05}
+    params = {"bandwidth_factor": 0.05, "target_bandwidth_factor": 0.05}
+    params["kernel"] = "laplace"
     found = sum(
-        told_from_noise(
+        distinguished_from_noise(
             rng.normal(size=(520, 1)),
             rng.normal(size=520),
             method=method,
@@ -671,11 +704,11 @@ def test_auto_takes_no_noise_for_signal_with_factors_that_are_not_complete(metho
 def test_auto_finds_nothing_in_rows_too_few_for_its_permutations(method, n):
     X, _ = problem(0)
     # The smallest p-value of a permutation test of 3 rows is 1/6.
-    assert not told_from_noise(X[:n], X[:n, 0], method=method)
+    assert not distinguished_from_noise(X[:n], X[:n, 0], method=method)
 
 
 @every_method
-def test_auto_finds_the_columns_that_tell_something(method):
+def test_auto_finds_the_columns_that_y_depends_on(method):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(120, 8))
     y = 2 * X[:, 2] + 2 * np.sin(2 * X[:, 5]) + 0.1 * rng.normal(size=120)
@@ -686,11 +719,93 @@ def test_auto_finds_the_columns_that_tell_something(method):
 
 
 @every_method
-def test_auto_finds_the_only_column_that_tells_something(method):
+def test_auto_finds_the_only_column_that_y_depends_on(method):
     X, _ = problem(0)
-    assert told_from_noise(X, X[:, 2], method=method, random_state=0)
+    assert distinguished_from_noise(X, X[:, 2], method=method, random_state=0)
     selector = HSICSelector(method=method, random_state=0).fit(X, X[:, 2])
     assert selector.path_.feature[0] == 2
+
+
+def permuted_hsic(X, common, candidate, order, L):
+    """HSIC of the common columns and a candidate whose rows are permuted."""
+    Z = X[:, [*common, candidate]].copy()
+    Z[:, -1] = Z[order, -1]
+    return joint_hsic(Z, range(len(common) + 1), L)
+
+
+def largest_by_chance(X, common, candidates, orders, L):
+    return max(
+        permuted_hsic(X, common, candidate, order, L)
+        for candidate in candidates
+        for order in orders
+    )
+
+
+def forward_by_probes(X, orders, L):
+    chosen, left = [], list(range(X.shape[1]))
+    while left:
+        values = [joint_hsic(X, [*chosen, j], L) for j in left]
+        if max(values) <= largest_by_chance(X, chosen, left, orders, L):
+            break
+        chosen.append(left.pop(int(np.argmax(values))))
+    return chosen
+
+
+def backward_by_probes(X, orders, L):
+    left, gone = list(range(X.shape[1])), []
+    while left:
+        sets = [[i for i in left if i != j] for j in left]
+        without = [joint_hsic(X, others, L) if others else 0.0 for others in sets]
+        worst = left[int(np.argmax(without))]
+        others = [j for j in left if j != worst]
+        by_chance = largest_by_chance(X, others, [worst, *gone], orders, L)
+        if joint_hsic(X, left, L) > by_chance:
+            break
+        left.remove(worst)
+        gone.append(worst)
+    return left
+
+
+def mrmr_by_probes(X, orders, L):
+    vectors, target = unit_vectors(X, L)
+    grams = vectors.reshape(-1, len(X), len(X))
+    # Row 0 has the columns as they are. Permuting y is permuting a column back.
+    orders = [np.arange(len(X)), *map(np.argsort, orders)]
+    permuted = np.array([grams[:, order][:, :, order] for order in orders])
+    permuted = permuted.reshape(len(orders), len(grams), -1)
+    relevance, similar = permuted @ target, permuted @ vectors.T
+    chosen, left = [], list(range(X.shape[1]))
+    while left:
+        gains = relevance - (similar[:, :, chosen].mean(axis=2) if chosen else 0)
+        best = left[int(np.argmax(gains[0, left]))]
+        if gains[0, best] <= gains[1:, left].max():
+            break
+        chosen.append(best)
+        left.remove(best)
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("method", "by_probes"),
+    [
+        ("mrmr", mrmr_by_probes),
+        ("forward", forward_by_probes),
+        ("backward", backward_by_probes),
+    ],
+)
+def test_auto_stops_where_dense_matrices_do_not_exceed_permuted_columns(
+    method, by_probes, seed
+):
+    X, y = problem(seed, n=40, p=5)
+    orders = list(Permutations(40, 5, seed))
+    expected = by_probes(X, orders, target_gram(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        params = {"method": method, "n_probes": 5, "random_state": seed}
+        selector = HSICSelector(**params).fit(X, y)
+    found = selector.path_.feature if selector.path_.objective[0] else []
+    assert sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize("step", [1, 3, 0.4])
@@ -698,7 +813,7 @@ def test_auto_finds_interactions_by_backward(step):
     X, y, _ = xor(0, p=12)
     selector = HSICSelector(method="backward", step=step, random_state=0).fit(X, y)
     assert set(selector.path_.feature[:2]) == {0, 1}
-    # Steps of several columns stop before one that is told from noise.
+    # Steps of several columns stop before a column that is distinguished from noise.
     assert selector.n_features_ <= 3
 
 
@@ -708,7 +823,7 @@ def test_auto_selects_the_column_of_largest_score_with_a_warning_if_all_is_noise
 ):
     X, y = problem(0)
     y = y[np.random.RandomState(1).permutation(len(y))]
-    with pytest.warns(UserWarning, match="no column that is told from noise"):
+    with pytest.warns(UserWarning, match="it can distinguish from noise"):
         selector = HSICSelector(method=method, random_state=0).fit(X, y)
     assert_array_equal(selector.path_.feature, [np.argmax(selector.scores_)])
 
@@ -775,16 +890,16 @@ def test_order_of_rows_and_columns_changes_no_selection(method):
 @every_method
 @pytest.mark.parametrize("n_features", [4, "auto"])
 def test_selection_does_not_depend_on_n_jobs(method, n_features):
-    # Enough for two batches of columns, that is, for two threads.
+    # Two batches of columns, and of candidates two batches or one for each thread.
     n, p = (1500, 50) if method in MARGINAL else (100, 18)
     X, y = problem(0, n=n, p=p)
     params = {"method": method, "random_state": 0, "n_probes": 5}
-    one, two = (
-        HSICSelector(n_features, n_jobs=n_jobs, **params).fit(X, y) for n_jobs in (1, 2)
+    one, three = (
+        HSICSelector(n_features, n_jobs=n_jobs, **params).fit(X, y) for n_jobs in (1, 3)
     )
-    assert_array_equal(one.scores_, two.scores_)
-    assert_array_equal(one.path_.feature, two.path_.feature)
-    assert_array_equal(one.path_.objective, two.path_.objective)
+    assert_array_equal(one.scores_, three.scores_)
+    assert_array_equal(one.path_.feature, three.path_.feature)
+    assert_array_equal(one.path_.objective, three.path_.objective)
 
 
 # What y may be.
@@ -911,10 +1026,12 @@ def test_scores_are_those_that_select_k_best_is_given():
 
 @every_method
 def test_verbose_prints_the_progress(method, capfd):
-    X, y = problem(0)
-    HSICSelector(3, method=method).fit(X, y)
+    # A batch of columns is a task. Of a rough kernel, each column is a batch.
+    X, y = problem(0, n=100)
+    params = {"method": method, "kernel": "laplace"}
+    HSICSelector(3, **params).fit(X, y)
     assert "".join(capfd.readouterr()) == ""
-    HSICSelector(3, method=method, verbose=1).fit(X, y)
+    HSICSelector(3, verbose=1, **params).fit(X, y)
     assert "Parallel" in "".join(capfd.readouterr())
 
 
@@ -968,8 +1085,11 @@ def check_cv_results(search, X, y, splits, settings, sizes):
                 n_features_to_select=max(sizes), **setting
             )
             order = best.fit(X[train], y[train]).path_.feature[:size]
-            options = {k: v for k, v in setting.items() if k in ("kernel", "bandwidth")}
-            expected[row, i] = held_out_score(X, y, train, test, order, **options)
+            options = (
+                setting.get("kernel", "gaussian"),
+                setting.get("bandwidth_factor", BANDWIDTH),
+            )
+            expected[row, i] = held_out_score(X, y, train, test, order, *options)
         assert_allclose(results[f"split{i}_test_score"], expected[:, i], atol=1e-9)
     assert_allclose(results["mean_test_score"], expected.mean(axis=1), atol=1e-9)
     assert_allclose(results["std_test_score"], expected.std(axis=1), atol=1e-9)
@@ -992,7 +1112,7 @@ def test_cv_results_are_held_out_unbiased_cosines(method):
 
 def test_cv_chooses_kernel_and_bandwidth_from_a_grid():
     X, y = problem(1)
-    grid = {"kernel": ["gaussian", "laplace"], "bandwidth": [0.3, 1.2]}
+    grid = {"kernel": ["gaussian", "laplace"], "bandwidth_factor": [0.3, 1.2]}
     search = HSICSelectorCV(
         HSICSelector(method="mrmr"),
         param_grid=grid,
@@ -1001,8 +1121,8 @@ def test_cv_chooses_kernel_and_bandwidth_from_a_grid():
         max_features_to_select=4,
     ).fit(X, y)
     settings = [
-        {"bandwidth": bandwidth, "kernel": kernel}
-        for bandwidth in grid["bandwidth"]
+        {"bandwidth_factor": factor, "kernel": kernel}
+        for factor in grid["bandwidth_factor"]
         for kernel in grid["kernel"]
     ]
     check_cv_results(search, X, y, list(KFold(2).split(X)), settings, range(2, 5))
@@ -1065,11 +1185,12 @@ def test_cv_is_invariant_to_shift_and_scale_of_columns(method):
         assert_allclose(other.cv_results_["mean_test_score"], scores, atol=1e-7)
 
 
-def test_cv_does_not_depend_on_n_jobs():
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_cv_does_not_depend_on_n_jobs_or_backend(backend):
     X, y = problem(0)
-    grid = {"bandwidth": [0.5, 1.0]}
+    grid = {"bandwidth_factor": [0.5, 1.0]}
     one = HSICSelectorCV(param_grid=grid, cv=3).fit(X, y)
-    with joblib.parallel_backend("threading"):
+    with joblib.parallel_config(backend=backend):
         two = HSICSelectorCV(param_grid=grid, cv=3, n_jobs=2).fit(X, y)
     for name in one.cv_results_:
         assert_array_equal(one.cv_results_[name], two.cv_results_[name])
@@ -1190,7 +1311,11 @@ def test_cv_scores_zero_where_held_out_rows_are_constant():
             "max_features_to_select == 0.5, must be an integer from 1 to 6",
         ),
         ({"param_grid": {"sigma": [1.0]}}, ValueError, "Invalid parameter 'sigma'"),
-        ({"param_grid": {"bandwidth": [-1]}}, ValueError, "bandwidth == -1, must be"),
+        (
+            {"param_grid": {"bandwidth_factor": [-1]}},
+            ValueError,
+            "bandwidth_factor == -1, must be",
+        ),
         (
             {"param_grid": {"n_features_to_select": [1, 2]}},
             ValueError,

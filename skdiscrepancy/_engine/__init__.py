@@ -41,6 +41,7 @@ from skdiscrepancy._engine._sources import (
     WeightedSource,
     as_indices,
 )
+from skdiscrepancy._engine._totals import ProductTotals
 from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
 from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
@@ -58,6 +59,7 @@ __all__ = [
     "Moments",
     "PairedSource",
     "ProductRowSums",
+    "ProductTotals",
     "RowSums",
     "SignedPart",
     "SignedSums",

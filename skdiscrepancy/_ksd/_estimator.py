@@ -23,10 +23,10 @@ from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
 from skdiscrepancy._ksd._models import (
     check_differentiable,
-    check_gradients,
     column_deviations,
     fingerprint,
     fit_model,
+    gradients_at,
 )
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
@@ -414,8 +414,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _gradients(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients of the model at the rows of X."""
-        # A copy: a model that works in place must not change the sample.
-        return check_gradients(self.score_function_(X.copy()), X)
+        return gradients_at(X, self.score_function_)
 
     def _means(
         self, X: np.ndarray, design: Design, seed: int, n_jobs: int | None

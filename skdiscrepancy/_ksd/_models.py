@@ -109,6 +109,14 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
+def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
+    """Return the gradients of a log-density at the rows of X."""
+    if not isinstance(score_function, GivenGradients):
+        # A copy: a model that works in place must not change the sample.
+        return check_gradients(score_function(X.copy()), X)
+    return check_gradients(score_function(X), X)
+
+
 def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     """Return gradients as an array of the shape and type of the sample."""
     shape = np.shape(gradients)

@@ -4,29 +4,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 
-from skdiscrepancy._data import block_distances
-from skdiscrepancy._engine import CentredSource, one_blas_thread, row_sums
+from skdiscrepancy._data import Index, block_distances
+from skdiscrepancy._engine import (
+    CentredSource,
+    FeatureSource,
+    ProductTotals,
+    Source,
+    row_sums,
+    run_all,
+    walk,
+)
 from skdiscrepancy._hsic import centring_offsets
+from skdiscrepancy.designs import square
 from skdiscrepancy.feature_selection._single_columns import Columns, joint_bandwidth
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel
 
-# Side of a tile, and candidates that share the distances of their common columns.
-TILE = 256
+# Candidates that share the distances of their common columns.
 CANDIDATES = 16
 
 
 class JointKernel:
-    """The V-statistic of y and sets of columns that differ in one of them.
+    """The V-statistic of y and sets of columns that differ in one column.
 
-    Columns are divided by their bandwidths; the kernel of m columns has the bandwidth
-    m^(1/p), p being the order of its norm, as distances grow.
+    Columns are divided by their bandwidths. The kernel of m columns has the bandwidth
+    m^(1/p), p being the order of its norm, because distances grow like that.
 
     Parameters
     ----------
@@ -40,125 +48,153 @@ class JointKernel:
         kernel = columns.kernel
         if not isinstance(kernel, RadialKernel) or kernel.norm not in (1, 2):
             raise ValueError(
-                f"kernel == {kernel!r}, must be one of a Euclidean or L1 distance for "
-                "method == 'forward' and 'backward'."
+                f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
+                "for method == 'forward' and 'backward'."
             )
         self.kernel = kernel
         self.Z = (columns.X - np.median(columns.X, axis=0)) / columns.scales
-        self.target = target
+        self.target = _centred_source(target)
         self.n = columns.n_samples
         self.n_jobs = columns.n_jobs
         self.verbose = columns.verbose
-        self._centred_target: CentredSource | None = None
-        if not target.complete:
-            sums = row_sums(target.source, self.n, diagonal=True)
-            offsets = centring_offsets(sums, unbiased=False)
-            self._centred_target = CentredSource(target.source, offsets)
 
-    def values(
+    def value(self, chosen: Sequence[int]) -> float:
+        """Return HSIC of the chosen columns; HSIC of no column is zero."""
+        if not chosen:
+            return 0.0
+        return float(self.with_each(chosen[1:], chosen[:1])[0])
+
+    def with_each(
         self,
         common: Sequence[int],
         candidates: Sequence[int],
-        *,
-        sign: int = 1,
         permutation: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return HSIC of the common columns with, or without, each candidate.
+        """Return HSIC of the common columns and one candidate, for each candidate.
 
         Parameters
         ----------
         common : sequence of int
             Columns of all sets.
         candidates : sequence of int
-            Columns that are added, or taken away, one at a time.
-        sign : {1, -1}, default=1
-            Whether they are added or taken away.
+            Columns that are added, one at a time.
         permutation : ndarray of shape (n_samples,) or None, default=None
-            Order of the rows of the candidate that is added.
+            Order of the rows of the candidates.
 
         Returns
         -------
         values : ndarray of shape (n_candidates,)
             V-statistics.
         """
-        batches = [
-            candidates[i : i + CANDIDATES]
-            for i in range(0, len(candidates), CANDIDATES)
-        ]
-        parallel = Parallel(
-            n_jobs=self.n_jobs, require="sharedmem", verbose=self.verbose
-        )
-        parts = parallel(
-            delayed(self._batch)(list(common), batch, sign, permutation)
-            for batch in batches
-        )
-        return np.concatenate(parts)
+        rows = slice(None) if permutation is None else permutation
+        kernel = self._kernel_of(len(common) + 1)
+        return self._values(kernel, common, self.Z[rows][:, candidates], removed=False)
 
-    def _batch(
+    def without_each(self, columns: Sequence[int]) -> np.ndarray:
+        """Return HSIC of all given columns but one, for each of the columns."""
+        if len(columns) == 1:
+            return np.zeros(1)
+        kernel = self._kernel_of(len(columns) - 1)
+        return self._values(kernel, columns, self.Z[:, columns], removed=True)
+
+    def _kernel_of(self, n_columns: int) -> RadialKernel:
+        bandwidth = joint_bandwidth(n_columns, self.kernel.norm)
+        return clone(self.kernel).set_params(bandwidth=bandwidth)
+
+    def _values(
         self,
-        common: list[int],
-        candidates: Sequence[int],
-        sign: int,
-        permutation: np.ndarray | None,
+        kernel: RadialKernel,
+        common: Sequence[int],
+        candidates: np.ndarray,
+        *,
+        removed: bool,
     ) -> np.ndarray:
-        size = len(common) + sign
-        kernel = clone(self.kernel).set_params(
-            bandwidth=joint_bandwidth(size, self.kernel.norm)
-        )
         base = self.Z[:, common]
-        single = self.Z[:, candidates].T
-        if permutation is not None:
-            single = single[:, permutation]
-        totals = np.zeros(len(candidates))
-        with np.errstate(all="ignore"), one_blas_thread():
-            for start in range(0, self.n, TILE):
-                rows = slice(start, min(start + TILE, self.n))
-                for first in range(start, self.n, TILE):
-                    cols = slice(first, min(first + TILE, self.n))
-                    totals += (1 if first == start else 2) * self._tile(
-                        kernel, base, single, rows, cols, sign
-                    )
-        return totals / self.n**2
 
-    def _tile(
+        def evaluate(batch: np.ndarray) -> np.ndarray:
+            source = JoinedColumns(kernel, base, batch, removed=removed)
+            reducer = ProductTotals(source, self.target)
+            return walk([square(0, self.n, diagonal=True)], reducer, n_jobs=1)[0]
+
+        # The value of a candidate does not depend on the other ones of its batch.
+        n_candidates = candidates.shape[1]
+        least = min(n_candidates, effective_n_jobs(self.n_jobs))
+        n_batches = max(-(-n_candidates // CANDIDATES), least)
+        batches = np.array_split(candidates.T, n_batches)
+        totals = run_all(
+            batches, evaluate, self.n_jobs, self.verbose, require="sharedmem"
+        )
+        return np.concatenate(list(totals)) / self.n**2
+
+
+class JoinedColumns(Source):
+    """One kernel on common columns with, or without, each of several candidates.
+
+    The kernels of this source are the sets of columns. They share the distances of the
+    common columns.
+
+    Parameters
+    ----------
+    kernel : kernel object
+        Radial kernel of order 1 or 2, with one number as bandwidth.
+    base : ndarray of shape (n_samples, n_common)
+        The common columns.
+    candidates : ndarray of shape (n_candidates, n_samples)
+        The columns that are added to the common ones, or removed.
+    removed : bool
+        Whether the candidates are among the common columns and are removed.
+    """
+
+    def __init__(
         self,
         kernel: RadialKernel,
         base: np.ndarray,
-        single: np.ndarray,
-        rows: slice,
-        cols: slice,
-        sign: int,
-    ) -> np.ndarray:
-        L = self._target_tile(rows, cols)
-        if base.shape[1]:
-            distance = block_distances(base[rows], base[cols], kernel.norm).read(
-                squared=kernel.norm == 2
-            )
-        else:
-            distance = np.zeros_like(L)
-        sums = np.empty(len(single))
-        for c, column in enumerate(single):
-            gaps = column[rows, np.newaxis] - column[cols]
-            if kernel.norm == 2:
-                np.multiply(gaps, gaps, out=gaps)
-            else:
-                np.abs(gaps, out=gaps)
-            if sign < 0:
-                # What is left of equal distances must not be below zero.
-                np.maximum(np.subtract(distance, gaps, out=gaps), 0, out=gaps)
-            else:
-                gaps += distance
-            if kernel.norm == 2 and not kernel.on_squared:
-                np.sqrt(gaps, out=gaps)
-            sums[c] = np.vdot(kernel.evaluate(gaps, gaps), L)
-        return sums
+        candidates: np.ndarray,
+        *,
+        removed: bool,
+    ):
+        self.kernel = kernel
+        self.base = base
+        self.candidates = candidates
+        self.removed = removed
+        self.n_kernels = len(candidates)
+        self.n_features = base.shape[1] + len(candidates)
+        self.dtype = base.dtype
 
-    def _target_tile(self, rows: slice, cols: slice) -> np.ndarray:
-        if self._centred_target is None:
-            F = self.target.factor.rows
-            return F[:, rows].T @ F[:, cols]
-        out = np.empty((rows.stop - rows.start, cols.stop - cols.start))
-        # Sources know the diagonal by `cols is rows`.
-        cols = rows if rows == cols else cols
-        [(_, values)] = self._centred_target.block(rows, cols, out)
-        return values
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the Gram tiles of the sets of columns."""
+        distance = self._common_distance(rows, cols)
+        for k, column in enumerate(self.candidates):
+            values = out[k] if out.ndim == 3 else out
+            np.subtract(column[rows, np.newaxis], column[cols], out=values)
+            if self.kernel.norm == 2:
+                np.multiply(values, values, out=values)
+            else:
+                np.abs(values, out=values)
+            if self.removed:
+                np.subtract(distance, values, out=values)
+                # The difference of equal distances must not be below zero.
+                np.maximum(values, 0, out=values)
+            else:
+                values += distance
+            if self.kernel.norm == 2 and not self.kernel.on_squared:
+                np.sqrt(values, out=values)
+            self.kernel.evaluate(values, values)
+            yield k, values
+
+    def _common_distance(self, rows: Index, cols: Index) -> np.ndarray | float:
+        if not self.base.shape[1]:
+            return 0.0
+        norm = self.kernel.norm
+        distances = block_distances(self.base[rows], self.base[cols], norm)
+        return distances.read(squared=norm == 2)
+
+
+def _centred_source(target: Variable) -> Source:
+    """Return the centred Gram matrix of the target, from its factor if possible."""
+    if target.complete:
+        return FeatureSource(target.factor.rows)
+    sums = row_sums(target.source, len(target.rows), diagonal=True)
+    return CentredSource(target.source, centring_offsets(sums, unbiased=False))

@@ -5,35 +5,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 
 from skdiscrepancy._data import generator_of
 
-# Up to this many rows, all permutations are listed.
+# Up to this many rows, all permutations are used.
 MAX_LISTED = 6
 
 
 class Permutations:
-    """Random permutations that can be gone through again and again.
+    """Random permutations of rows that you can iterate over again and again.
 
-    All of them but the identity where rows are few; they are kept as seeds, not as
-    n_permutations x n numbers.
+    Up to six rows, they are all permutations but the identity. For more rows, only
+    seeds are kept, because n_resamples x n numbers may not fit into memory.
     """
 
-    def __init__(self, n: int, n_permutations: int, random_state: Any):
+    def __init__(self, n: int, n_resamples: int, random_state: Any):
         self.n = n
-        self.listed = list(permutations(range(n)))[1:] if n <= MAX_LISTED else None
-        self.seeds = generator_of(random_state).randint(
-            np.iinfo(np.int32).max, size=n_permutations
-        )
+        largest = np.iinfo(np.int32).max
+        self.seeds = generator_of(random_state).randint(largest, size=n_resamples)
+        self.listed: list[np.ndarray] = []
+        if n <= MAX_LISTED:
+            self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
 
     def __len__(self) -> int:
-        return len(self.seeds if self.listed is None else self.listed)
+        return len(self.listed or self.seeds)
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        if self.listed is not None:
-            return map(np.array, self.listed)
+        if self.listed:
+            return iter(self.listed)
         return (np.random.RandomState(seed).permutation(self.n) for seed in self.seeds)

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import check_flag, check_number, validate_with_target
-from skdiscrepancy._nulls import gamma_pvalue, invariants
+from skdiscrepancy._data import check_number, validate_with_target
+from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
@@ -22,33 +23,35 @@ from skdiscrepancy.feature_selection._single_columns import (
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel
 
+STATISTICS = ("cka", "hsic")
 PVALUES = ("gamma", "permutation", None)
-# Statistics that agree to this are equal: some permutations change nothing.
-TIES = 1e-10
 
 
 class HSICScore(BaseEstimator):
-    r"""Dependence of y on each column by HSIC, as a score function of selectors.
+    r"""Score function for univariate selectors: dependence of y on each column.
 
-    For :class:`~sklearn.feature_selection.SelectKBest`,
-    :class:`~sklearn.feature_selection.SelectFdr` and the like. The score of a column is
-    the normalised V-statistic (CKA [1]_), from 0 to 1,
+    Pass it to :class:`~sklearn.feature_selection.SelectKBest`,
+    :class:`~sklearn.feature_selection.SelectFdr` and other univariate selectors of
+    scikit-learn. The score of a column is the centred kernel alignment (CKA [1]_), the
+    V-statistic of HSIC divided by its largest possible value,
 
     .. math::
 
-        \frac{\langle HKH, HLH \rangle}{\|HKH\| \|HLH\|},
+        \mathrm{CKA} = \frac{\langle HKH, HLH \rangle}{\|HKH\| \|HLH\|} \in [0, 1],
 
-    for the Gram matrices K of the column and L of y; 0 for a constant. p-values are
-    those of a permutation test, either by permutations or by the gamma law that has the
-    first three moments of *all* permutations, which are known exactly [2]_.
+    for the Gram matrices K of the column and L of y. The score of a constant column is
+    0. The p-values come from a permutation test. Either you draw permutations, or you
+    use the gamma distribution with the first three moments over *all* permutations,
+    which have closed forms [2]_.
 
-    The score of noise is not 0 but of the order of 1 / n_samples, and larger for a
-    column of heavy tails, or of labels that hardly occur twice. The p-values allow for
-    that: compare them where columns are of different kinds.
+    If a column is independent of y, its score is not 0 but of the order of
+    1 / n_samples. The score is larger for a column with heavy tails, and for labels
+    that hardly occur twice. The p-values account for this difference, so compare
+    p-values if your columns are of different kinds.
 
-    Smooth kernels take O(n r^2) time for each column, r being the numerical rank of its
-    Gram matrix (10 to 100); others, as "laplace", O(n^2) time, and O(n log n) if y has
-    labels, or is one column with such a kernel too. Memory is O(n r).
+    A smooth kernel takes O(n r^2) time for each column, where r is the numerical rank
+    of its Gram matrix (10 to 100). Other kernels, such as "laplace", take O(n^2) time,
+    or O(n log n) if y has labels or is one column with such a kernel. Memory is O(n r).
 
     Parameters
     ----------
@@ -57,33 +60,36 @@ class HSICScore(BaseEstimator):
     target_kernel : "auto", str or kernel object, default="auto"
         Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
         at most 20 distinct values), else `kernel`.
-    bandwidth : "median" or float, default=1.2
-        Bandwidth of the kernel on each column, as a multiple of the median distance of
-        that column; "median" is 1. A kernel object that has a number as bandwidth keeps
-        it for all columns.
-    target_bandwidth : "median" or float, default=3.0
-        The same for y. A wide kernel is more sensitive to the mean of y given X, a
-        narrow one to its other moments.
-    normalize : bool, default=True
-        False: the score is HSIC itself, :math:`\mathrm{tr}(KHLH) / n^2`.
+    bandwidth_factor : float, default=1.2
+        Bandwidth of the kernel on each column, as a multiple of the median distance
+        between the values of this column. A kernel object with a bandwidth of its own
+        keeps it: a number is the bandwidth of all columns, "median" is the median
+        distance of each column.
+    target_bandwidth_factor : float, default=3.0
+        Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
+        kernel is more sensitive to the mean of y given X, a narrow kernel is more
+        sensitive to the other moments of y.
+    statistic : {"cka", "hsic"}, default="cka"
+        The score: "cka", or the V-statistic of HSIC, :math:`\mathrm{tr}(KHLH) / n^2`.
+        The p-values do not depend on this choice.
     pvalue : {"gamma", "permutation"} or None, default="gamma"
-        Method for the p-values; None for none. Up to six rows, all permutations are
-        listed.
-    n_permutations : int, default=999
-        Number of random permutations, the same ones for all columns.
+        Null distribution of the p-values. None computes no p-values. Up to six rows,
+        the p-values are exact, from all permutations.
+    n_resamples : int, default=999
+        Number of random permutations for "permutation". All columns share them.
     n_jobs : int or None, default=None
-        Number of threads, over columns; the scores do not depend on it.
+        Number of threads, over columns. The scores do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Rules the permutations. None draws afresh: the global generator of numpy is
-        never used.
+        Seeds the permutations. None draws new ones in every call. The global generator
+        of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
     See Also
     --------
-    hsic_regression : The same in one call, for numeric y.
-    hsic_classif : The same in one call, for labels.
-    HSICSelector : Selects columns together, without the redundant ones.
+    hsic_regression : Scores and p-values in one call, for numeric y.
+    hsic_classif : Scores and p-values in one call, for labels.
+    HSICSelector : Selects columns together, without redundant columns.
 
     References
     ----------
@@ -108,22 +114,22 @@ class HSICScore(BaseEstimator):
         *,
         kernel: Any = "gaussian",
         target_kernel: Any = "auto",
-        bandwidth: Any = 1.2,
-        target_bandwidth: Any = 3.0,
-        normalize: bool = True,
+        bandwidth_factor: float = 1.2,
+        target_bandwidth_factor: float = 3.0,
+        statistic: str = "cka",
         pvalue: str | None = "gamma",
-        n_permutations: int = 999,
+        n_resamples: int = 999,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ):
         self.kernel = kernel
         self.target_kernel = target_kernel
-        self.bandwidth = bandwidth
-        self.target_bandwidth = target_bandwidth
-        self.normalize = normalize
+        self.bandwidth_factor = bandwidth_factor
+        self.target_bandwidth_factor = target_bandwidth_factor
+        self.statistic = statistic
         self.pvalue = pvalue
-        self.n_permutations = n_permutations
+        self.n_resamples = n_resamples
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -143,27 +149,30 @@ class HSICScore(BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_features,)
-            The larger, the more dependent.
+            The larger the score, the stronger the dependence.
         pvalues : ndarray of shape (n_features,) or None
             None if `pvalue` is None.
         """
-        check_flag(self.normalize, "normalize")
+        if self.statistic not in list(STATISTICS):
+            raise ValueError(
+                f"statistic == {self.statistic!r}, must be one of {STATISTICS}."
+            )
         if self.pvalue not in PVALUES:
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
-        check_number(self.n_permutations, "n_permutations", integer=True, least=1)
+        check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         kernel = check_single_kernel(self.kernel, "kernel")
         X, y = validate_with_target(None, X, y, dtype=np.float64, ensure_min_samples=2)
-        scales = column_scales(X, kernel, self.bandwidth, "bandwidth")
+        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
         columns = Columns(
             X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose, keep=False
         )
         target = TargetKernel(
-            y, kernel, self.target_kernel, self.target_bandwidth
+            y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
         pvalue = self._pvalue_function(target)
 
         def evaluate(column: Variable) -> tuple[float, float]:
-            if self.normalize:
+            if self.statistic == "cka":
                 score = column.alignment(target)
             else:
                 score = max(column.product(target), 0.0) / len(X) ** 2
@@ -173,11 +182,11 @@ class HSICScore(BaseEstimator):
         scores, pvalues = np.array(results).T
         return scores, None if self.pvalue is None else pvalues
 
-    def _pvalue_function(self, target: Variable) -> Any:
+    def _pvalue_function(self, target: Variable) -> Callable[[Variable], float]:
         """Return the function that takes a column to its p-value.
 
-        It works on factors. Where these leave something out, the test is one of a
-        slightly different statistic, and as valid.
+        It works on factors. A factor that is not complete makes a test of a slightly
+        different statistic, which is valid too.
         """
         if self.pvalue is None or not target.norm:
             return lambda column: 1.0
@@ -192,15 +201,15 @@ class HSICScore(BaseEstimator):
                 return gamma_pvalue(np.square(G @ F.T).sum(), invariants(G), of_target)
 
             return by_moments
-        draws = Permutations(n, self.n_permutations, self.random_state)
+        orders = Permutations(n, self.n_resamples, self.random_state)
 
         def by_permutations(column: Variable) -> float:
             G = column.factor.rows
             if not column.norm:
                 return 1.0
-            observed = np.square(G @ F.T).sum() * (1 - TIES)
-            exceeding = sum(np.square(G[:, p] @ F.T).sum() >= observed for p in draws)
-            return (1 + exceeding) / (1 + len(draws))
+            drawn = [np.square(G[:, order] @ F.T).sum() for order in orders]
+            observed = np.square(G @ F.T).sum()
+            return rank_pvalue(np.array([observed, *drawn]), observed)
 
         return by_permutations
 
@@ -208,10 +217,10 @@ class HSICScore(BaseEstimator):
 def hsic_regression(
     X: ArrayLike, y: ArrayLike, **params: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Compute HSIC of every column with a numeric y, and p-values.
+    """Compute the dependence of a numeric y on every column, with p-values.
 
-    The score is the centred kernel alignment [1]_, the p-value that of a permutation
-    test, by default from exact moments [2]_; see :class:`HSICScore`.
+    The score is the centred kernel alignment (CKA [1]_). The p-value comes from a
+    permutation test, by default with exact moments [2]_. See :class:`HSICScore`.
 
     Parameters
     ----------
@@ -225,7 +234,7 @@ def hsic_regression(
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        Normalised HSIC, from 0 to 1.
+        CKA, from 0 to 1, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
 
@@ -246,19 +255,18 @@ def hsic_regression(
     (1, True)
     """
     kernel = check_single_kernel(params.get("kernel", "gaussian"), "kernel")
-    if isinstance(kernel, IndicatorKernel):
-        # Labels in X do not make labels of y.
-        kernel = "gaussian"
-    return HSICScore(**{"target_kernel": kernel, **params})(X, y)
+    # y has numbers, also if the columns have labels.
+    target_kernel = "gaussian" if isinstance(kernel, IndicatorKernel) else kernel
+    return HSICScore(**{"target_kernel": target_kernel, **params})(X, y)
 
 
 def hsic_classif(
     X: ArrayLike, y: ArrayLike, **params: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Compute HSIC of every column with labels, and p-values.
+    """Compute the dependence of labels on every column, with p-values.
 
-    The score is the centred kernel alignment [1]_, the p-value that of a permutation
-    test, by default from exact moments [2]_; see :class:`HSICScore`.
+    The score is the centred kernel alignment (CKA [1]_). The p-value comes from a
+    permutation test, by default with exact moments [2]_. See :class:`HSICScore`.
 
     Parameters
     ----------
@@ -272,7 +280,7 @@ def hsic_classif(
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        Normalised HSIC, from 0 to 1.
+        CKA, from 0 to 1, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
 

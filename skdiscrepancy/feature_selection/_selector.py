@@ -20,8 +20,9 @@ from skdiscrepancy._data import (
     validate_with_target,
     warn_user,
 )
-from skdiscrepancy.feature_selection._paths import PATHS, Path, Probes
+from skdiscrepancy.feature_selection._paths import PATHS
 from skdiscrepancy.feature_selection._permutations import Permutations
+from skdiscrepancy.feature_selection._probes import Path, Probes
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
@@ -33,31 +34,34 @@ from skdiscrepancy.feature_selection._single_columns import (
 class HSICSelector(SelectorMixin, BaseEstimator):
     r"""Select the columns that y depends on, by HSIC.
 
-    Dependence of any form counts, not only on the mean. The methods differ in what they
-    do about columns that tell the same, and columns that tell something only together:
+    HSIC detects dependence of any form, not only of the mean of y. The methods differ
+    in how they treat redundant columns and interactions of columns:
 
-    - "filter" ranks the columns by their normalised HSIC (CKA) with y;
-    - "mrmr" chooses the column of largest CKA with y less the mean CKA with the columns
-      that are chosen already;
+    - "filter" ranks the columns by their centred kernel alignment (CKA), which is HSIC
+      with y divided by its largest possible value;
+    - "mrmr" chooses the column with the largest CKA with y less the mean CKA with the
+      columns that are already chosen;
     - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_, the regression of
-      the normalised centred Gram matrix of y on those of the columns; where the path
-      ends early, it goes on by the correlation with the residual;
-    - "forward" and "backward" add, or take away, columns so that HSIC of y with the
-      *joint* kernel of the columns is largest (FOHSIC and BAHSIC [2]_). They find
-      interactions, "backward" also where no single column tells anything.
+      the centred Gram matrix of y on the centred Gram matrices of the columns, all of
+      norm one. If the path ends early, the columns of largest correlation with the
+      residual follow;
+    - "forward" and "backward" add or remove columns so that HSIC of y with the *joint*
+      kernel of the columns is largest (FOHSIC and BAHSIC [2]_). They detect
+      interactions. "backward" also detects them if no single column carries information
+      about y.
 
-    The first three take O(n r^2) time for each pair of columns that they look at, with
-    the numerical rank r of a Gram matrix (10 to 100), if the kernel is smooth, else
-    O(n^2). The last two take O(n^2) time for each set of columns; there are k p sets
-    for "forward", p^2 / 2 for "backward". Memory is never O(n^2).
+    "filter", "mrmr" and "lasso" take O(n r^2) time for each pair of columns that they
+    compare if the kernel is smooth, where r is the numerical rank of a Gram matrix (10
+    to 100), else O(n^2). "forward" and "backward" take O(n^2) time for each set of
+    columns: k p sets for "forward", p^2 / 2 for "backward". Memory is never O(n^2).
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns, or the fraction of them if it is a float between 0 and 1.
-        "auto" goes on as long as a column is told from noise: as long as its gain is
-        larger than that of every column with permuted rows, for all of `n_probes`
-        permutations.
+        Number of columns, or the fraction of the columns if it is a float between 0 and
+        1. "auto" adds columns as long as they are distinguished from noise: the gain of
+        a column must be larger than the gain of every column with permuted rows, for
+        all of `n_probes` permutations.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
         How columns are chosen.
     kernel : str or kernel object, default="gaussian"
@@ -65,25 +69,29 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     target_kernel : "auto", str or kernel object, default="auto"
         Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
         at most 20 distinct values), else `kernel`.
-    bandwidth : "median" or float, default=1.2
-        Bandwidth of the kernel on each column, as a multiple of the median distance of
-        that column; "median" is 1. A kernel object that has a number as bandwidth keeps
-        it for all columns. The joint kernel of m columns has m^(1/p) times the
-        bandwidth, p being the order of its norm.
-    target_bandwidth : "median" or float, default=3.0
-        The same for y. A wide kernel is more sensitive to the mean of y given X, a
-        narrow one to its other moments.
+    bandwidth_factor : float, default=1.2
+        Bandwidth of the kernel on each column, as a multiple of the median distance
+        between the values of this column. A kernel object with a bandwidth of its own
+        keeps it: a number is the bandwidth of all columns, "median" is the median
+        distance of each column. The joint kernel of m columns has m^(1/p) times the
+        bandwidth, where p is the order of its norm.
+    target_bandwidth_factor : float, default=3.0
+        Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
+        kernel is more sensitive to the mean of y given X, a narrow kernel is more
+        sensitive to the other moments of y.
     step : int or float, default=1
-        Columns that "backward" takes away at a time, or the fraction of those left.
+        Number of columns that "backward" removes at a time, or the fraction of the
+        remaining columns.
     n_probes : int, default=19
-        Permutations for "auto": if y depends on no column, one is found with a
-        probability of 1 / (1 + `n_probes`), about that for "backward"; so it is, about,
-        at each step after true columns were found.
+        Number of permutations for "auto". If y depends on no column, "auto" selects
+        noise with a probability of 1 / (1 + `n_probes`), for "backward" approximately.
+        After true columns were selected, this probability holds approximately for each
+        further step.
     n_jobs : int or None, default=None
-        Number of threads, over columns; the selection does not depend on it.
+        Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Rules the permutations of "auto". None draws afresh: the global generator of
-        numpy is never used.
+        Seeds the permutations of "auto". None draws new ones in every fit. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -94,15 +102,16 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
-        1 for the column chosen first, and so on; columns that were not chosen follow in
-        the order of their scores.
+        1 for the column chosen first, and so on. The columns that were not chosen
+        follow in the order of their scores.
     scores_ : ndarray of shape (`n_features_in_`,)
-        Normalised HSIC of each column alone with y, from 0 to 1.
+        CKA of each column alone with y, from 0 to 1.
     path_ : Bunch
-        The order of entry, one entry for each selected column: `feature`, its index;
-        `objective`, the value that the method made large at that step, 0 for a column
-        that was added because there was no other; `relevance`, its CKA with y;
-        `redundancy`, its mean CKA with the columns chosen before.
+        The order of entry, with one entry for each selected column. `feature` is the
+        index of the column. `objective` is the value that the method maximised at that
+        step, 0 for a column that was only added to reach the number of columns.
+        `relevance` is the CKA of the column with y, `redundancy` its mean CKA with the
+        columns that were chosen before.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -137,8 +146,8 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         method: str = "lasso",
         kernel: Any = "gaussian",
         target_kernel: Any = "auto",
-        bandwidth: Any = 1.2,
-        target_bandwidth: Any = 3.0,
+        bandwidth_factor: float = 1.2,
+        target_bandwidth_factor: float = 3.0,
         step: Any = 1,
         n_probes: int = 19,
         n_jobs: int | None = None,
@@ -149,8 +158,8 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         self.method = method
         self.kernel = kernel
         self.target_kernel = target_kernel
-        self.bandwidth = bandwidth
-        self.target_bandwidth = target_bandwidth
+        self.bandwidth_factor = bandwidth_factor
+        self.target_bandwidth_factor = target_bandwidth_factor
         self.step = step
         self.n_probes = n_probes
         self.n_jobs = n_jobs
@@ -172,33 +181,33 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         self : HSICSelector
             Fitted selector.
         """
-        columns, path, n_telling = self._choose(X, y)
-        if n_telling < len(path):
-            self._warn_of_noise(path, n_telling)
+        columns, path, n_informative = self._choose(X, y)
+        if n_informative < len(path):
+            self._warn_of_noise(path, n_informative)
         self._set_path(columns, path)
         return self
 
     def _choose(self, X: ArrayLike, y: ArrayLike) -> tuple[Columns, Path, int]:
-        """Return the columns, the path, and how many of its columns tell something."""
+        """Return the columns, the path, and its number of informative columns."""
         kernel = self._check_params()
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         k = self._number_of_features(X.shape[1])
-        scales = column_scales(X, kernel, self.bandwidth, "bandwidth")
+        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
         columns = Columns(X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose)
         target = TargetKernel(
-            y, kernel, self.target_kernel, self.target_bandwidth
+            y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
         self.scores_ = columns.alignments(target)
         probes = None
         if k is None:
-            draws = Permutations(len(X), self.n_probes, self.random_state)
-            probes = Probes(columns, draws)
+            orders = Permutations(len(X), self.n_probes, self.random_state)
+            probes = Probes(columns, orders)
         options = {"step": self.step} if self.method == "backward" else {}
         path = PATHS[self.method](
             columns, target, self.scores_, k or X.shape[1], probes, **options
         )
         if probes is not None and len(probes.permutations) < self.n_probes:
-            # Rows so few do not have the orders that it takes to tell noise.
+            # So few rows do not have enough permutations to detect anything.
             path = []
         return columns, self._complete(path, k), len(path)
 
@@ -243,7 +252,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         return max(1, int(k * n_features))
 
     def _complete(self, path: Path, k: int | None) -> Path:
-        """Add columns that tell nothing if there are not enough others."""
+        """Add columns that carry no information if there are not enough others."""
         chosen = [j for j, _ in path]
         others = [int(j) for j in np.argsort(-self.scores_, kind="stable")]
         others = [j for j in others if j not in chosen]
@@ -251,16 +260,17 @@ class HSICSelector(SelectorMixin, BaseEstimator):
             k = max(len(path), 1)
         return path + [(j, 0.0) for j in others[: k - len(path)]]
 
-    def _warn_of_noise(self, path: Path, n_telling: int) -> None:
+    def _warn_of_noise(self, path: Path, n_informative: int) -> None:
         if self.n_features_to_select == "auto":
             warn_user(
-                "n_features_to_select == 'auto' found no column that is told from "
-                f"noise; the one of the largest score is selected, column {path[0][0]}."
+                "n_features_to_select == 'auto' found no column that it can "
+                f"distinguish from noise. It selected column {path[0][0]}, which has "
+                "the largest score."
             )
             return
         warn_user(
-            f"{len(path) - n_telling} of the {len(path)} selected columns are "
-            f"constant, or y is: only {n_telling} have a score above 0."
+            f"{len(path) - n_informative} of the {len(path)} selected columns are "
+            f"constant, or y is constant: {n_informative} columns have a score above 0."
         )
 
     def _set_path(self, columns: Columns, path: Path) -> None:

@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import check_number, tag_target, validate_with_target
-from skdiscrepancy._engine import Source, kernel_source
+from skdiscrepancy._engine import Source, Task, kernel_source, run_all
 from skdiscrepancy._hsic import complete_statistics
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
@@ -27,48 +26,53 @@ from skdiscrepancy.feature_selection._single_columns import (
 )
 from skdiscrepancy.kernels import IndicatorKernel, choose_target_kernels
 
+# The training rows and the held-out rows of a fold.
+Split = tuple[np.ndarray, np.ndarray]
+
 
 class HSICSelectorCV(SelectorMixin, BaseEstimator):
-    r"""Select columns by HSIC, their number and the kernels by cross-validation.
+    r"""Select columns by HSIC, and their number and kernels by cross-validation.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
-    first 1, 2, ... of them are judged on the held-out rows by the unbiased HSIC [1]_ of
-    their joint kernel with y, normalised,
+    first 1, 2, ... columns are then scored on the held-out rows by the CKA of their
+    joint kernel with y, from the unbiased HSIC [1]_,
 
     .. math::
 
         \frac{\mathrm{HSIC}_u(X_S, y)}
         {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
 
-    with bandwidths from the training rows. Noise among the columns makes it smaller,
-    and so may a weak column that y does depend on: the measure favours few columns. The
-    number, and the parameters, of the largest mean are used on all rows.
+    with bandwidths from the training rows. Columns of noise make this score smaller.
+    A weak column that y depends on may make the score smaller too, so the score favours
+    few columns. The number of columns and the parameters with the largest mean score
+    are used to select columns on all rows.
 
     Parameters
     ----------
     selector : HSICSelector or None, default=None
-        Selector with the parameters that are not searched; its `n_features_to_select`
+        Selector with the parameters that are not searched. Its `n_features_to_select`
         is not used. None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
         Values of parameters of the selector, as for
         :class:`~sklearn.model_selection.GridSearchCV`, such as
-        ``{"kernel": ["gaussian", "laplace"], "bandwidth": [0.5, 1, 2]}``.
+        ``{"kernel": ["gaussian", "laplace"], "bandwidth_factor": [0.5, 1, 2]}``.
     min_features_to_select : int, default=1
         Smallest number of columns.
     max_features_to_select : int or None, default=None
         Largest number of columns, None for all.
     cv : int, splitter or iterable, default=5
-        Folds, as for :class:`~sklearn.model_selection.GridSearchCV`; stratified for
-        labels. Held-out parts need four rows or more.
+        Folds, as for :class:`~sklearn.model_selection.GridSearchCV`, stratified for
+        labels. Each fold must hold out four rows or more.
     n_jobs : int or None, default=None
-        Number of jobs, over folds and parameters.
+        Number of threads, over folds and parameters, or of workers if you set another
+        backend with ``joblib.parallel_config``. The selection does not depend on it.
     verbose : int, default=0
         Verbosity of joblib.
 
     Attributes
     ----------
     selector_ : HSICSelector
-        Selector fitted on all rows.
+        Selector fitted to all rows.
     best_params_ : dict
         Parameters from the grid.
     n_features_ : int
@@ -88,7 +92,7 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    HSICSelector : The same for a given number of columns.
+    HSICSelector : Selects a given number of columns.
 
     References
     ----------
@@ -143,24 +147,44 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         """
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         least, most = self._bounds(X.shape[1])
+        selector = self._checked_selector()
+        settings = self._settings()
+        candidates = [_candidate(selector, setting, most, y) for setting in settings]
+        splits = self._splits(X, y, groups, candidates[0])
+        tasks = ((candidate, split) for candidate in candidates for split in splits)
+        scores = run_all(tasks, HeldOutScores(X, y, least), self.n_jobs, self.verbose)
+        self._set_results(settings, range(least, most + 1), np.array(list(scores)))
+        self.selector_ = clone(selector).set_params(
+            **{**self.best_params_, "n_features_to_select": self.n_features_}
+        )
+        self.selector_.fit(X, y)
+        self.support_ = self.selector_.support_
+        self.ranking_ = self.selector_.ranking_
+        return self
+
+    def _checked_selector(self) -> HSICSelector:
         selector = HSICSelector() if self.selector is None else self.selector
         if not isinstance(selector, HSICSelector):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
+        return selector
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """Return the settings of the parameters that are searched."""
         settings = list(ParameterGrid(self.param_grid or {}))
         if any("n_features_to_select" in setting for setting in settings):
             raise ValueError(
                 f"param_grid == {self.param_grid!r}, must not hold "
-                "n_features_to_select: min_features_to_select and "
-                "max_features_to_select are its range."
+                "n_features_to_select: set its range by min_features_to_select and "
+                "max_features_to_select."
             )
-        candidates = [
-            clone(selector).set_params(**{**setting, "n_features_to_select": most})
-            for setting in settings
-        ]
-        for candidate in candidates:
-            _settle_target_kernel(candidate, y)
+        return settings
+
+    def _splits(
+        self, X: np.ndarray, y: np.ndarray, groups: Any, candidate: HSICSelector
+    ) -> list[Split]:
+        """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
-        labels = y.ndim == 1 and _has_labels(candidates[0], y)
+        labels = y.ndim == 1 and _target_kernel(candidate, y).of_labels
         folds = check_cv(self.cv, y, classifier=labels)
         # An iterable may hold masks, which have more entries than rows.
         rows = np.arange(len(X))
@@ -171,40 +195,36 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
                     f"cv == {self.cv!r} holds out {len(test)} of {len(X)} rows, must "
                     "hold out 4 or more."
                 )
-        parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
-        scores = parallel(
-            delayed(held_out_scores)(candidate, X, y, train, test, least)
-            for candidate in candidates
-            for train, test in splits
-        )
+        return splits
+
+    def _set_results(
+        self, settings: list[dict[str, Any]], sizes: range, scores: np.ndarray
+    ) -> None:
+        """Set the table of scores and the best row of the table.
+
+        `scores` has one row for each setting and split, and one column for each size.
+        """
         # From (settings x splits, sizes) to (settings x sizes, splits).
-        scores = np.reshape(scores, (len(settings), len(splits), -1)).transpose(0, 2, 1)
-        n_sizes = scores.shape[1]
-        scores = scores.reshape(-1, len(splits))
-        sizes = np.arange(least, most + 1)
+        by_setting = scores.reshape(len(settings), -1, len(sizes))
+        n_splits = by_setting.shape[1]
+        scores = by_setting.transpose(0, 2, 1).reshape(-1, n_splits)
         self.cv_results_ = {
-            "params": [setting for setting in settings for _ in range(n_sizes)],
-            "n_features": np.tile(sizes, len(settings)),
+            "params": [setting for setting in settings for _ in sizes],
+            "n_features": np.tile(np.array(sizes), len(settings)),
             "mean_test_score": scores.mean(axis=1),
             "std_test_score": scores.std(axis=1),
-            **{f"split{i}_test_score": scores[:, i] for i in range(len(splits))},
+            **{f"split{i}_test_score": scores[:, i] for i in range(n_splits)},
         }
         best = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_params_ = self.cv_results_["params"][best]
         self.n_features_ = int(self.cv_results_["n_features"][best])
-        self.selector_ = clone(selector).set_params(
-            **{**self.best_params_, "n_features_to_select": self.n_features_}
-        )
-        self.selector_.fit(X, y)
-        self.support_ = self.selector_.support_
-        self.ranking_ = self.selector_.ranking_
-        return self
 
     def _bounds(self, n_features: int) -> tuple[int, int]:
         """Return the smallest and the largest number of columns."""
         context = ", the number of features"
         least, most = self.min_features_to_select, self.max_features_to_select
-        bounds = {"integer": True, "least": 1, "most": n_features, "context": context}
+        bounds: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
+        bounds["context"] = context
         check_number(least, "min_features_to_select", **bounds)
         if most is None:
             return int(least), n_features
@@ -220,59 +240,77 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         return tag_target(super().__sklearn_tags__())
 
 
-def held_out_scores(
-    selector: HSICSelector,
-    X: np.ndarray,
-    y: np.ndarray,
-    train: np.ndarray,
-    test: np.ndarray,
-    least: int,
-) -> np.ndarray:
-    """Return the unbiased normalised HSIC of the first columns on held-out rows.
+class HeldOutScores(Task):
+    """Scores of the first columns of a selector on the held-out rows of a fold.
 
-    One entry for each number of columns from `least` on.
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Sample.
+    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        Numbers or labels.
+    least : int
+        Smallest number of columns.
     """
-    _, path, n_telling = clone(selector)._choose(X[train], y[train])
-    order = [j for j, _ in path]
-    kernel = check_single_kernel(selector.kernel, "kernel")
-    scales = column_scales(X[train], kernel, selector.bandwidth, "bandwidth")
-    target = TargetKernel(
-        y[train], kernel, selector.target_kernel, selector.target_bandwidth
-    )
-    of_target = kernel_source([target.kernel], target.rows_of(y[test]))
-    Z = X[test] / scales
-    scores = []
-    for size in range(least, len(order) + 1):
-        # Constants come last. All that they would do is to widen the joint kernel.
-        size = max(min(size, n_telling), 1)
-        if not isinstance(kernel, IndicatorKernel):
-            bandwidth = joint_bandwidth(size, kernel.norm)
-            kernel = clone(kernel).set_params(bandwidth=bandwidth)
-        joint = kernel_source([kernel], Z[:, order[:size]])
-        scores.append(unbiased_alignment(joint, of_target, len(test)))
-    return np.array(scores)
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, least: int):
+        self.X = X
+        self.y = y
+        self.least = least
+
+    def __call__(self, task: tuple[HSICSelector, Split]) -> np.ndarray:
+        """Return the unbiased CKA for each number of columns from the least on."""
+        selector, (train, test) = task
+        X, y = self.X, self.y
+        _, path, n_informative = clone(selector)._choose(X[train], y[train])
+        order = [j for j, _ in path]
+        kernel = check_single_kernel(selector.kernel, "kernel")
+        factor = selector.bandwidth_factor
+        scales = column_scales(X[train], kernel, factor, "bandwidth_factor")
+        target = _target_kernel(selector, y[train])
+        of_target = kernel_source([target.kernel], target.rows_of(y[test]))
+        Z = X[test] / scales
+        scores = []
+        for size in range(self.least, len(order) + 1):
+            # Constants come last. They would do nothing but widen the joint kernel.
+            size = max(min(size, n_informative), 1)
+            if not isinstance(kernel, IndicatorKernel):
+                bandwidth = joint_bandwidth(size, kernel.norm)
+                kernel = clone(kernel).set_params(bandwidth=bandwidth)
+            joint = kernel_source([kernel], Z[:, order[:size]])
+            scores.append(unbiased_alignment(joint, of_target, len(test)))
+        return np.array(scores)
 
 
 def unbiased_alignment(x: Source, y: Source, n: int) -> float:
-    """Return the unbiased HSIC over the root of those of x and of y with themselves."""
+    """Return the CKA of x and y, from the unbiased HSIC."""
     product, of_x, of_y = (
         float(complete_statistics(a, b, n, unbiased=True, n_jobs=1).values[0])
         for a, b in ((x, y), (x, x), (y, y))
     )
     size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))
-    # Constants on the held-out rows: nothing is seen of a dependence.
+    # Constants on the held-out rows show no dependence.
     return product / size if size > 1e-14 else 0.0
 
 
-def _settle_target_kernel(selector: HSICSelector, y: np.ndarray) -> None:
-    """Replace "auto" by its choice for all rows: those of a fold may have another."""
-    kernel = check_single_kernel(selector.kernel, "kernel")
-    if isinstance(selector.target_kernel, str) and selector.target_kernel == "auto":
+def _candidate(
+    selector: HSICSelector, setting: dict[str, Any], most: int, y: np.ndarray
+) -> HSICSelector:
+    """Return the selector of the largest number of columns, for a setting.
+
+    Its target kernel is the choice of "auto" for all rows. The choice for the rows of a
+    fold may be another one.
+    """
+    params = {**setting, "n_features_to_select": most}
+    candidate = clone(selector).set_params(**params)
+    kernel = check_single_kernel(candidate.kernel, "kernel")
+    if isinstance(candidate.target_kernel, str) and candidate.target_kernel == "auto":
         chosen = choose_target_kernels("auto", y, [kernel])[0]
-        selector.set_params(target_kernel=chosen)
+        candidate.set_params(target_kernel=chosen)
+    return candidate
 
 
-def _has_labels(selector: HSICSelector, y: np.ndarray) -> bool:
+def _target_kernel(selector: HSICSelector, y: np.ndarray) -> TargetKernel:
     kernel = check_single_kernel(selector.kernel, "kernel")
-    target = TargetKernel(y, kernel, selector.target_kernel, selector.target_bandwidth)
-    return target.of_labels
+    factor = selector.target_bandwidth_factor
+    return TargetKernel(y, kernel, selector.target_kernel, factor)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 
 from skdiscrepancy._data import check_number
 from skdiscrepancy._engine import (
@@ -20,7 +19,7 @@ from skdiscrepancy._engine import (
     column_factors,
     is_smooth,
     may_be_complete,
-    one_blas_thread,
+    run_all,
 )
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
@@ -39,7 +38,7 @@ from skdiscrepancy.kernels import (
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     """Return the one kernel that a parameter names.
 
-    `words` are what else is allowed, for the error message.
+    `words` are other values that are allowed, for the error message.
     """
     if isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in KERNELS):
         return check_kernel(kernel, name)[0]
@@ -49,34 +48,39 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     )
 
 
-def check_multiple(bandwidth: Any, name: str) -> float:
-    """Return a bandwidth as a multiple of the median distance."""
-    if isinstance(bandwidth, str) and bandwidth == "median":
-        return 1.0
-    check_number(bandwidth, name, strict=True, keyword="median")
-    return float(bandwidth)
+def check_factor(factor: Any, name: str) -> float:
+    """Return a bandwidth factor, a multiple of the median distance."""
+    if isinstance(factor, str):
+        raise ValueError(
+            f"{name} == {factor!r}, must be a finite number > 0, the multiple of the "
+            "median distance: 1.0 is the median itself."
+        )
+    check_number(factor, name, strict=True)
+    return float(factor)
 
 
-def column_scales(X: np.ndarray, kernel: Kernel, bandwidth: Any, name: str) -> Any:
-    """Return the bandwidth of every column, ones for labels.
+def column_scales(X: np.ndarray, kernel: Kernel, factor: Any, name: str) -> np.ndarray:
+    """Return the bandwidth of every column, ones for kernels without a bandwidth.
 
-    A multiple of the median distance of the column, or what the kernel has of its own.
+    The bandwidth is the factor times the median distance of the column, unless the
+    kernel has a bandwidth of its own: a number, or "median".
     """
-    multiple = check_multiple(bandwidth, name)
+    factor = check_factor(factor, name)
     if not isinstance(kernel, RadialKernel):
         return np.ones(X.shape[1])
-    if kernel.bandwidth is None or isinstance(kernel.bandwidth, str):
-        if isinstance(kernel.bandwidth, str):
-            multiple = check_multiple(kernel.bandwidth, f"bandwidth of {kernel!r}")
-        return multiple * column_medians(X)
-    check_number(kernel.bandwidth, f"bandwidth of {kernel!r}", strict=True)
-    return np.full(X.shape[1], float(kernel.bandwidth))
+    own = kernel.bandwidth
+    if own is None:
+        return factor * column_medians(X)
+    if isinstance(own, str) and own == "median":
+        return column_medians(X)
+    check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
+    return np.full(X.shape[1], float(own))
 
 
 def joint_bandwidth(n_columns: int, norm: float) -> float:
     """Return the bandwidth on several columns that each have a bandwidth of one.
 
-    Distances grow with the number of columns as this does.
+    It grows with the number of columns as distances do.
     """
     return float(n_columns) ** (1 / norm)
 
@@ -141,22 +145,23 @@ class Columns:
         return self._map_batches(lambda batch: list(map(function, batch.variables)))
 
     def alignments(self, target: Variable) -> np.ndarray:
-        """Return the normalised HSIC of each column with a variable."""
+        """Return the CKA of each column with a variable."""
         return np.array(self._map_batches(lambda batch: batch.alignments(target)))
 
     def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
-        def run(position: int) -> list[Any]:
-            with np.errstate(all="ignore"), one_blas_thread():
-                return function(self._batch(position))
-
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
-        parallel = Parallel(require="sharedmem", **options)
         n_batches = -(-self.n_features // self._batch_size)
-        parts = parallel(delayed(run)(position) for position in range(n_batches))
+        parts = run_all(
+            range(n_batches),
+            lambda position: function(self._batch(position)),
+            self.n_jobs,
+            self.verbose,
+            # The threads share the batches that are kept.
+            require="sharedmem",
+        )
         return [result for part in parts for result in part]
 
     def _batch(self, position: int) -> Batch:
-        """Return a batch of columns; those that fit the working memory are kept."""
+        """Return a batch of columns; batches that fit the working memory are kept."""
         if position in self._kept:
             return self._kept[position]
         start = position * self._batch_size
@@ -199,7 +204,7 @@ class Batch:
         self.complete = all(factor.complete for factor in factors)
 
     def alignments(self, target: Variable) -> list[float]:
-        """Return the normalised HSIC of each column with a variable."""
+        """Return the CKA of each column with a variable."""
         if not (self.complete and target.complete):
             return [variable.alignment(target) for variable in self.variables]
         squares = np.square(self.rows @ target.factor.rows.T).sum(axis=1)
@@ -210,7 +215,7 @@ class Batch:
 
 
 class TargetKernel:
-    """The kernel on y, taken from one sample, for that and other samples.
+    """The kernel on y, with bandwidths from one sample, for this and other samples.
 
     Several numeric columns are divided by their scales, and have one joint kernel.
 
@@ -220,20 +225,26 @@ class TargetKernel:
         Numbers or labels.
     kernel : kernel object
         Kernel on X.
-    target_kernel, target_bandwidth : object
+    target_kernel, target_bandwidth_factor : object
         Parameters of the selectors.
     """
 
     def __init__(
-        self, y: np.ndarray, kernel: Kernel, target_kernel: Any, target_bandwidth: Any
+        self,
+        y: np.ndarray,
+        kernel: Kernel,
+        target_kernel: Any,
+        target_bandwidth_factor: Any,
     ):
         if not (isinstance(target_kernel, str) and target_kernel == "auto"):
             check_single_kernel(target_kernel, "target_kernel", "auto")
         self.name = target_kernel
         self.kernel = choose_target_kernels(target_kernel, y, [kernel])[0]
-        self.scales = None
+        self.scales: np.ndarray | None = None
         rows = self.rows_of(y)
-        scales = column_scales(rows, self.kernel, target_bandwidth, "target_bandwidth")
+        scales = column_scales(
+            rows, self.kernel, target_bandwidth_factor, "target_bandwidth_factor"
+        )
         if not self.of_labels:
             bandwidth = float(scales[0])
             warn_if_indefinite([self.kernel], rows.shape[1])
@@ -244,7 +255,7 @@ class TargetKernel:
 
     @property
     def of_labels(self) -> bool:
-        """Whether it compares labels."""
+        """Whether the kernel compares labels."""
         return isinstance(self.kernel, IndicatorKernel)
 
     def rows_of(self, y: np.ndarray) -> np.ndarray:

@@ -21,7 +21,9 @@ from skdiscrepancy.kernels import IndicatorKernel
 
 
 class Variable:
-    """A column of X, or y, with its kernel: a factor, and tiles where that fails.
+    """A column of X, or y, with its kernel.
+
+    Products use the factors of Gram matrices, or tiles if a factor is not complete.
 
     Parameters
     ----------
@@ -30,9 +32,10 @@ class Variable:
     kernel : kernel object
         Kernel.
     factor : Factor or None, default=None
-        Computed when it is needed, if None.
+        Factor of the centred Gram matrix; computed when it is needed, if None.
     bandwidth : float or None, default=None
-        Bandwidth of the kernel; None if it has a number of its own, or is of labels.
+        Bandwidth of the kernel. None if the kernel has a number of its own, or compares
+        labels.
     """
 
     def __init__(
@@ -57,14 +60,14 @@ class Variable:
 
     @property
     def factor(self) -> Factor:
-        """The factor of the centred Gram matrix, or a part of it for a rough kernel."""
+        """Factor of the centred Gram matrix; not complete for a rough kernel."""
         if self._factor is None:
             self._factor = factor_of(self.rows, self.kernel)
         return self._factor
 
     @property
     def complete(self) -> bool:
-        """Whether the factor leaves nothing out."""
+        """Whether the factor is the whole Gram matrix, up to rounding."""
         if self._factor is None and not may_be_complete(self.rows, self._kernel):
             return False
         return self.factor.complete
@@ -82,7 +85,7 @@ class Variable:
                 self._norm = self.factor.norm
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
-            # What is left of a constant column is rounding.
+            # The norm of a constant column is rounding.
             if self._norm <= 1e-12 * len(self.rows):
                 self._norm = 0.0
         return self._norm
@@ -94,7 +97,7 @@ class Variable:
         return exact_product(self, other)
 
     def alignment(self, other: Variable) -> float:
-        """Return the normalised HSIC (CKA), from 0 to 1; 0 for a constant."""
+        """Return the CKA, from 0 to 1; 0 for a constant."""
         if not self.norm or not other.norm:
             return 0.0
         return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)

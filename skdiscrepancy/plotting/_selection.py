@@ -20,17 +20,18 @@ HEIGHT = 0.4
 class SelectionDisplay:
     """Display of the path of a selector: relevance against redundancy.
 
-    For each selected column, in the order of their choice from top to bottom, its
-    normalised HSIC (CKA) with y, and its mean CKA with the columns chosen before: what
-    the trade-off of minimal redundancy and maximal relevance [1]_ is made of. Made by
-    :meth:`from_estimator`.
+    Two bars for each selected column, in the order of selection from top to bottom: the
+    centred kernel alignment (CKA) of the column with y, and its mean CKA with the
+    columns selected before. Methods of minimal redundancy and maximal relevance [1]_
+    make the difference of both large. Use :meth:`from_estimator` to draw the path of a
+    fitted selector.
 
     Parameters
     ----------
     relevance : array-like of shape (n_selected,)
-        Normalised HSIC of each selected column with y.
+        CKA of each selected column with y.
     redundancy : array-like of shape (n_selected,)
-        Its mean normalised HSIC with the columns chosen before.
+        Mean CKA of each selected column with the columns selected before.
     feature_names : array-like of shape (n_selected,)
         Names of the columns.
 
@@ -91,7 +92,7 @@ class SelectionDisplay:
             The display, drawn.
         """
         check_is_fitted(estimator)
-        # With cross-validation, the path is that of the selector it was refitted with.
+        # With cross-validation, the path belongs to the selector of all rows.
         path = getattr(estimator, "selector_", estimator).path_
         names = getattr(estimator, "feature_names_in_", None)
         if names is None:
@@ -134,8 +135,8 @@ class SelectionDisplay:
         )
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
         ax.set_yticks(steps, labels)
-        # The column that was chosen first on top.
-        ax.set(ylim=(steps[-1] + 0.6, 0.4), xlabel="normalised HSIC (CKA)")
+        # The column that was selected first is on top.
+        ax.set(ylim=(steps[-1] + 0.6, 0.4), xlabel="centred kernel alignment (CKA)")
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax)
