@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import generator_of
+from skdiscrepancy._data import draw_seeds, generator_of
 
 # Up to this many rows, all permutations are used.
 MAX_LISTED = 6
@@ -25,8 +25,7 @@ class Permutations:
 
     def __init__(self, n: int, n_resamples: int, random_state: Any):
         self.n = n
-        largest = np.iinfo(np.int32).max
-        self.seeds = generator_of(random_state).randint(largest, size=n_resamples)
+        self.seeds = draw_seeds(generator_of(random_state), n_resamples)
         self.listed: list[np.ndarray] = []
         if n <= MAX_LISTED:
             self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
