@@ -21,7 +21,7 @@ from skdiscrepancy._engine._factors import (
     may_be_complete,
 )
 from skdiscrepancy._engine._features import FeatureSource
-from skdiscrepancy._engine._forms import is_smooth, stein_kind
+from skdiscrepancy._engine._forms import decay_rate, is_smooth, stein_kind
 from skdiscrepancy._engine._group_sums import GroupSums, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
@@ -69,6 +69,7 @@ __all__ = [
     "as_indices",
     "centred_products",
     "column_factors",
+    "decay_rate",
     "design_moments",
     "factor_of",
     "factors_in_order",

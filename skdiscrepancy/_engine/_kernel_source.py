@@ -23,7 +23,7 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source
-from skdiscrepancy._loops import decay_group_sums, decay_sums
+from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel
 
 # A kernel of this package, or one of Gaussian processes, by its place in a collection.
@@ -82,11 +82,23 @@ class DistanceReading(Reading):
         self, members: Members, distances: Distances, out: np.ndarray
     ) -> Values:
         """Yield the values of radial kernels at distances."""
+        decaying = {
+            k: rate
+            for k, kernel in members.items()
+            if (rate := decay_rate(kernel, self.dtype)) is not None
+        }
+        if decaying:
+            distance = distances.read(squared=self.p == 2)
+            stacked, ks = out.ndim > distance.ndim, list(decaying)
+            outs = [out[k] if stacked else out for k in ks]
+            for i in decay_values(distance, list(decaying.values()), outs):
+                yield ks[i], outs[i]
         for k, kernel in members.items():
-            distance = distances.read(squared=kernel.on_squared)
-            values = out[k] if out.ndim > distance.ndim else out
-            kernel.evaluate(distance, values)
-            yield k, values
+            if k not in decaying:
+                distance = distances.read(squared=kernel.on_squared)
+                values = out[k] if out.ndim > distance.ndim else out
+                kernel.evaluate(distance, values)
+                yield k, values
 
     def aligned(
         self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray

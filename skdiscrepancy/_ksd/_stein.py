@@ -18,8 +18,15 @@ from skdiscrepancy._data import (
     block_distances,
     cross_products,
 )
-from skdiscrepancy._engine import RowSums, Source, WeightedSource, stein_kind, walk
-from skdiscrepancy._loops import stein_sums
+from skdiscrepancy._engine import (
+    RowSums,
+    Source,
+    WeightedSource,
+    decay_rate,
+    stein_kind,
+    walk,
+)
+from skdiscrepancy._loops import decay_values, stein_sums
 from skdiscrepancy.designs import square
 
 
@@ -52,6 +59,9 @@ class SteinSource(Source):
         self.n_features = 2 * X.shape[1]
         self.dtype = X.dtype
         self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
+        # Gaussian kernels, whose exponentials may be squares of each other.
+        rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
+        self.rates = {k: rate for k, rate in rates.items() if rate is not None}
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
@@ -104,12 +114,21 @@ class SteinSource(Source):
     def _values(
         self, products: SteinProducts, members: Iterable[int], out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
+        _, inner, cross = products
+        squared = products.distance.read(squared=True)
+        stacked, members = out.ndim > squared.ndim, list(members)
+        gaussian = [k for k in members if k in self.rates]
+        outs = [out[k] if stacked else out for k in gaussian]
+        for i in decay_values(squared, [self.rates[k] for k in gaussian], outs):
+            k = gaussian[i]
+            outs[i] *= self.kernels[k].stein_factor(squared, inner, cross)
+            yield k, outs[i]
         for k in members:
-            kernel = self.kernels[k]
-            distance = products.distance.read(squared=kernel.on_squared)
-            values = out[k] if out.ndim > distance.ndim else out
-            kernel.evaluate_stein(distance, products.inner, products.cross, values)
-            yield k, values
+            if k not in self.rates:
+                kernel, values = self.kernels[k], out[k] if stacked else out
+                distance = products.distance.read(squared=kernel.on_squared)
+                kernel.evaluate_stein(distance, inner, cross, values)
+                yield k, values
 
 
 def weighted_statistics(

@@ -7,6 +7,7 @@ that the extra `fast` makes; both ways agree to a few units in the last place.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._loops._chains import chains_of
 from skdiscrepancy._loops._constants import FAR
 from skdiscrepancy._loops._merges import product_sums
 from skdiscrepancy._loops._numba import compiled
@@ -17,6 +18,7 @@ from skdiscrepancy._loops._tiles import (
     decay,
     decay_group_sums,
     decay_sums,
+    decay_values,
     difference_products,
     few_features,
     stein_sums,
@@ -25,12 +27,14 @@ from skdiscrepancy._loops._tiles import (
 __all__ = [
     "FAR",
     "Profile",
+    "chains_of",
     "city_block",
     "compiled",
     "complement_sums",
     "decay",
     "decay_group_sums",
     "decay_sums",
+    "decay_values",
     "difference_products",
     "few_features",
     "group_sums_below",

@@ -28,15 +28,42 @@ def _add_row(row, col_sums):
 
 
 @loop
-def decay_sums(x, rates, row_sums, col_sums):
-    """Write the sums of the rows and columns of exp(rate * x) for every rate."""
+def _square(row):
+    """Square the entries of a row."""
+    for j in range(row.size):
+        row[j] *= row[j]
+
+
+@sum_loop
+def _square_and_add_row(row, col_sums):
+    """Square the entries of a row, then do as `_add_row`."""
+    total = 0.0
+    for j in range(row.size):
+        value = row[j] * row[j]
+        row[j] = value
+        total += value
+        col_sums[j] += value
+    return total
+
+
+@loop
+def decay_sums(x, rates, squares, row_sums, col_sums):
+    """Write the sums of the rows and columns of exp(rate * x) for every rate.
+
+    `squares` says how often the exponential before is squared, 0 for a new one.
+    """
     # Row by row: the values of a row stay in the first-level cache.
     values = np.empty(x.shape[1], x.dtype)
     col_sums[:] = 0
     for i in range(x.shape[0]):
         for k in range(rates.size):
-            decay(x[i], rates[k], values)
-            row_sums[k, i] = _add_row(values, col_sums[k])
+            if squares[k]:
+                for _ in range(1, squares[k]):
+                    _square(values)
+                row_sums[k, i] = _square_and_add_row(values, col_sums[k])
+            else:
+                decay(x[i], rates[k], values)
+                row_sums[k, i] = _add_row(values, col_sums[k])
 
 
 @sum_loop
@@ -67,9 +94,12 @@ def _add_to_groups(columns, bounds, group_sums, col_sums):
 
 @loop
 def decay_group_sums(
-    x, rates, row_groups, col_bounds, group_sums, row_sums, col_sums, squares
+    x, rates, doubles, row_groups, col_bounds, group_sums, row_sums, col_sums, squares
 ):
-    """Write the sums of exp(rate * x) over groups, rows and columns, and of squares."""
+    """Write the sums of exp(rate * x) over groups, rows and columns, and of squares.
+
+    `doubles` says how often the exponential before is squared, 0 for a new one.
+    """
     values = np.empty(x.shape[1], x.dtype)
     # Sums of columns over the rows of the present group.
     columns = np.zeros(col_sums.shape, col_sums.dtype)
@@ -79,7 +109,10 @@ def decay_group_sums(
     last = x.shape[0] - 1
     for i in range(x.shape[0]):
         for k in range(rates.size):
-            decay(x[i], rates[k], values)
+            if doubles[k] == 0:
+                decay(x[i], rates[k], values)
+            for _ in range(doubles[k]):
+                _square(values)
             row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
         group = row_groups[i]
         if i == last or row_groups[i + 1] != group:
@@ -90,32 +123,50 @@ def decay_group_sums(
 
 
 @loop
-def _stein_row(distance, inner, cross, kind, bandwidth, out):
-    """Write a row of the Stein kernel, as `evaluate_stein` of the kernels."""
-    square = bandwidth * bandwidth
+def _stein_row(distance, inner, cross, kind, bandwidth, squares, decays, out):
+    """Write a row of the Stein kernel, as `evaluate_stein` of the kernels.
+
+    `decays` holds the exponentials of the last Gaussian kernel. `squares` says how
+    often they are squared for this one, 0 for new ones.
+    """
+    area = bandwidth * bandwidth
     # Constants of the type of the arguments: others would make all double.
     one = bandwidth / bandwidth
     two, three = one + one, one + one + one
     if kind == GAUSSIAN:
-        rate = one / square
+        rate = one / area
+        if squares == 0:
+            decay(distance, -rate, decays)
+        for _ in range(squares):
+            _square(decays)
         for j in range(out.size):
             pull = cross[j] - two * rate * distance[j]
-            out[j] = (inner[j] + two * rate * pull) * exponential(-rate * distance[j])
+            out[j] = (inner[j] + two * rate * pull) * decays[j]
     else:
         for j in range(out.size):
-            weight = one / (square + distance[j])
+            weight = one / (area + distance[j])
             pull = cross[j] - three * distance[j] * weight
             out[j] = bandwidth * np.sqrt(weight) * (inner[j] + weight * pull)
 
 
 @loop
-def stein_sums(distance, inner, cross, kinds, bandwidths, row_sums, col_sums):
+def stein_sums(distance, inner, cross, kinds, bandwidths, squares, row_sums, col_sums):
     """Write the sums of the rows and columns of the Stein kernel for every kernel."""
     values = np.empty(distance.shape[1], distance.dtype)
+    decays = np.empty(distance.shape[1], distance.dtype)
     col_sums[:] = 0
     for i in range(distance.shape[0]):
         for k in range(kinds.size):
-            _stein_row(distance[i], inner[i], cross[i], kinds[k], bandwidths[k], values)
+            _stein_row(
+                distance[i],
+                inner[i],
+                cross[i],
+                kinds[k],
+                bandwidths[k],
+                squares[k],
+                decays,
+                values,
+            )
             row_sums[k, i] = _add_row(values, col_sums[k])
 
 

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from skdiscrepancy._loops._chains import Chains, chains_of, exponentials
 from skdiscrepancy._loops._constants import GAUSSIAN, IMQ
 from skdiscrepancy._loops._numba import compiled, ready
+
+STEIN_CODES = {"gaussian": GAUSSIAN, "imq": IMQ}
 
 
 def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
@@ -26,15 +31,30 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
     loops = compiled("tiles")
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    chains = chains_of(rates, x.dtype)
     if loops is not None and x.flags.c_contiguous:
-        loops.decay_sums(ready(x), np.array(rates, dtype=x.dtype), row_sums, col_sums)
-        return row_sums, col_sums
+        ordered = np.array(rates, dtype=x.dtype)[chains.order]
+        loops.decay_sums(ready(x), ordered, chains.squares, row_sums, col_sums)
+        return chains.back(row_sums), chains.back(col_sums)
     values, ones = np.empty_like(x), np.ones(max(x.shape), dtype=x.dtype)
-    for k, rate in enumerate(rates):
-        decay(x, rate, values)
+    for k, n_squares in zip(*chains, strict=True):
+        if not n_squares:
+            decay(x, rates[k], values)
+        for _ in range(n_squares):
+            np.multiply(values, values, out=values)
         np.dot(values, ones[: x.shape[1]], out=row_sums[k])
         np.dot(ones[: x.shape[0]], values, out=col_sums[k])
     return row_sums, col_sums
+
+
+def decay_values(
+    x: np.ndarray, rates: Sequence[float], outs: Sequence[np.ndarray]
+) -> Iterator[int]:
+    """Write exp(rate * x) to an array for each rate; yield the index of the rate.
+
+    You may change an array once its index is there. The arrays may be one and the same.
+    """
+    return exponentials(x, rates, outs, decay)
 
 
 def decay_group_sums(
@@ -63,9 +83,11 @@ def decay_group_sums(
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     squares = np.empty((len(rates), 1), dtype=x.dtype)
+    chains = chains_of(rates, x.dtype)
     loops.decay_group_sums(
         ready(x),
-        np.array(rates, dtype=x.dtype),
+        np.array(rates, dtype=x.dtype)[chains.order],
+        chains.squares,
         ready(row_groups, np.int64),
         ready(col_bounds, np.int64),
         group_sums,
@@ -73,7 +95,12 @@ def decay_group_sums(
         col_sums,
         squares,
     )
-    return group_sums, row_sums, col_sums, squares[:, 0]
+    return (
+        chains.back(group_sums),
+        chains.back(row_sums),
+        chains.back(col_sums),
+        chains.back(squares[:, 0]),
+    )
 
 
 def stein_sums(
@@ -94,17 +121,23 @@ def stein_sums(
     dtype = distance.dtype
     row_sums = np.empty((len(kinds), distance.shape[0]), dtype=dtype)
     col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
-    codes = {"gaussian": GAUSSIAN, "imq": IMQ}
+    codes = np.array([STEIN_CODES[kind] for kind in kinds], dtype=np.int64)
+    gaussian, others = np.flatnonzero(codes == GAUSSIAN), codes != GAUSSIAN
+    chains = chains_of([-(bandwidths[k] ** -2.0) for k in gaussian], dtype)
+    order = np.append(gaussian[chains.order], np.flatnonzero(others))
+    squares = np.append(chains.squares, np.zeros(others.sum(), dtype=np.int64))
     loops.stein_sums(
         ready(distance),
         ready(inner, dtype),
         ready(cross, dtype),
-        np.array([codes[kind] for kind in kinds], dtype=np.int64),
-        np.array(bandwidths, dtype=dtype),
+        codes[order],
+        np.array(bandwidths, dtype=dtype)[order],
+        squares,
         row_sums,
         col_sums,
     )
-    return row_sums, col_sums
+    in_order = Chains(order, squares)
+    return in_order.back(row_sums), in_order.back(col_sums)
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -69,15 +69,38 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         cross: np.ndarray,
         out: np.ndarray,
     ) -> np.ndarray:
-        # The Stein kernel is value * (inner + r (cross - r d^2)), r = 2 / l^2.
+        self.evaluate(distance, out)
+        out *= self.stein_factor(distance, inner, cross)
+        return out
+
+    def stein_factor(
+        self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray
+    ) -> np.ndarray:
+        """Return the Stein kernel over the kernel.
+
+        It is inner + r (cross - r d^2), with r = 2 / bandwidth^2.
+
+        Parameters
+        ----------
+        distance : ndarray
+            Squared Euclidean distances.
+        inner : ndarray
+            Inner products of the gradients.
+        cross : ndarray
+            Products of the differences of gradients with those of samples, plus the
+            number of features.
+
+        Returns
+        -------
+        factor : ndarray
+            An array of its own.
+        """
         rate = inverse_power(2, self.bandwidth, 2)
         factor = np.multiply(distance, -rate)
         factor += cross
         factor *= rate
         factor += inner
-        self.evaluate(distance, out)
-        out *= factor
-        return out
+        return factor
 
 
 class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
