@@ -257,28 +257,9 @@ def test_row_sums_are_those_of_the_walk_kernel_by_kernel(diagonal, both_ways, en
     assert_allclose(sums, expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("unbiased", [True, False])
-@pytest.mark.parametrize("name", NAMES)
-def test_mmd_is_the_brute_force_double_sum(name, unbiased, least_rows, engine):
-    least_rows(0)
-    x, y = columns(25)["normal"], columns(14, seed=1)["ties"]
-    K = reference.gram(
-        reference.KERNELS[name], np.concatenate((x, y))[:, np.newaxis], 0.9
-    )
-    result = (
-        MMDEstimator(kernel=name, bandwidth=0.9, design="u" if unbiased else "v")
-        .fit(x[:, np.newaxis])
-        .evaluate(y[:, np.newaxis])
-    )
-    value, scale = reference.mmd(K, 25, unbiased=unbiased)
-    assert_allclose(result.statistics, value, rtol=1e-12)
-    assert_allclose(result.scales, scale, rtol=1e-12)
-
-
 @pytest.mark.parametrize("design", ["u", "v"])
-@pytest.mark.parametrize("column", ["normal", "cauchy", "ties", "offset"])
-def test_mmd_in_order_is_that_over_all_pairs(design, column, both_ways, engine):
-    X = columns(300)[column][:, np.newaxis]
+def test_mmd_in_order_is_that_over_all_pairs(design, both_ways, engine):
+    X = columns(300)["cauchy"][:, np.newaxis]
     Y = X[:250] * 1.2 + 0.1 * spread(X)
     kernel = ["gaussian", *NAMES, MaternKernel(nu=2.5, p=1)]
     estimator = MMDEstimator(kernel=kernel, n_bandwidths=2, design=design).fit(X)
@@ -289,7 +270,7 @@ def test_mmd_in_order_is_that_over_all_pairs(design, column, both_ways, engine):
 
 
 @pytest.mark.parametrize("design", ["u", "v"])
-@pytest.mark.parametrize("y", ["normal", "cauchy", "ties", "labels", "balanced"])
+@pytest.mark.parametrize("y", ["cauchy", "labels", "balanced"])
 def test_hsic_in_order_is_that_over_all_pairs(design, y, both_ways, engine):
     x = columns(400)["cauchy"]
     params = {"kernel": ["laplace", "matern12"], "design": design, "n_bandwidths": 2}
