@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import switches
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import _loops
@@ -17,8 +18,9 @@ both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 
 @pytest.fixture
-def without_numba(monkeypatch):
-    monkeypatch.setattr(_numba, "numba_works", lambda: False)
+def without_numba():
+    with switches.without_numba():
+        yield
 
 
 @pytest.fixture

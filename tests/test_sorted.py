@@ -5,10 +5,12 @@
 import math
 import sys
 import tracemalloc
+from contextlib import ExitStack
 
 import brute_force as reference
 import numpy as np
 import pytest
+import switches
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
@@ -21,13 +23,7 @@ from skdiscrepancy._engine import (
 )
 from skdiscrepancy._engine._group_sums import group_sums
 from skdiscrepancy._hsic import _statistics as hsic_module
-from skdiscrepancy._loops import (
-    Profile,
-    _numba,
-    complement_sums,
-    product_sums,
-    scan_sums,
-)
+from skdiscrepancy._loops import Profile, complement_sums, product_sums, scan_sums
 from skdiscrepancy._mmd import _statistics as mmd_module, _witness as witness_module
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
@@ -44,33 +40,32 @@ ONE = np.ones(1)
 
 
 @pytest.fixture(params=["numba", "numpy"])
-def engine(request, monkeypatch):
+def engine(request):
     """Run a test compiled, and again without numba."""
     if request.param == "numba":
         pytest.importorskip("numba")
+        yield
     else:
-        monkeypatch.setattr(_numba, "numba_works", lambda: False)
+        with switches.without_numba():
+            yield
 
 
 @pytest.fixture
-def least_rows(monkeypatch):
+def least_rows():
     """Return what sets the number of rows from which on columns are sorted."""
-
-    def set_least_rows(n):
-        monkeypatch.setattr(_lines, "min_rows", lambda way, degree=0: n)
-
-    return set_least_rows
+    with ExitStack() as stack:
+        yield lambda n: stack.enter_context(switches.sorted_from(n))
 
 
 @pytest.fixture
-def both_ways(least_rows):
+def both_ways():
     """Return what calls a function in sorted order, and over all pairs."""
 
     def call_both(function):
-        least_rows(0)
-        in_order = function()
-        least_rows(math.inf)
-        return in_order, function()
+        with switches.in_order():
+            in_order = function()
+        with switches.by_tiles():
+            return in_order, function()
 
     return call_both
 
@@ -662,7 +657,7 @@ def test_memory_is_linear_in_the_rows(score, engine):
     assert peaks[1] < 4.4 * peaks[0]
 
 
-def test_compiled_and_numpy_scans_agree_on_many_rows(monkeypatch):
+def test_compiled_and_numpy_scans_agree_on_many_rows():
     pytest.importorskip("numba")
     X, Y = draw(6000)
     kernels = ["laplace", "matern32", "matern92"]
@@ -673,8 +668,8 @@ def test_compiled_and_numpy_scans_agree_on_many_rows(monkeypatch):
         return np.concatenate((mmd.statistics, mmd.scales, hsic.statistics))
 
     compiled = evaluate()
-    monkeypatch.setattr(_numba, "numba_works", lambda: False)
-    assert_allclose(evaluate(), compiled, rtol=1e-11)
+    with switches.without_numba():
+        assert_allclose(evaluate(), compiled, rtol=1e-11)
 
 
 def test_bandwidths_of_many_rows_do_not_depend_on_their_order():
