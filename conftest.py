@@ -25,7 +25,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # `pytest tests --hypothesis-profile=large -k properties`.
 settings.register_profile(
     "suite",
-    max_examples=15,
+    max_examples=20,
     derandomize=True,
     database=None,
     deadline=None,

@@ -9,7 +9,7 @@ ways to one number differ by is then due to the ways, and can be bounded.
 
 import brute_force as reference
 import numpy as np
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from skdiscrepancy.designs import (
     Blocks,
@@ -23,6 +23,8 @@ from skdiscrepancy.designs import (
 )
 from skdiscrepancy.kernels import check_kernel
 
+# For properties that take little time: more examples, in any profile.
+many_examples = settings(max_examples=4 * settings.default.max_examples)
 seeds = st.integers(0, 2**32 - 1)
 dtypes = st.sampled_from([np.float64, np.float32])
 # 17 columns have their distances from matrix products, also where loops are compiled.

@@ -66,6 +66,7 @@ def equal_rows(parts):
     return np.array([[a == b for b in rows] for a in rows])
 
 
+@strategies.many_examples
 @given(parts=label_parts())
 def test_codes_are_equal_exactly_for_equal_rows(parts):
     codes = encode_labels(*parts)
@@ -74,6 +75,7 @@ def test_codes_are_equal_exactly_for_equal_rows(parts):
     assert set(codes.tolist()) == set(range(codes.max() + 1))
 
 
+@strategies.many_examples
 @given(parts=label_parts(most=2), balanced=st.booleans())
 def test_indicator_kernel_is_one_exactly_for_equal_labels(parts, balanced):
     same = equal_rows(parts).astype(float)
@@ -86,6 +88,7 @@ def test_indicator_kernel_is_one_exactly_for_equal_labels(parts, balanced):
     assert_allclose(K, expected, rtol=np.finfo(K.dtype).eps, atol=0)
 
 
+@strategies.many_examples
 @given(data=st.data(), n=st.integers(1, 20))
 def test_indicator_of_numbers_is_the_one_of_brute_force(data, n):
     labels = data.draw(strategies.integers_in_columns(n, 2))
@@ -117,6 +120,7 @@ def indices(draw, n):
     return np.array(draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=30)))
 
 
+@strategies.many_examples
 @given(parts=stacked_rows(), data=st.data())
 def test_rows_that_are_taken_are_those_of_the_stacked_parts(parts, data):
     stacked = np.concatenate(parts)
@@ -129,6 +133,7 @@ def test_rows_that_are_taken_are_those_of_the_stacked_parts(parts, data):
     assert_array_equal(block, stacked[index])
 
 
+@strategies.many_examples
 @given(parts=stacked_rows(), data=st.data())
 def test_rows_are_taken_without_their_offset(parts, data):
     stacked = np.concatenate(parts)

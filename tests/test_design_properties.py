@@ -26,6 +26,7 @@ def listed(pairs):
     return list(zip(rows.tolist(), cols.tolist(), strict=True))
 
 
+@strategies.many_examples
 @given(case=designs())
 def test_size_is_the_number_of_pairs(case):
     design, n, seed = case
@@ -34,6 +35,7 @@ def test_size_is_the_number_of_pairs(case):
     assert type(design.size(n)) is int
 
 
+@strategies.many_examples
 @given(case=designs())
 def test_pairs_are_the_set_of_the_paper_in_the_range_of_samples(case):
     design, n, seed = case
@@ -42,6 +44,7 @@ def test_pairs_are_the_set_of_the_paper_in_the_range_of_samples(case):
     assert {index for pair in pairs for index in pair} <= set(range(n))
 
 
+@strategies.many_examples
 @given(case=designs())
 def test_mask_counts_the_pairs_in_both_orders(case):
     design, n, seed = case
@@ -56,6 +59,7 @@ def test_mask_counts_the_pairs_in_both_orders(case):
         assert mask[i, j] == both
 
 
+@strategies.many_examples
 @given(case=designs(), max_pairs=st.integers(1, 2000))
 def test_chunks_are_the_pairs_cut_between_rows(case, max_pairs):
     design, n, seed = case
@@ -73,6 +77,7 @@ def test_chunks_are_the_pairs_cut_between_rows(case, max_pairs):
         assert len(chunk) <= max_pairs or len(set(chunk.tolist())) == 1
 
 
+@strategies.many_examples
 @given(case=designs())
 def test_regions_cover_the_pairs_once_or_there_are_none(case):
     design, n, seed = case
@@ -94,6 +99,7 @@ def test_regions_cover_the_pairs_once_or_there_are_none(case):
         assert region.row_length == lengths[region.row_start]
 
 
+@strategies.many_examples
 @given(n=st.integers(2, 40), seed=strategies.seeds, data=st.data())
 def test_random_pairs_are_above_the_diagonal_and_distinct(n, seed, data):
     population = n * (n - 1) // 2

@@ -96,6 +96,7 @@ def expected_mmd(K, m, design, *, second_order):
     return reference.design_statistic(reference.mmd_core(K, m, size), pairs)
 
 
+@strategies.many_examples
 @given(case=two_samples(14), tile=tiles, data=st.data())
 def test_mmd_is_the_double_sum_by_every_way(case, tile, data):
     X, Y, kernels = case
@@ -114,6 +115,7 @@ def test_mmd_is_the_double_sum_by_every_way(case, tile, data):
         assert_allclose(found, expected, rtol=0, atol=atol, err_msg=name)
 
 
+@strategies.many_examples
 @given(case=two_samples(9, offset=False), tile=tiles, data=st.data())
 def test_white_noise_is_on_the_diagonal_of_mmd_whatever_the_tiles(case, tile, data):
     X, Y, _ = case
@@ -215,6 +217,7 @@ def expected_hsic(K, L, design, *, second_order):
     return reference.design_statistic(reference.hsic_shifted_core(K, L), pairs)
 
 
+@strategies.many_examples
 @given(case=dependent_samples(st.integers(4, 9)), tile=tiles, data=st.data())
 def test_hsic_is_the_quadruple_sum_by_every_way(case, tile, data):
     second_order = data.draw(st.booleans())
@@ -242,6 +245,7 @@ def test_hsic_is_the_quadruple_sum_by_every_way(case, tile, data):
         assert_allclose(found, expected, rtol=0, atol=atol, err_msg=name)
 
 
+@strategies.many_examples
 @given(n=st.integers(4, 9), tile=tiles, data=st.data())
 def test_white_noise_is_on_the_diagonal_of_hsic_whatever_the_tiles(n, tile, data):
     X, Y = (data.draw(strategies.samples(n, d)) for d in (2, 1))
@@ -316,6 +320,7 @@ def stein_sizes(kernel, X, gradients):
     return sizes
 
 
+@strategies.many_examples
 @given(case=samples_with_gradients(12), tile=tiles, data=st.data())
 def test_ksd_is_the_double_sum_by_every_way(case, tile, data):
     X, gradients, kernels = case
