@@ -66,34 +66,7 @@ def discrete(n_samples=30, n_features=2):
     return np.random.RandomState(1).randint(0, 3, size=(n_samples, n_features))
 
 
-samples = pytest.mark.parametrize(
-    "X",
-    [continuous(), continuous(n_features=1), discrete(), discrete(9, 1)],
-    ids=["continuous", "line", "discrete", "discrete-line"],
-)
-
-
 class TestQuantiles:
-    @samples
-    @norms
-    def test_distances_are_a_multiset_without_zeros(self, X, p):
-        distances = inter_sample_distances(X, p=p)
-        assert_allclose(np.sort(distances), listed_distances(X, p), rtol=1e-12)
-
-    @samples
-    @norms
-    def test_median_is_the_middle_distance(self, X, p):
-        expected = listed_quantile(listed_distances(X, p), 0.5)
-        assert_allclose(median_bandwidth(X, p=p), expected, rtol=1e-12)
-        assert isinstance(median_bandwidth(X, p=p), float)
-
-    @samples
-    @norms
-    @pytest.mark.parametrize("n_bandwidths", [1, 2, 3, 10])
-    def test_grid_runs_linearly_between_the_quantiles(self, X, p, n_bandwidths):
-        grid = bandwidth_grid(X, p=p, n_bandwidths=n_bandwidths)
-        assert_allclose(grid, listed_grid(X, p, n_bandwidths), rtol=1e-12)
-
     def test_defaults_are_ten_euclidean_points(self):
         X = continuous()
         assert_allclose(bandwidth_grid(X), listed_grid(X, 2, 10), rtol=1e-12)

@@ -4,11 +4,11 @@
 
 import numpy as np
 import pytest
+import switches
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
 from skdiscrepancy._loops import (
-    _numba,
     chains_of,
     decay_group_sums,
     decay_sums,
@@ -23,12 +23,14 @@ RATES = [-0.8, -0.07, -0.1, -3.0, -0.4, -0.2, -0.28, -1.12, -0.0, -5.0]
 
 
 @pytest.fixture(params=["numba", "numpy"])
-def engine(request, monkeypatch):
+def engine(request):
     """Run a test compiled, and again without numba."""
     if request.param == "numba":
         pytest.importorskip("numba")
+        yield
     else:
-        monkeypatch.setattr(_numba, "numba_works", lambda: False)
+        with switches.without_numba():
+            yield
 
 
 def test_chains_are_found_in_any_order():

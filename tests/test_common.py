@@ -69,27 +69,43 @@ standard_normal_score = StandardNormalScore()
 
 
 def configurations():
+    """Yield one estimator for each path through fit and score, and kind of parameter.
+
+    The contract does not see numbers: designs, kernels and bandwidths that differ in
+    numbers alone are tested where their numbers are.
+    """
     for cls in CLASSES:
+        # The complete U-statistic, a grid of two kernels, fuse.
         yield cls()
+        # The V-statistic, without scales, and with roots.
         yield cls(**ROOT)
-        yield cls(kernel=GaussianKernel(bandwidth=1.0), pooling=None)
-        yield cls(kernel=[IMQKernel(bandwidth=[0.5, 2.0]), "matern52"])
-        yield cls(bandwidth=np.array([0.5, 1.0, 2.0]))
-        for design in "ldbxr":
-            yield cls(design=design)
-        yield cls(design=RandomPairs(n_pairs=30, replace=True), random_state=0)
-    for cls in (MMDEstimator, HSICEstimator):
-        yield cls(second_order=True)
-        yield cls(second_order=True, design="v")
-        yield cls(kernel=RBF(), pooling="mean")
+    # A second-order core over loose pairs, over blocks, and over pairs drawn by a
+    # generator; the last one with a function as model and a kernel object.
+    yield MMDEstimator(design="d")
+    yield HSICEstimator(design="b")
+    yield KSDEstimator(
+        standard_normal_score,
+        design=RandomPairs(n_pairs=30, replace=True),
+        kernel=MaternKernel(nu=3.5),
+        random_state=0,
+    )
+    # A second-order core over all pairs.
+    yield MMDEstimator(second_order=True)
+    yield HSICEstimator(second_order=True, design="v")
+    # Parameters that are arrays, lists of objects with lists, single objects.
+    yield MMDEstimator(bandwidth=np.array([0.5, 1.0, 2.0]))
+    yield HSICEstimator(kernel=[IMQKernel(bandwidth=[0.5, 2.0]), "matern52"])
+    yield KSDEstimator(kernel=GaussianKernel(bandwidth=1.0), pooling=None)
+    # A kernel of scikit-learn, which has no bandwidth of ours and no pairs.
+    yield MMDEstimator(kernel=RBF(), pooling="mean")
+    yield HSICEstimator(kernel=RBF(), pooling="mean")
+    # Targets that are labels, and targets with kernels and bandwidths of their own.
     yield HSICEstimator(target_kernel="indicator")
-    yield HSICEstimator(target_kernel=GaussianKernel(bandwidth=1.0))
     yield HSICEstimator(target_kernel=("imq", "laplace"), target_bandwidth="median")
-    yield KSDEstimator(standard_normal_score)
-    yield KSDEstimator(standard_normal_score, **ROOT)
-    yield KSDEstimator(standard_normal_score, design="r", kernel=MaternKernel(nu=3.5))
+    # Models: none and a function are above; here an estimator, and a pipeline.
     yield KSDEstimator(GaussianMixture())
     yield KSDEstimator(make_pipeline(StandardScaler(), EmpiricalCovariance()))
+    # Thinning by the moments of the sample, and by a model that is fitted to it.
     yield SteinThinning()
     yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
 
@@ -103,9 +119,11 @@ METHODS = ["filter", "mrmr", "lasso", "forward", "backward"]
 
 
 def selectors():
+    # Each method goes its own path, to the end that "auto" finds.
     for method in METHODS:
-        yield HSICSelector(1, method=method)
         yield HSICSelector(method=method)
+    # A number of columns needs no comparison with noise, whatever the method.
+    yield HSICSelector(1, method="filter")
     yield HSICSelectorCV(cv=2)
 
 

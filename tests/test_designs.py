@@ -215,57 +215,6 @@ def test_mask_is_the_figure_of_the_paper(design, blue):
     assert mask.dtype == np.int64
 
 
-@pytest.mark.parametrize(("n_pairs", "replace"), [(18, False), (27, True)])
-def test_mask_of_random_pairs_counts_both_orders(n_pairs, replace):
-    design = RandomPairs(n_pairs=n_pairs, replace=replace)
-    most = 0
-    for seed in range(5):
-        mask = design.mask(10, random_state=seed)
-        counts = Counter(listed(design.pairs(10, random_state=seed)))
-        for i, j in upper_triangle(10):
-            assert mask[i, j] == mask[j, i] == counts[i, j]
-        assert_array_equal(np.diag(mask), 0)
-        assert mask.sum() == 2 * n_pairs
-        most = max(most, mask.max())
-    # 27 draws of 45 pairs are all distinct with a probability below 1e-4.
-    assert most > 1 if replace else most == 1
-
-
-@all_designs
-@pytest.mark.parametrize("max_pairs", [1, 3, 7, 30, 10**6])
-def test_chunks_are_the_pairs_cut_between_rows(design, max_pairs):
-    n = 13
-    chunks = [listed(c) for c in design.chunks(n, max_pairs, random_state=5)]
-    pairs = listed(design.pairs(n, random_state=5))
-    assert sorted(chain(*chunks)) == sorted(pairs)
-    rows = [[i for i, _ in chunk] for chunk in chunks]
-    # In the order of the rows, and no row in two chunks.
-    assert list(chain(*rows)) == sorted(i for i, _ in pairs)
-    assert all(before[-1] < after[0] for before, after in pairwise(rows))
-    # Larger only where one row alone is.
-    assert all(len(r) <= max_pairs or len(set(r)) == 1 for r in rows)
-
-
-@all_designs
-def test_regions_are_the_pairs_or_none(design):
-    for n in (12, 13):
-        regions = design.regions(n)
-        if not isinstance(design, (CompleteV, CompleteU, Blocks, Cross)):
-            assert regions is None
-            continue
-        filled = [
-            (i, j)
-            for region in regions
-            for i in range(region.row_start, region.row_stop)
-            for j in range(region.col_start, region.col_stop)
-            if region.diagonal or i != j
-        ]
-        assert sorted(filled) == sorted(listed(design.pairs(n)))
-        for region in regions:
-            square = region[:2] == region[2:4]
-            assert region.symmetric == square
-
-
 def assert_shares(counts, shares):
     """Pearson's test, which a correct program fails for one seed in a million."""
     total = sum(counts.values())
@@ -319,18 +268,6 @@ class TestRandomPairs:
         twice = {(pair, pair): 1 / 9 for pair in upper_triangle(3)}
         other = dict.fromkeys(combinations(upper_triangle(3), 2), 2 / 9)
         assert_shares(counts, twice | other)
-
-    def test_pairs_without_replacement_are_distinct_and_above_the_diagonal(self):
-        for n in range(2, 13):
-            for n_pairs in {1, n // 2, n * (n - 1) // 4 + 1, n * (n - 1) // 2}:
-                pairs = listed(RandomPairs(n_pairs=n_pairs).pairs(n, random_state=n))
-                assert len(set(pairs)) == len(pairs) == n_pairs
-                assert set(pairs) <= set(upper_triangle(n))
-
-    def test_all_pairs_are_the_upper_triangle(self):
-        for n in range(2, 13):
-            design = RandomPairs(n_pairs=n * (n - 1) // 2)
-            assert sorted(listed(design.pairs(n))) == upper_triangle(n)
 
     def test_sqrt_is_n_times_the_root_but_not_more_than_all(self):
         for n in range(2, 30):

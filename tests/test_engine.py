@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from switches import small_pieces
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
@@ -25,17 +26,8 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_score,
 )
-from skdiscrepancy._engine import (
-    CentredSource,
-    Moments,
-    PairedSource,
-    RowSums,
-    Source,
-    _parallel,
-    _reducers,
-    _walk,
-)
-from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs, Subdiagonals
+from skdiscrepancy._engine import Moments, _reducers, _walk
+from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
 DISCREPANCIES = ["mmd", "hsic", "ksd"]
@@ -80,10 +72,10 @@ def dependent(X, Y):
     return X, Y[::-1]
 
 
-def evaluate(discrepancy, X, Y, *, shift=0.0, unit=1.0, **params):
+def evaluate(discrepancy, X, Y, *, shift=0.0, **params):
     """Evaluate a discrepancy on two samples; KSD on the first one only.
 
-    The model of KSD is normal, with mean and unit moved as the data are.
+    The model of KSD is normal, with its mean moved as the data are.
     """
     if discrepancy == "mmd":
         return MMDEstimator(**params).fit(X).evaluate(Y)
@@ -92,7 +84,7 @@ def evaluate(discrepancy, X, Y, *, shift=0.0, unit=1.0, **params):
         return HSICEstimator(**params).fit(X, Y).evaluate(X, Y)
 
     def model(rows):
-        return -((rows - shift) / unit - 0.5) / unit
+        return -(rows - shift - 0.5)
 
     return KSDEstimator(model, **params).fit(X).evaluate(X)
 
@@ -109,41 +101,8 @@ def assert_identical(result, expected):
     assert result.value == expected.value
 
 
-@pytest.fixture
-def tiny_tiles(monkeypatch):
-    """Cut everything into pieces that divide nothing evenly."""
-
-    def cut():
-        monkeypatch.setattr(Source, "tile", 7)
-        monkeypatch.setattr(PairedSource, "tile", 5)
-        monkeypatch.setattr(CentredSource, "tile", 3)
-        monkeypatch.setattr(_walk, "MIN_PIECE", 8)
-        monkeypatch.setattr(_walk, "STRIPES", 3)
-        monkeypatch.setattr(_parallel, "WAVE", 2)
-        monkeypatch.setattr(RowSums, "max_pairs", 11)
-
-    return cut
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize("second_order", [False, True])
 @pytest.mark.parametrize("design", [*DESIGNS, OwnPairs()], ids=repr)
-def test_result_is_independent_of_the_tiles(
-    discrepancy, second_order, design, tiny_tiles
-):
-    X, Y = draw(76)
-    params = {"design": design, "n_bandwidths": 2, "random_state": 3}
-    if discrepancy != "ksd":
-        params["second_order"] = second_order
-        # White noise on the diagonal tells whether tiles know where that is.
-        params["kernel"] = ["gaussian", "laplace", RBF(1.0) + WhiteKernel(0.3)]
-    expected = evaluate(discrepancy, X, Y, **params)
-    tiny_tiles()
-    assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
-
-
-@pytest.mark.parametrize("design", [*DESIGNS, OwnPairs()], ids=repr)
-def test_result_from_gram_matrices_is_independent_of_the_tiles(design, tiny_tiles):
+def test_result_from_gram_matrices_is_independent_of_the_tiles(design):
     A, B = np.random.RandomState(0).normal(size=(2, 80, 80))
     K, L = A @ A.T, B @ B.T
 
@@ -157,19 +116,8 @@ def test_result_from_gram_matrices_is_independent_of_the_tiles(design, tiny_tile
         ]
 
     expected = values()
-    tiny_tiles()
-    assert_allclose(values(), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("design", ["v", "u"])
-def test_two_samples_of_different_sizes_are_independent_of_the_tiles(
-    design, tiny_tiles
-):
-    X, Y = draw(60)
-    params = {"design": design, "n_bandwidths": 2}
-    expected = evaluate("mmd", X[:37], Y, **params)
-    tiny_tiles()
-    assert_same(evaluate("mmd", X[:37], Y, **params), expected, 1e-12)
+    with small_pieces():
+        assert_allclose(values(), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("discrepancy", DISCREPANCIES)
@@ -215,21 +163,6 @@ def several_tasks(discrepancy, design, monkeypatch, **params):
     )
 
 
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize(
-    "design",
-    ["u", Blocks(n_blocks=2), Cross(), Subdiagonals(), RandomPairs()],
-    ids=repr,
-)
-def test_result_is_the_same_to_the_last_bit_for_every_n_jobs(
-    discrepancy, design, monkeypatch
-):
-    expected = several_tasks(discrepancy, design, monkeypatch)
-    for n_jobs in (1, 2):
-        result = several_tasks(discrepancy, design, monkeypatch, n_jobs=n_jobs)
-        assert_identical(result, expected)
-
-
 @pytest.mark.parametrize(
     ("discrepancy", "design"),
     [("mmd", "u"), ("hsic", Cross()), ("ksd", RandomPairs())],
@@ -242,19 +175,6 @@ def test_result_is_the_same_to_the_last_bit_in_other_processes(
     with joblib.parallel_backend("loky", n_jobs=2):
         result = several_tasks(discrepancy, design, monkeypatch)
     assert_identical(result, expected)
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize("design", ["v", "u"])
-def test_complete_statistics_do_not_depend_on_the_order_of_rows(discrepancy, design):
-    rng = np.random.RandomState(0)
-    X, Y = draw(80)
-    order = rng.permutation(80)
-    # The samples of MMD have each an order of its own. In `draw`, the rows of HSIC that
-    # belong together stand at opposite ends.
-    other = 79 - order[::-1] if discrepancy == "hsic" else rng.permutation(80)
-    result = evaluate(discrepancy, X[order], Y[other], design=design)
-    assert_same(result, evaluate(discrepancy, X, Y, design=design), 1e-9)
 
 
 @pytest.mark.parametrize("discrepancy", DISCREPANCIES)
@@ -292,36 +212,11 @@ def test_hsic_is_symmetric_in_its_two_variables(design):
 
 
 @pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize("design", ["v", "u", "d", "b"])
-@pytest.mark.parametrize("d", [1, 2, 6])
-@pytest.mark.parametrize("shift", [1e6, -1e6])
-def test_an_offset_of_the_data_changes_nothing(discrepancy, design, d, shift):
-    # Multiples of 2^-20 have room for the offset: the shift itself does not round.
-    X, Y = (np.round(Z * 2**20) / 2**20 for Z in draw(60, d))
-    expected = evaluate(discrepancy, X, Y, design=design)
-    result = evaluate(discrepancy, X + shift, Y + shift, shift=shift, design=design)
-    assert_same(result, expected, 1e-8)
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize("design", ["v", "u", "d", "b"])
-@pytest.mark.parametrize("unit", [1e-5, 1e5])
-def test_the_unit_of_the_data_does_not_change_a_normalised_score(
-    discrepancy, design, unit
-):
-    X, Y = draw(60)
-    expected = evaluate(discrepancy, X, Y, design=design)
-    result = evaluate(discrepancy, unit * X, unit * Y, unit=unit, design=design)
-    assert_allclose(result.value, expected.value, rtol=1e-9)
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-@pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x", "r"])
-@pytest.mark.parametrize(("d", "shift"), [(2, 0), (6, 100)])
-def test_float32_is_close_to_float64(discrepancy, design, d, shift):
+@pytest.mark.parametrize("design", ["u", "d", "b"])
+def test_float32_is_computed_in_float32_and_close_to_float64(discrepancy, design):
     # Rounded first, so that both see the same numbers.
-    X, Y = ((Z + shift).astype(np.float32) for Z in draw(200, d))
-    params = {"design": design, "shift": shift, "n_bandwidths": 4, "random_state": 0}
+    X, Y = ((Z + 100).astype(np.float32) for Z in draw(200, 6))
+    params = {"design": design, "shift": 100, "n_bandwidths": 4}
     single = evaluate(discrepancy, X, Y, **params)
     double = evaluate(discrepancy, X.astype(float), Y.astype(float), **params)
     assert_allclose(single.value, double.value, rtol=1e-4)
@@ -393,6 +288,8 @@ def test_type_of_the_values_does_not_depend_on_the_order_of_kernels():
 def test_default_mmd_of_3000_and_3000_rows_makes_no_square_array():
     # One square array is 6000^2 * 8 bytes = 288 MB.
     X, Y = draw(3000, 2)
+    # Compiled, and imported, before memory is counted.
+    mmd_score(X[:50], Y[:50])
     assert peak_megabytes(lambda: mmd_score(X, Y)) < 60
 
 
@@ -408,6 +305,8 @@ def test_no_design_makes_a_square_array(discrepancy, design, dtype):
     params = {"kernel": "gaussian", "bandwidth": 1.0, "random_state": 0}
     if discrepancy == "hsic":
         params["target_bandwidth"] = 1.0
+    # Compiled, and imported, before memory is counted.
+    evaluate(discrepancy, X[:50], Y[:50], design=design, **params)
     peak = peak_megabytes(lambda: evaluate(discrepancy, X, Y, design=design, **params))
     assert peak < 30
 

@@ -336,14 +336,10 @@ class TestIndicator:
         "labels",
         [
             ["a", "b", "a", "abc"],
-            [3, -1, 3, 2**62, 2**62 + 1],
-            [True, False, True],
-            [0.5, 1.5, 0.5],
-            np.array([1, "1", "a", 2.5, (1, 2), (1, 2), 1.0], dtype=object),
             [1, "1", "a", 1],
             np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"),
         ],
-        ids=["str", "int", "bool", "float", "mixed", "mixed-list", "date"],
+        ids=["str-list", "mixed-list", "date"],
     )
     def test_one_exactly_for_equal_labels(self, labels):
         expected = [[float(a == b) for b in labels] for a in labels]
@@ -351,20 +347,6 @@ class TestIndicator:
         assert_array_equal(
             IndicatorKernel()(labels, labels[:2]), np.array(expected)[:, :2]
         )
-
-    @pytest.mark.parametrize(
-        "labels",
-        [
-            np.array([["a", "x"], ["a", "y"], ["b", "x"], ["a", "x"]]),
-            np.array([[0, 12], [1, 2], [0, 1], [1, 12], [1, 2]]),
-            np.array([["a", 1], ["a", "1"], ["b", 1], ["a", 1]], dtype=object),
-        ],
-        ids=["str", "int", "mixed"],
-    )
-    def test_rows_are_equal_if_all_columns_are(self, labels):
-        expected = [[float(list(a) == list(b)) for b in labels] for a in labels]
-        assert_array_equal(IndicatorKernel()(labels), expected)
-        assert_array_equal(IndicatorKernel()(labels[1:], labels), expected[1:])
 
     @pytest.mark.parametrize(
         ("first", "second", "expected"),
@@ -417,20 +399,6 @@ def balanced_gram(labels):
 
 
 class TestBalancedIndicator:
-    @pytest.mark.parametrize(
-        "labels",
-        [["a", "b", "a", "abc", "a"], [3, -1, 3, 2**62], [True, False, True], [0.5]],
-        ids=["str", "int", "bool", "single"],
-    )
-    def test_equal_labels_have_one_over_their_number(self, labels):
-        K = IndicatorKernel(balanced=True)(labels)
-        assert_array_equal(K, balanced_gram(labels))
-
-    def test_labels_are_counted_in_both_samples(self):
-        first, second = ["a", "b", "a"], ["b", "a", "c"]
-        expected = balanced_gram(first + second)[:3, 3:]
-        assert_array_equal(IndicatorKernel(balanced=True)(first, second), expected)
-
     def test_every_class_weighs_the_same(self):
         labels = np.repeat(["rare", "common", "frequent"], [2, 10, 50])
         values = np.linalg.eigvalsh(IndicatorKernel(balanced=True)(labels))

@@ -1,0 +1,91 @@
+"""Switches between the ways to one number: each is a context manager.
+
+Tests that compare two ways, or need one of them, name it here only.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from contextlib import ExitStack, contextmanager, nullcontext
+from unittest import mock
+
+from skdiscrepancy import _base
+from skdiscrepancy._engine import (
+    CentredSource,
+    PairedSource,
+    RowSums,
+    Source,
+    _parallel,
+    _walk,
+    _ways,
+)
+from skdiscrepancy._loops import _numba
+
+
+@contextmanager
+def without_numba():
+    """Run the loops of numpy, as if numba were not installed."""
+    with mock.patch.object(_numba, "numba_works", return_value=False):
+        yield
+
+
+@contextmanager
+def sorted_from(n_rows):
+    """Sum kernels on one column in sorted order from `n_rows` rows on."""
+    with mock.patch.object(_ways, "min_rows", return_value=n_rows):
+        yield
+
+
+def in_order():
+    """Sum kernels on one column in sorted order, however few the rows are."""
+    return sorted_from(0)
+
+
+def by_tiles():
+    """Sum all kernels over all pairs, however many the rows are."""
+    return sorted_from(math.inf)
+
+
+@contextmanager
+def small_pieces(tile=7, max_pairs=11):
+    """Cut everything into small tiles, several tasks, and chunks of few pairs."""
+    changes = [
+        (Source, "tile", tile),
+        (PairedSource, "tile", max(1, tile - 2)),
+        (CentredSource, "tile", max(1, tile - 4)),
+        (_walk, "MIN_PIECE", tile + 1),
+        (_walk, "STRIPES", 3),
+        (_parallel, "WAVE", 2),
+        (RowSums, "max_pairs", max_pairs),
+    ]
+    with ExitStack() as stack:
+        for owner, name, value in changes:
+            stack.enter_context(mock.patch.object(owner, name, value))
+        yield
+
+
+# Every way from rows to sums; both loops in both orders.
+WAYS = {
+    "compiled tiles": (nullcontext, by_tiles),
+    "numpy tiles": (without_numba, by_tiles),
+    "compiled order": (nullcontext, in_order),
+    "numpy order": (without_numba, in_order),
+}
+
+
+@contextmanager
+def way(name):
+    """Take one of `WAYS`."""
+    with ExitStack() as stack:
+        for switch in WAYS[name]:
+            stack.enter_context(switch())
+        yield
+
+
+@contextmanager
+def zero_scales():
+    """Keep scales that are zero, where a score that is normalised is refused."""
+    with mock.patch.object(
+        _base, "normalize_statistics", lambda statistics, scales, rounding: statistics
+    ):
+        yield
