@@ -38,7 +38,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class StatisticParams(TypedDict, total=False):
     """Parameters of every estimator that say which statistic is computed."""
 
-    bandwidth: Any
     n_bandwidths: int
     design: Any
     normalize: bool
@@ -47,7 +46,7 @@ class StatisticParams(TypedDict, total=False):
 
 
 class CommonParams(StatisticParams, total=False):
-    """Parameters of every estimator but `pooling`, for which tests have their own."""
+    """Parameters of every estimator but those for which tests have their own."""
 
     kernel: Any
     n_jobs: int | None
@@ -58,6 +57,7 @@ class CommonParams(StatisticParams, total=False):
 class ScoreParams(CommonParams, total=False):
     """Parameters of every estimator."""
 
+    bandwidth: Any
     pooling: str | None
 
 
@@ -189,8 +189,7 @@ class BaseDiscrepancy(BaseEstimator):
         """
         design = check_design(self.design)
         kernels = self._check_kernels()
-        check_bandwidths(kernels, self.bandwidth, "bandwidth")
-        check_number(self.n_bandwidths, "n_bandwidths", integer=True, least=1)
+        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
         for name in self._flags:
             check_flag(getattr(self, name), name)
         if not self.squared and (not design.biased or self.normalize):
@@ -215,8 +214,6 @@ class BaseDiscrepancy(BaseEstimator):
         kernels: list[Any],
         bandwidth: Any,
         name: str = "bandwidth",
-        *,
-        wide: bool = False,
     ) -> list[Any]:
         """Give kernels their bandwidths, from the rows of samples."""
         warn_if_indefinite(kernels, samples[0].shape[1])
@@ -226,7 +223,7 @@ class BaseDiscrepancy(BaseEstimator):
             return run_all(tasks, function, self.n_jobs, require="sharedmem")
 
         return build_collection(
-            samples, kernels, bandwidth, self.n_bandwidths, name, run=run, wide=wide
+            samples, kernels, bandwidth, self.n_bandwidths, name, run=run
         )
 
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from math import ceil, log2, sqrt
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ __all__ = [
     "median_bandwidth",
 ]
 
+# Rules that take bandwidths from the distances between rows.
+RULES = ("grid", "median", "dyadic")
+# Default number of points of a grid.
+N_BANDWIDTHS = 10
+# Points of a dyadic grid in steps of the root of two, and in steps of two.
+MAX_HALVES, MAX_OCTAVES = 12, 24
 # Distances are taken among at most this many rows: two million pairs.
 MAX_ROWS = 2000
 # Rows of a block of distances.
@@ -158,7 +165,7 @@ def kernel_collection(
         Sample that the bandwidths are taken from, each in the norm of its kernel.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels. One with a bandwidth of its own keeps it.
-    bandwidth : "grid", "median", float or array-like of float, default="grid"
+    bandwidth : "grid", "median", "dyadic", float or array-like of float, default="grid"
         Bandwidth of the kernels that have none of their own; several numbers make one
         kernel each.
     n_bandwidths : int, default=10
@@ -193,7 +200,6 @@ def build_collection(
     name: str,
     *,
     run: Callable[..., Iterable[Any]] = map,
-    wide: bool = False,
 ) -> list[Any]:
     """Give every kernel its bandwidths, from the pooled rows of the samples.
 
@@ -203,7 +209,7 @@ def build_collection(
         Samples.
     kernels : list of kernel objects
         Kernels; those with bandwidths of their own keep them.
-    bandwidth : "grid", "median", float or array-like of float
+    bandwidth : "grid", "median", "dyadic", float or array-like of float
         Bandwidth of the other kernels.
     n_bandwidths : int
         Points of a grid.
@@ -211,16 +217,13 @@ def build_collection(
         Name of the bandwidth parameter, for error messages.
     run : callable, default=map
         Applies a function to each norm; :func:`map`, or the same in threads.
-    wide : bool, default=False
-        Give a grid geometric steps, from half of its first bandwidth to twice its last.
 
     Returns
     -------
     kernels : list of kernel objects
         Each with one number as bandwidth.
     """
-    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    check_bandwidths(kernels, bandwidth, name)
+    check_bandwidths(kernels, bandwidth, name, n_bandwidths)
     # What each kernel is given: a rule, or one or more numbers.
     given = [
         bandwidth if getattr(kernel, "bandwidth", None) is None else kernel.bandwidth
@@ -233,7 +236,7 @@ def build_collection(
     by_rule: dict[tuple[float, str], list[float]] = {}
     if rules:
         rows = _representative_rows(samples)
-        apply = partial(_apply_rules, rows, n_bandwidths, wide)
+        apply = partial(_apply_rules, rows, n_bandwidths)
         for found in run(apply, rules.items()):
             by_rule.update(found)
     collection: list[Any] = []
@@ -250,9 +253,19 @@ def build_collection(
     return collection
 
 
-def check_bandwidths(kernels: list[Any], bandwidth: Any, name: str) -> None:
+def check_bandwidths(
+    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int = N_BANDWIDTHS
+) -> None:
     """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
+    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
+    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
+    if dyadic and n_bandwidths != N_BANDWIDTHS:
+        raise ValueError(
+            f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
+            f"for {name} == 'dyadic', whose number of points follows from the data. "
+            f"Pass {name}='grid' as well to choose the number of points."
+        )
     for kernel in kernels:
         own = getattr(kernel, "bandwidth", None)
         if own is not None:
@@ -262,11 +275,11 @@ def check_bandwidths(kernels: list[Any], bandwidth: Any, name: str) -> None:
 def check_bandwidth(bandwidth: Any, name: str) -> None:
     """Refuse what is neither a rule nor one or more positive numbers."""
     message = (
-        f"{name} == {bandwidth!r}, must be 'grid', 'median', or one or more finite "
-        "numbers > 0."
+        f"{name} == {bandwidth!r}, must be 'grid', 'median', 'dyadic', or one or more "
+        "finite numbers > 0."
     )
     if isinstance(bandwidth, str):
-        if bandwidth not in ("grid", "median"):
+        if bandwidth not in RULES:
             raise ValueError(message)
         return
     try:
@@ -283,7 +296,6 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
 def _apply_rules(
     rows: np.ndarray,
     n_bandwidths: int,
-    wide: bool,
     norm_and_rules: tuple[float, list[str]],
 ) -> dict[tuple[float, str], list[float]]:
     """Return the bandwidths in one norm by each of the rules."""
@@ -295,7 +307,7 @@ def _apply_rules(
     else:
         distances = ListedDistances(_distances(rows, norm))
     return {
-        (norm, rule): _choose(distances, rule, n_bandwidths, wide=wide)
+        (norm, rule): _choose(distances, rule, n_bandwidths)
         for rule in dict.fromkeys(rules)
     }
 
@@ -311,26 +323,38 @@ def column_medians(X: np.ndarray) -> np.ndarray:
 
 
 def _choose(
-    distances: ColumnDistances | ListedDistances,
-    rule: str,
-    n_bandwidths: int,
-    *,
-    wide: bool = False,
+    distances: ColumnDistances | ListedDistances, rule: str, n_bandwidths: int
 ) -> list[float]:
-    """Apply the rule "median" or "grid" to non-zero distances."""
+    """Apply the rule "median", "grid" or "dyadic" to non-zero distances."""
     if not distances.size:
         distances = ListedDistances(np.ones(1))
     if rule == "median":
         return [distances.quantile(0.5)]
     # The second selection finds the distances in order up to the first.
     low, high = distances.quantile(0.05), distances.quantile(0.95)
-    if wide and n_bandwidths > 1:
+    if rule == "dyadic":
         # At the ends of floating point there is no half, or double, of a number.
-        low, high = max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2)
-        with np.errstate(over="ignore", under="ignore"):
-            grid = np.geomspace(low, high, n_bandwidths)
-        return grid.clip(low, high).tolist()
+        return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
     return np.linspace(low, high, n_bandwidths).tolist()
+
+
+def _dyadic_steps(low: float, high: float) -> list[float]:
+    """Return bandwidths from `low` to at least `high` in steps of the root of two.
+
+    In steps of two if there would be too many, and of a larger power of two for data
+    that spread over many orders of magnitude.
+    """
+    octaves = log2(high) - log2(low)
+    n_halves = max(ceil(2 * octaves - 1e-9), 0)
+    step = 1
+    while n_halves // step + 1 > (MAX_HALVES if step == 1 else MAX_OCTAVES):
+        step = 2 * step
+    # Multiples by powers of two of two numbers, so that every second rate, or the
+    # next one for a Gaussian kernel, is exactly twice the one before.
+    halves = np.arange(0, -(-n_halves // step) * step + 1, step)
+    starts = np.where(halves % 2, low * sqrt(2.0), low)
+    with np.errstate(over="ignore"):
+        return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
 
 
 def _distances(X: np.ndarray, p: float) -> np.ndarray:

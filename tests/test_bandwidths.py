@@ -12,6 +12,8 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from skdiscrepancy._data._quantiles import ColumnDistances
+from skdiscrepancy._engine import decay_rate
+from skdiscrepancy._loops import chains_of
 from skdiscrepancy.bandwidths import (
     bandwidth_grid,
     build_collection,
@@ -362,10 +364,53 @@ def test_bad_samples_are_named(function, X, message):
         np.linspace(1e307, 1.7e308, 600),
     ],
 )
-def test_wide_grids_stay_in_the_range_of_floating_point(values):
+def test_dyadic_grids_stay_in_the_range_of_floating_point(values):
     samples, kernels = [values[:, np.newaxis]], [LaplaceKernel()]
-    found = build_collection(samples, kernels, "grid", 6, "bandwidth", wide=True)
+    found = build_collection(samples, kernels, "dyadic", 10, "bandwidth")
     bandwidths = [kernel.bandwidth for kernel in found]
     assert bandwidths[0] > 0
     assert np.all(np.isfinite(bandwidths))
     assert np.all(np.diff(bandwidths) >= 0)
+    assert len(bandwidths) <= 25
+
+
+@pytest.mark.parametrize(
+    "spread",
+    [1.0, 2.0, 3.0, 11.0, 12.0, 1e3, 1e12],
+)
+def test_dyadic_grids_have_steps_of_powers_of_two(spread):
+    # Distances that are 1 and `spread`, each more than 5 % of all.
+    x = np.array([0.0, 1.0, 1.0 + spread])
+    [first, *others] = kernel_collection(
+        x[:, np.newaxis], kernel="gaussian", bandwidth="dyadic"
+    )
+    low, high = np.quantile(pdist(x[:, np.newaxis]), [0.05, 0.95])
+    bandwidths = np.array([kernel.bandwidth for kernel in (first, *others)])
+    assert_allclose(bandwidths[0], low / 2, rtol=1e-12)
+    assert bandwidths[-1] >= 2 * high * (1 - 1e-12)
+    assert bandwidths[-2] < 2 * high
+    ratios = bandwidths[1:] / bandwidths[:-1]
+    assert_allclose(ratios, ratios[0], rtol=1e-12)
+    assert np.log2(ratios[0]) * 2 == pytest.approx(round(np.log2(ratios[0]) * 2))
+    n_halves = np.ceil(2 * np.log2(4 * high / low) - 1e-9)
+    if n_halves <= 11:
+        assert len(bandwidths) == n_halves + 1
+        assert_allclose(ratios[0], 2**0.5)
+    else:
+        assert len(bandwidths) <= 25
+        assert ratios[0] >= 2
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+def test_dyadic_bandwidths_are_chains(kernel):
+    X = np.random.RandomState(0).normal(size=(50, 4))
+    kernels = kernel_collection(X, kernel=kernel, bandwidth="dyadic")
+    rates = [decay_rate(item, np.dtype(np.float64)) for item in kernels]
+    squares = chains_of(rates, np.dtype(np.float64)).squares
+    assert np.count_nonzero(squares == 0) == (1 if kernel == "gaussian" else 2)
+
+
+def test_a_number_of_points_is_not_for_dyadic_bandwidths():
+    message = "n_bandwidths == 3, must be 10, its default, for bandwidth == 'dyadic'"
+    with pytest.raises(ValueError, match=message):
+        kernel_collection([[0.0], [1.0]], bandwidth="dyadic", n_bandwidths=3)

@@ -422,7 +422,7 @@ def test_strings_at_score_are_refused_if_fit_saw_numbers():
         HSICEstimator().fit(X, y).score(X, ["a", "b"] * 20)
 
 
-NUMBERS = "'grid', 'median', or one or more finite numbers > 0"
+NUMBERS = "'grid', 'median', 'dyadic', or one or more finite numbers > 0"
 LETTERS = "one of ['b', 'd', 'l', 'r', 'u', 'v', 'x'] or a design object"
 RULES = "one of ('fuse', 'mean', 'max'"
 FLAG = "True or False"

@@ -82,12 +82,15 @@ class HSICEstimator(BaseDiscrepancy):
         of at most 20 distinct values, or rows if y has several columns), else `kernel`,
         with the bandwidth of a kernel object that has one of its own; a label kernel
         on X is not used for a numeric y, which then has the default kernels.
-    bandwidth : "grid", "median", float or array-like of float, default="grid"
-        Bandwidths of the kernels on X that have none of their own: at equal steps from
-        the 5 % to the 95 % quantile of the distances in the kernel's norm, or their
-        median; or numbers.
-    target_bandwidth : "grid", "median", float or array-like of float, default="grid"
-        The same for the kernels on y.
+    bandwidth : "grid", "median", "dyadic", float or array-like of float, \
+            default="grid"
+        Bandwidths of the kernels on X that have none of their own, from the distances
+        between rows in the kernel's norm. "grid": at equal steps from the 5 % to the
+        95 % quantile. "median": their median. "dyadic": from half of the 5 % to twice
+        the 95 % quantile in steps of the root of two.
+    target_bandwidth : "grid", "median", "dyadic", float or array-like of float, \
+            default="grid"
+        Bandwidths of the kernels on y.
     n_bandwidths : int, default=10
         Points of the grids.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"

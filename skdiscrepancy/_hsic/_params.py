@@ -13,7 +13,6 @@ class HSICTestParams(CommonParams, total=False):
     """Parameters of an HSICEstimator that its test takes."""
 
     target_kernel: Any
-    target_bandwidth: Any
     second_order: bool
 
 

@@ -54,6 +54,12 @@ def ksd_test_by_draws(
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
     n, refit = len(X), estimator._was_fitted_to(X)
+    given = [estimator.bandwidth, *(k.bandwidth for k in estimator._check_kernels())]
+    if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
+        raise ValueError(
+            "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
+            "'parametric': every draw would have its own number of kernels."
+        )
     # All samples have the same pairs, and their fits the same start.
     [seed] = draw_seeds(generator, 1)
     one_thread = clone(estimator).set_params(n_jobs=1)

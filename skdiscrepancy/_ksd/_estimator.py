@@ -78,9 +78,12 @@ class KSDEstimator(BaseDiscrepancy):
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
-    bandwidth : "grid", "median", float or array-like of float, default="grid"
-        Bandwidths of the kernels that have none of their own: at equal steps from the
-        5 % to the 95 % quantile of the distances, or their median; or numbers.
+    bandwidth : "grid", "median", "dyadic", float or array-like of float, \
+            default="grid"
+        Bandwidths of the kernels that have none of their own. "grid": at equal steps
+        from the 5 % to the 95 % quantile of the distances. "median": their median.
+        "dyadic": from half of the 5 % to twice the 95 % quantile in steps of the root
+        of two.
     n_bandwidths : int, default=10
         Points of the grid.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"

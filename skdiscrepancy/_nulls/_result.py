@@ -55,7 +55,7 @@ class TestResult:
     >>> X, Y = np.random.RandomState(0).normal(size=(2, 30, 1))
     >>> result = mmd_test(X, Y, n_resamples=99, random_state=0)
     >>> result.null_distribution.shape, len(result.kernels), result.method
-    ((99,), 20, 'permutation')
+    ((99,), 16, 'permutation')
     """
 
     # Not a test for pytest.

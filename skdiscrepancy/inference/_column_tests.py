@@ -41,6 +41,7 @@ VALUES = (str, bytes, bool, np.bool_, Real, type(None))
 class MMDColumnParams(StatisticParams, total=False):
     """Parameters of `mmd_test` that tests of columns hand on."""
 
+    bandwidth: Any
     method: str
     n_groups: int | None
     pooling: str
@@ -50,6 +51,7 @@ class MMDColumnParams(StatisticParams, total=False):
 class HSICColumnParams(StatisticParams, total=False):
     """Parameters of `hsic_test` that tests of columns hand on."""
 
+    bandwidth: Any
     method: str
     pooling: str
     target_kernel: Any

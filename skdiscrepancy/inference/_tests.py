@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
@@ -24,15 +25,15 @@ def mmd_test(
     n_resamples: int = 999,
     n_groups: int | None = 256,
     pooling: str = "max",
+    bandwidth: Any = "dyadic",
     **params: Unpack[MMDTestParams],
 ) -> TestResult:
     """Test whether two samples are from one distribution.
 
-    With the defaults, unbiased MMD for 20 kernels, each on two scales that permutations
-    leave unchanged (the norm of its centred, and of its plain Gram matrix), the largest
-    of all against 999 permutations of groups of rows [1]_. The level is exact. The
-    kernels are Gaussian and Laplace with bandwidths from both samples, in geometric
-    steps from half of the 5 % to twice the 95 % quantile of the distances.
+    With the defaults, unbiased MMD for Gaussian and Laplace kernels of many bandwidths,
+    taken from both samples. Each kernel is on two scales that permutations leave
+    unchanged, the norms of its centred and of its plain Gram matrix. The largest of all
+    is compared with 999 permutations of groups of rows [1]_. The type I error is exact.
 
     Parameters
     ----------
@@ -49,6 +50,12 @@ def mmd_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several kernels become one: the largest, their mean, a
         smooth maximum, or the smallest of their p-values.
+    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels that have none of their own. "dyadic": from half of
+        the 5 % to twice the 95 % quantile of the distances, in steps of the root of
+        two, or of two if these would be more than 12 points. If you pass
+        `n_bandwidths`, you get "grid".
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`,
         `bandwidth`, `design`, `n_jobs` and `random_state`.
@@ -77,7 +84,8 @@ def mmd_test(
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    return MMDEstimator(**params)._test_pair(
+    rule = _rule(bandwidth, params)
+    return MMDEstimator(bandwidth=rule, **params)._test_pair(
         X,
         Y,
         method=method,
@@ -95,13 +103,16 @@ def hsic_test(
     method: str = "auto",
     n_resamples: int = 999,
     pooling: str = "max",
+    bandwidth: Any = "dyadic",
+    target_bandwidth: Any = "dyadic",
     **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
 
-    With the defaults, unbiased HSIC [1]_ for 400 products of kernels, each over the
-    product of the norms of its centred Gram matrices, the largest of all against at
-    least 999 permutations. The level is exact.
+    With the defaults, unbiased HSIC [1]_ for the products of Gaussian and Laplace
+    kernels of many bandwidths, each over the product of the norms of its centred Gram
+    matrices. The largest of all is compared with at least 999 permutations. The type I
+    error is exact.
 
     Parameters
     ----------
@@ -116,6 +127,15 @@ def hsic_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several products become one: the largest, their mean, a
         smooth maximum, or the smallest of their p-values.
+    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels on X that have none of their own. "dyadic": from half
+        of the 5 % to twice the 95 % quantile of the distances, in steps of the root of
+        two, or of two if these would be more than 12 points. If you pass
+        `n_bandwidths`, you get "grid".
+    target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels on y.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`.
 
@@ -143,7 +163,11 @@ def hsic_test(
     0.001
     """
     return (
-        HSICEstimator(**params)
+        HSICEstimator(
+            bandwidth=_rule(bandwidth, params),
+            target_bandwidth=_rule(target_bandwidth, params),
+            **params,
+        )
         .fit(X, y)
         .test(X, y, method=method, n_resamples=n_resamples, pooling=pooling)
     )
@@ -158,15 +182,16 @@ def ksd_test(
     n_resamples: int = 999,
     n_groups: int | None = 512,
     pooling: str = "max",
+    bandwidth: Any = "dyadic",
     **params: Unpack[KSDTestParams],
 ) -> TestResult:
     """Test whether a sample is from a model.
 
-    With the defaults, unbiased KSD for 20 kernels, each over the norm of its Stein
-    matrix, the largest of all against 999 draws of the wild bootstrap [1]_. The type I
-    error is right for many rows, and too small if the model was fitted to the same
-    rows. Then test held-out rows, or pass the model before `fit`, with
-    ``method="parametric"``.
+    With the defaults, unbiased KSD for Gaussian and IMQ kernels of many bandwidths,
+    each over the norm of its Stein matrix. The largest of all is compared with 999
+    draws of the wild bootstrap [1]_. The type I error is right for many rows, and too
+    small if the model was fitted to the same rows. Then test held-out rows, or pass the
+    model before `fit`, with ``method="parametric"``.
 
     Parameters
     ----------
@@ -186,6 +211,12 @@ def ksd_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several kernels become one: the largest, their mean, a
         smooth maximum, or the smallest of their p-values.
+    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels that have none of their own. "dyadic": from half of
+        the 5 % to twice the 95 % quantile of the distances, in steps of the root of
+        two, or of two if these would be more than 12 points. If you pass
+        `n_bandwidths`, or with "parametric", you get "grid".
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`.
 
@@ -208,8 +239,12 @@ def ksd_test(
     >>> ksd_test(X + 0.5, lambda X: -X, random_state=0).pvalue
     0.001
     """
+    rule = _rule(bandwidth, params)
+    if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
+        # Every draw has bandwidths of its own, and must have as many as the data.
+        rule = "grid"
     return (
-        KSDEstimator(as_given(model), **params)
+        KSDEstimator(as_given(model), bandwidth=rule, **params)
         .fit(X)
         .test(
             X,
@@ -219,3 +254,9 @@ def ksd_test(
             pooling=pooling,
         )
     )
+
+
+def _rule(bandwidth: Any, params: Mapping[str, Any]) -> Any:
+    """Return the bandwidths of a test: a number of points is one of a grid."""
+    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
+    return "grid" if dyadic and "n_bandwidths" in params else bandwidth
