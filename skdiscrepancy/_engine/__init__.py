@@ -40,6 +40,7 @@ from skdiscrepancy._engine._sources import (
     Source,
     WeightedSource,
     as_indices,
+    group_bounds,
 )
 from skdiscrepancy._engine._totals import ProductTotals
 from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
@@ -73,6 +74,7 @@ __all__ = [
     "design_moments",
     "factor_of",
     "factors_in_order",
+    "group_bounds",
     "group_sums",
     "is_smooth",
     "kernel_source",

@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     encode_labels,
 )
 from skdiscrepancy._engine._forms import decay_rate
-from skdiscrepancy._engine._sources import Source
+from skdiscrepancy._engine._sources import Source, group_bounds
 from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel
 
@@ -251,9 +251,7 @@ class KernelSource(Source):
         decaying = {k for k, rate in self.rates.items() if rate < 0}
         if decaying != set(range(self.n_kernels)):
             return super().tile_groups(rows, cols, row_groups, col_groups)
-        bounds = np.append(
-            np.flatnonzero(np.diff(col_groups, prepend=-1)), len(col_groups)
-        )
+        bounds = group_bounds(col_groups)
         parts: list[Any] = [None] * self.n_kernels
         for key, members in self.groups.items():
             reading = self.readings[key]

@@ -262,6 +262,11 @@ def as_indices(index: Index) -> np.ndarray:
     return index
 
 
+def group_bounds(groups: np.ndarray) -> np.ndarray:
+    """Return where groups that are given in order, row by row, start and end."""
+    return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
+
+
 def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return some pairs of different samples; of a single one, the pair with itself."""
     rows = np.unique(np.linspace(0, n - 1, SIZE_PAIRS).astype(np.int64))

@@ -23,10 +23,11 @@ from skdiscrepancy._engine import (
     Source,
     WeightedSource,
     decay_rate,
+    group_bounds,
     stein_kind,
     walk,
 )
-from skdiscrepancy._loops import decay_values, stein_sums
+from skdiscrepancy._loops import decay_values, stein_group_sums, stein_sums
 from skdiscrepancy.designs import square
 
 
@@ -87,6 +88,27 @@ class SteinSource(Source):
             sums[0][known], sums[1][known] = compiled
         others = [k for k in range(self.n_kernels) if k not in known]
         self._add_up(self._values(products, others, out), sums)
+        return sums
+
+    def tile_groups(
+        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums of a tile over groups, in compiled loops where there are."""
+        sums = None
+        if None not in self.kinds:
+            products = self._products(rows, cols)
+            sums = stein_group_sums(
+                products.distance.read(squared=True),
+                products.inner,
+                products.cross,
+                [kind for kind in self.kinds if kind is not None],
+                [kernel.bandwidth for kernel in self.kernels],
+                row_groups,
+                group_bounds(col_groups),
+                drop_diagonal=rows == cols,
+            )
+        if sums is None:
+            return super().tile_groups(rows, cols, row_groups, col_groups)
         return sums
 
     def _products(self, rows: Index, cols: Index) -> SteinProducts:

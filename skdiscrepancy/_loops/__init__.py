@@ -21,6 +21,7 @@ from skdiscrepancy._loops._tiles import (
     decay_values,
     difference_products,
     few_features,
+    stein_group_sums,
     stein_sums,
 )
 
@@ -40,5 +41,6 @@ __all__ = [
     "group_sums_below",
     "product_sums",
     "scan_sums",
+    "stein_group_sums",
     "stein_sums",
 ]

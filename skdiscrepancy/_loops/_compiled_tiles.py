@@ -171,6 +171,53 @@ def stein_sums(distance, inner, cross, kinds, bandwidths, squares, row_sums, col
 
 
 @loop
+def stein_group_sums(
+    distance,
+    inner,
+    cross,
+    kinds,
+    bandwidths,
+    doubles,
+    drop_diagonal,
+    row_groups,
+    col_bounds,
+    group_sums,
+    row_sums,
+    col_sums,
+    squares,
+):
+    """Write the sums of the Stein kernel as `decay_group_sums` does."""
+    values = np.empty(distance.shape[1], distance.dtype)
+    decays = np.empty(distance.shape[1], distance.dtype)
+    columns = np.zeros(col_sums.shape, col_sums.dtype)
+    group_sums[:] = 0
+    col_sums[:] = 0
+    squares[:] = 0
+    last = distance.shape[0] - 1
+    for i in range(distance.shape[0]):
+        for k in range(kinds.size):
+            _stein_row(
+                distance[i],
+                inner[i],
+                cross[i],
+                kinds[k],
+                bandwidths[k],
+                doubles[k],
+                decays,
+                values,
+            )
+            if drop_diagonal:
+                values[i] = 0
+            row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
+        group = row_groups[i]
+        if i == last or row_groups[i + 1] != group:
+            for k in range(kinds.size):
+                _add_to_groups(
+                    columns[k], col_bounds, group_sums[k, group], col_sums[k]
+                )
+
+
+@loop
 def city_block(A, B, out):
     """Write the L1 distances of the rows of A to the columns of B to `out`."""
     # Columns of B, not rows: the inner loop then runs over many distances at once.

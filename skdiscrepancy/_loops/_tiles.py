@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -121,23 +122,83 @@ def stein_sums(
     dtype = distance.dtype
     row_sums = np.empty((len(kinds), distance.shape[0]), dtype=dtype)
     col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
+    plan = _stein_plan(kinds, bandwidths, dtype)
+    loops.stein_sums(
+        ready(distance),
+        ready(inner, dtype),
+        ready(cross, dtype),
+        *plan.arguments,
+        row_sums,
+        col_sums,
+    )
+    return plan.chains.back(row_sums), plan.chains.back(col_sums)
+
+
+def stein_group_sums(
+    distance: np.ndarray,
+    inner: np.ndarray,
+    cross: np.ndarray,
+    kinds: list[str],
+    bandwidths: list[float],
+    row_groups: np.ndarray,
+    col_bounds: np.ndarray,
+    *,
+    drop_diagonal: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return sums of the Stein kernel as `decay_group_sums` does, one row a kernel.
+
+    With `drop_diagonal`, the entries (i, i) count as zero.
+    """
+    loops = compiled("tiles")
+    if loops is None or not inner.flags.c_contiguous or not kinds:
+        return None
+    dtype, n_kernels = distance.dtype, len(kinds)
+    shape = (n_kernels, int(row_groups[-1]) + 1, len(col_bounds) - 1)
+    sums = (
+        np.empty(shape, dtype=dtype),
+        np.empty((n_kernels, distance.shape[0]), dtype=dtype),
+        np.empty((n_kernels, distance.shape[1]), dtype=dtype),
+        np.empty((n_kernels, 1), dtype=dtype),
+    )
+    plan = _stein_plan(kinds, bandwidths, dtype)
+    loops.stein_group_sums(
+        ready(distance),
+        ready(inner, dtype),
+        ready(cross, dtype),
+        *plan.arguments,
+        drop_diagonal,
+        ready(row_groups, np.int64),
+        ready(col_bounds, np.int64),
+        *sums,
+    )
+    groups, rows, cols, squares = (plan.chains.back(part) for part in sums)
+    return groups, rows, cols, squares[:, 0]
+
+
+class _SteinPlan(NamedTuple):
+    """Kernels in the order in which their exponentials can be squares."""
+
+    chains: Chains
+    codes: np.ndarray
+    bandwidths: np.ndarray
+
+    @property
+    def arguments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What the compiled loops take."""
+        return self.codes, self.bandwidths, self.chains.squares
+
+
+def _stein_plan(
+    kinds: list[str], bandwidths: list[float], dtype: np.dtype
+) -> _SteinPlan:
+    """Order kernels: the Gaussian ones by chains, then the others."""
     codes = np.array([STEIN_CODES[kind] for kind in kinds], dtype=np.int64)
     gaussian, others = np.flatnonzero(codes == GAUSSIAN), codes != GAUSSIAN
     chains = chains_of([-(bandwidths[k] ** -2.0) for k in gaussian], dtype)
     order = np.append(gaussian[chains.order], np.flatnonzero(others))
     squares = np.append(chains.squares, np.zeros(others.sum(), dtype=np.int64))
-    loops.stein_sums(
-        ready(distance),
-        ready(inner, dtype),
-        ready(cross, dtype),
-        codes[order],
-        np.array(bandwidths, dtype=dtype)[order],
-        squares,
-        row_sums,
-        col_sums,
-    )
-    in_order = Chains(order, squares)
-    return in_order.back(row_sums), in_order.back(col_sums)
+    ordered = np.array(bandwidths, dtype=dtype)[order]
+    return _SteinPlan(Chains(order, squares), codes[order], ordered)
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -141,7 +141,7 @@ def _divisions(
 ) -> np.ndarray:
     of_rows = sums.groups.sum(axis=2)
     total = of_rows.sum(axis=1)[:, np.newaxis]
-    within = _quadratic_forms(sums.groups, Z)
+    within = quadratic_forms(sums.groups, Z)
     linear = of_rows @ Z.T
     within_y = total - 2 * linear + within
     across = linear - within
@@ -153,7 +153,7 @@ def _divisions(
     return within / m**2 + within_y / n**2 - 2 * across / (m * n)
 
 
-def _quadratic_forms(M: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def quadratic_forms(M: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Return z' M z for every symmetric matrix of M and every row z of Z.
 
     From one half of the matrices, in strips of columns: little more than half of the

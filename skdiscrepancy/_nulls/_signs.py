@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._engine import Source, group_sums
+from skdiscrepancy._nulls._permutations import quadratic_forms
 from skdiscrepancy._nulls._result import TestResult, combine
 
 
@@ -57,11 +58,11 @@ def wild_test(
     sums = group_sums(source, bounds, **walk_options)
     signs = generator.choice((-1.0, 1.0), size=(n_resamples, len(bounds) - 1))
     observed = sums.rows.sum(axis=1)
-    resampled = []
-    for M in sums.groups:
-        between = M - np.diag(np.diag(M))
-        resampled.append(np.einsum("bg,bg->b", signs @ between, signs))
-    values = np.column_stack((observed, np.array(resampled))) / (n * (n - 1))
+    # Pairs within a group have no sign of their own, and are left out.
+    own = np.arange(len(bounds) - 1)
+    sums.groups[:, own, own] = 0
+    resampled = quadratic_forms(sums.groups, signs)
+    values = np.column_stack((observed, resampled)) / (n * (n - 1))
     scale = deviation_of_signs(sums.squares, n)
     return combine(values, (scale,), kernels, pooling=pooling, method="wild")
 
