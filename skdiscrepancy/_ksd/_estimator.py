@@ -316,7 +316,7 @@ class KSDEstimator(BaseDiscrepancy):
         *,
         method: str = "auto",
         n_resamples: int = 999,
-        n_groups: int | None = 512,
+        n_groups: int | None = 256,
         pooling: str = "max",
     ) -> TestResult:
         """Test whether a sample is from the model.
@@ -341,7 +341,7 @@ class KSDEstimator(BaseDiscrepancy):
             level is asymptotic.
         n_resamples : int, default=999
             Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
-        n_groups : int or None, default=512
+        n_groups : int or None, default=256
             Groups of rows at random share their sign if there are more rows than this;
             None: each row has its own.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"

@@ -80,6 +80,21 @@ def _add_row_and_squares(row, col_sums, squares):
 
 
 @sum_loop
+def _square_and_add_row_and_squares(row, col_sums, squares):
+    """Square the entries of a row, then do as `_add_row_and_squares`."""
+    total = 0.0
+    square = total
+    for j in range(row.size):
+        value = row[j] * row[j]
+        row[j] = value
+        total += value
+        col_sums[j] += value
+        square += value * value
+    squares[0] += square
+    return total
+
+
+@sum_loop
 def _add_to_groups(columns, bounds, group_sums, col_sums):
     """Add sums of columns to those of all rows and of groups; begin them anew."""
     for g in range(bounds.size - 1):
@@ -111,9 +126,12 @@ def decay_group_sums(
         for k in range(rates.size):
             if doubles[k] == 0:
                 decay(x[i], rates[k], values)
-            for _ in range(doubles[k]):
-                _square(values)
-            row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
+                total = _add_row_and_squares(values, columns[k], squares[k])
+            else:
+                for _ in range(1, doubles[k]):
+                    _square(values)
+                total = _square_and_add_row_and_squares(values, columns[k], squares[k])
+            row_sums[k, i] = total
         group = row_groups[i]
         if i == last or row_groups[i + 1] != group:
             for k in range(rates.size):

@@ -180,7 +180,7 @@ def ksd_test(
     *,
     method: str = "auto",
     n_resamples: int = 999,
-    n_groups: int | None = 512,
+    n_groups: int | None = 256,
     pooling: str = "max",
     bandwidth: Any = "dyadic",
     **params: Unpack[KSDTestParams],
@@ -206,7 +206,7 @@ def ksd_test(
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
         Number of resamples.
-    n_groups : int or None, default=512
+    n_groups : int or None, default=256
         Number of random signs, at most; None for one for each row.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How the statistics of several kernels become one: the largest, their mean, a
