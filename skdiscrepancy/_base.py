@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import (
+    RandomStateLike,
     check_flag,
     check_number,
     check_rows,
@@ -25,7 +26,7 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine import RowSums, design_moments, run_all
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels import check_kernel, warn_if_indefinite
+from skdiscrepancy.kernels import KernelLike, check_kernel, warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
 
 # Below so many units of the working precision, relative to what was added up, a number
@@ -50,7 +51,7 @@ class CommonParams(StatisticParams, total=False):
 
     kernel: Any
     n_jobs: int | None
-    random_state: Any
+    random_state: RandomStateLike
     verbose: int
 
 
@@ -171,7 +172,7 @@ class BaseDiscrepancy(BaseEstimator):
     pooling: str | None
     fuse_nu: Any
     n_jobs: int | None
-    random_state: Any
+    random_state: RandomStateLike
     verbose: int
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -211,7 +212,7 @@ class BaseDiscrepancy(BaseEstimator):
     def _collection(
         self,
         samples: list[np.ndarray],
-        kernels: list[Any],
+        kernels: list[KernelLike],
         bandwidth: Any,
         name: str = "bandwidth",
     ) -> list[Any]:
@@ -226,7 +227,9 @@ class BaseDiscrepancy(BaseEstimator):
             samples, kernels, bandwidth, self.n_bandwidths, name, run=run
         )
 
-    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
+    def _result(
+        self, statistics: Statistics, kernels: list[Any]
+    ) -> DiscrepancyResult:
         """Normalise, take roots if asked to, and pool."""
         statistics.check_finite()
         values, scales = statistics.values, statistics.scales
@@ -249,7 +252,7 @@ def second_order_statistics(
     n: int,
     reducer: RowSums,
     *,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     **walk_options: Any,
 ) -> Statistics:
     """Compute the statistics of a second-order core over a design on n samples."""

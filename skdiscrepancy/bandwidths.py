@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
 )
-from skdiscrepancy.kernels import RadialKernel, check_kernel
+from skdiscrepancy.kernels import KernelLike, RadialKernel, check_kernel
 
 __all__ = [
     "bandwidth_grid",
@@ -194,7 +194,7 @@ def kernel_collection(
 
 def build_collection(
     samples: list[np.ndarray],
-    kernels: list[Any],
+    kernels: list[KernelLike],
     bandwidth: Any,
     n_bandwidths: int,
     name: str,
@@ -254,7 +254,10 @@ def build_collection(
 
 
 def check_bandwidths(
-    kernels: list[Any], bandwidth: Any, name: str, n_bandwidths: int = N_BANDWIDTHS
+    kernels: list[KernelLike],
+    bandwidth: Any,
+    name: str,
+    n_bandwidths: int = N_BANDWIDTHS,
 ) -> None:
     """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)

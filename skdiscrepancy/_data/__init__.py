@@ -19,7 +19,7 @@ from skdiscrepancy._data._labels import (
 )
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
 from skdiscrepancy._data._rows import Codes, Index, Rows
-from skdiscrepancy._data._seeds import draw_seeds, generator_of
+from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._data._targets import (
     are_labels,
     is_numeric,
@@ -35,6 +35,7 @@ __all__ = [
     "Distances",
     "Index",
     "ListedDistances",
+    "RandomStateLike",
     "Rows",
     "aligned_distances",
     "are_labels",

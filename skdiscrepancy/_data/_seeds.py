@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+# What a parameter `random_state` may be.
+RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 LARGEST_SEED = 2**32 - 1
 GENERATORS = (np.random.RandomState, np.random.Generator)
 
@@ -27,7 +29,7 @@ def check_seed(random_state: Any) -> None:
         raise ValueError(message)
 
 
-def generator_of(random_state: Any) -> np.random.RandomState:
+def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     """Return the RandomState of a parameter.
 
     None is a fresh one, not the global one. A Generator draws the seed of the
@@ -47,7 +49,8 @@ def generator_of(random_state: Any) -> np.random.RandomState:
     if isinstance(random_state, np.random.RandomState):
         return random_state
     if isinstance(random_state, np.random.Generator):
-        random_state = random_state.integers(LARGEST_SEED, endpoint=True)
+        seed = int(random_state.integers(LARGEST_SEED, endpoint=True))
+        return np.random.RandomState(seed)
     return np.random.RandomState(random_state)
 
 

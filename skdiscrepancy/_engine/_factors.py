@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from skdiscrepancy._data import block_distances, encode_labels
 from skdiscrepancy._engine._forms import is_smooth
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels import IndicatorKernel, KernelLike
 
 # The factor is complete when so small a part of the trace of the centred matrix is
 # left: inner products of normalised matrices are then right to about 1e-9.
@@ -48,7 +48,7 @@ class Factor(NamedTuple):
         return float(np.linalg.norm(self.rows @ self.rows.T))
 
 
-def may_be_complete(rows: np.ndarray, kernel: Any) -> bool:
+def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
     if (
         len(rows) <= MAX_RANK
@@ -60,7 +60,9 @@ def may_be_complete(rows: np.ndarray, kernel: Any) -> bool:
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
 
-def column_factors(X: np.ndarray, kernel: Any, bandwidths: np.ndarray) -> list[Factor]:
+def column_factors(
+    X: np.ndarray, kernel: KernelLike, bandwidths: np.ndarray
+) -> list[Factor]:
     """Return the factors of the columns of X, each with its own bandwidth."""
     n, n_columns = X.shape
     if isinstance(kernel, IndicatorKernel):
@@ -82,7 +84,7 @@ def column_factors(X: np.ndarray, kernel: Any, bandwidths: np.ndarray) -> list[F
     return _finish(*pivoted_cholesky(evaluate, n_columns, n, rank, first))
 
 
-def factor_of(rows: np.ndarray, kernel: Any) -> Factor:
+def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     """Return the factor of one variable, of one column or several."""
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
@@ -179,7 +181,7 @@ def pivoted_cholesky(
         residuals[at, pivots] = 0
 
 
-def _max_rank(kernel: Any, n: int) -> int:
+def _max_rank(kernel: KernelLike, n: int) -> int:
     if n <= MAX_RANK:
         return n
     return MAX_RANK if is_smooth(kernel) else ROUGH_RANK

@@ -9,7 +9,6 @@ kernel.
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from skdiscrepancy.kernels import (
     LARGEST,
     GaussianKernel,
     IMQKernel,
+    KernelLike,
     LaplaceKernel,
     MaternKernel,
     inverse_power,
@@ -33,7 +33,7 @@ COMPILED_STEIN = {GaussianKernel: "gaussian", IMQKernel: "imq"}
 LARGEST_RATE = 1e307
 
 
-def decay_rate(kernel: Any, dtype: np.dtype) -> float | None:
+def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
     """Return the rate of a kernel exp(rate * distance), None for any other.
 
     Also None for a rate that the type of the distances does not hold.
@@ -45,7 +45,7 @@ def decay_rate(kernel: Any, dtype: np.dtype) -> float | None:
     return rate if -rate < LARGEST[dtype] else None
 
 
-def line_profile(kernel: Any) -> Profile | None:
+def line_profile(kernel: KernelLike) -> Profile | None:
     """Return a kernel that is a polynomial times an exponential on one column.
 
     None for any other: sums over a sorted column follow from each other for these only.
@@ -61,7 +61,7 @@ def line_profile(kernel: Any) -> Profile | None:
     return Profile(rate, coefficients) if rate <= LARGEST_RATE else None
 
 
-def stein_kind(kernel: Any, dtype: np.dtype) -> str | None:
+def stein_kind(kernel: KernelLike, dtype: np.dtype) -> str | None:
     """Return the name of a kernel whose Stein kernel is compiled, None for others."""
     kind = COMPILED_STEIN.get(type(kernel))
     # Fourth powers of bandwidths must exist.
@@ -70,7 +70,7 @@ def stein_kind(kernel: Any, dtype: np.dtype) -> str | None:
     return kind if inside else None
 
 
-def is_smooth(kernel: Any) -> bool:
+def is_smooth(kernel: KernelLike) -> bool:
     """Tell whether Gram matrices of one column are of low rank."""
     if isinstance(kernel, MaternKernel):
         return kernel.nu > 2

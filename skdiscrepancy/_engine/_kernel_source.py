@@ -24,7 +24,7 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
 from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
-from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel
+from skdiscrepancy.kernels import IndicatorKernel, Kernel, KernelLike, RadialKernel
 
 # A kernel of this package, or one of Gaussian processes, by its place in a collection.
 Members: TypeAlias = dict[int, Any]
@@ -179,7 +179,7 @@ class KernelSource(Source):
         How the rows are read for each of :func:`reading_key`.
     """
 
-    def __init__(self, kernels: list[Any], readings: dict[Hashable, Reading]):
+    def __init__(self, kernels: list[KernelLike], readings: dict[Hashable, Reading]):
         self.kernels = kernels
         self.readings = readings
         self.n_kernels = len(kernels)
@@ -284,7 +284,7 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 
-def kernel_source(kernels: list[Any], *parts: np.ndarray) -> KernelSource:
+def kernel_source(kernels: list[KernelLike], *parts: np.ndarray) -> KernelSource:
     """Return the source of a collection on the stacked rows of one or more arrays."""
     readings: dict[Hashable, Reading] = {}
     centred: Rows | None = None

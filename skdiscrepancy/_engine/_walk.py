@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from skdiscrepancy._data import RandomStateLike
 from skdiscrepancy._engine._parallel import Task, run_all, working_memory
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums, SignedSums
 from skdiscrepancy._engine._sources import PairedSource, Source
@@ -58,17 +59,20 @@ def design_moments(
     n: int,
     reducer: RowSums,
     *,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Moments:
     """Return the moments of the row means of a core over a design on `n` samples."""
     regions = design.regions(n)
     if regions is not None:
-        parts = walk(regions, reducer, n_jobs=n_jobs, verbose=verbose)
-        return reduce(Moments.merge, parts)
-    options = {"random_state": random_state, "n_jobs": n_jobs, "verbose": verbose}
-    return reduce(Moments.merge, reduce_pairs(design, n, reducer, **options))
+        return reduce(
+            Moments.merge, walk(regions, reducer, n_jobs=n_jobs, verbose=verbose)
+        )
+    parts = reduce_pairs(
+        design, n, reducer, random_state=random_state, n_jobs=n_jobs, verbose=verbose
+    )
+    return reduce(Moments.merge, parts)
 
 
 def reduce_pairs(
@@ -76,7 +80,7 @@ def reduce_pairs(
     n: int,
     reducer: RowSums | SignedSums,
     *,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Iterator[Any]:

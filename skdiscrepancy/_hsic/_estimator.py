@@ -19,6 +19,7 @@ from skdiscrepancy._base import (
     takes_parameters_of,
 )
 from skdiscrepancy._data import (
+    RandomStateLike,
     as_labels,
     draw_seeds,
     generator_of,
@@ -47,6 +48,7 @@ from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
     KERNELS,
     Kernel,
+    KernelLike,
     as_target,
     check_kernel,
     choose_target_kernels,
@@ -165,14 +167,14 @@ class HSICEstimator(BaseDiscrepancy):
         bandwidth: Any = "grid",
         target_bandwidth: Any = "grid",
         n_bandwidths: int = 10,
-        design: Any = "u",
+        design: str | Design = "u",
         second_order: bool = False,
         normalize: bool = True,
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ):
         self.kernel = kernel
@@ -407,7 +409,7 @@ class HSICEstimator(BaseDiscrepancy):
         return X, y
 
     def _validate(
-        self, X: Any, y: Any, kernels: list[Any], design: Design, *, reset: bool
+        self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         X, y = validate_with_target(
             self,

@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_unused,
 )
-from skdiscrepancy._data import check_flag
+from skdiscrepancy._data import RandomStateLike, check_flag
 from skdiscrepancy._engine import (
     GramSource,
     PairedSource,
@@ -136,7 +136,7 @@ def hsic_statistics(
     design: Design,
     *,
     second_order: bool,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     **walk_options: Any,
 ) -> Statistics:
     """Compute the statistics of a design for two sources on the same rows."""
@@ -160,10 +160,10 @@ def hsic_from_gram(
     K: ArrayLike,
     L: ArrayLike,
     *,
-    design: Any = "u",
+    design: str | Design = "u",
     second_order: bool = False,
     normalize: bool = True,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> float:
     """Compute squared HSIC from Gram matrices.
 
@@ -182,8 +182,8 @@ def hsic_from_gram(
         Use the second-order core on pairs of rows for "v" and "u" too.
     normalize : bool, default=True
         Divide by the scale sigma_k.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
         generator of numpy is never used.
 
     Returns

@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import draw_seeds, generator_of, warn_user
+from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -41,6 +41,7 @@ from skdiscrepancy._nulls import (
     wild_test,
 )
 from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -158,14 +159,14 @@ class KSDEstimator(BaseDiscrepancy):
         kernel: Any = ("gaussian", "imq"),
         bandwidth: Any = "grid",
         n_bandwidths: int = 10,
-        design: Any = "u",
+        design: str | Design = "u",
         standardize: bool = False,
         normalize: bool = True,
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ):
         self.model = model
@@ -446,7 +447,7 @@ class KSDEstimator(BaseDiscrepancy):
             X, gradients = X / self.scale_, gradients * self.scale_
         return SteinSource(self.kernels_, X, gradients)
 
-    def _fit_kernels(self, X: np.ndarray, kernels: list[Any]) -> None:
+    def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Take the kernels, and the units of the columns, from a sample."""
         scale = column_deviations(X) if self.standardize else None
         rows = X if scale is None else X / scale

@@ -16,17 +16,17 @@ from skdiscrepancy._base import (
     one_statistic,
     second_order_statistics,
 )
-from skdiscrepancy._data import check_flag
+from skdiscrepancy._data import RandomStateLike, check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
-from skdiscrepancy.designs import Region, check_design
+from skdiscrepancy.designs import Design, Region, check_design
 
 
 def ksd_from_gram(
     H: ArrayLike,
     *,
-    design: Any = "u",
+    design: str | Design = "u",
     normalize: bool = True,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> float:
     """Compute squared KSD from a matrix of the Stein kernel.
 
@@ -40,8 +40,8 @@ def ksd_from_gram(
         Pairs of samples that are used.
     normalize : bool, default=True
         Divide by the scale sigma_k.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
         generator of numpy is never used.
 
     Returns
@@ -71,7 +71,7 @@ def ksd_from_gram(
     return one_statistic(statistics, normalize=normalize)
 
 
-def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
+def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarray:
     """Return the weights of n rows as an array, for a complete design."""
     if not check_design(design).complete:
         raise ValueError(

@@ -29,6 +29,7 @@ from skdiscrepancy._engine import (
 )
 from skdiscrepancy._loops import decay_values, stein_group_sums, stein_sums
 from skdiscrepancy.designs import square
+from skdiscrepancy.kernels import KernelLike
 
 
 class SteinProducts(NamedTuple):
@@ -52,7 +53,7 @@ class SteinSource(Source):
     The inner products are shared by all kernels.
     """
 
-    def __init__(self, kernels: list[Any], X: np.ndarray, gradients: np.ndarray):
+    def __init__(self, kernels: list[KernelLike], X: np.ndarray, gradients: np.ndarray):
         self.kernels = kernels
         self.rows = Rows(X).check_range()
         self.gradients = Rows(gradients, centred=False)

@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import as_labels
+from skdiscrepancy._data import RandomStateLike, as_labels
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._samples import as_sample, least_rows, refuse_second_sample
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
@@ -26,7 +26,7 @@ from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import sample_dtype
+from skdiscrepancy.kernels import KernelLike, sample_dtype
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -133,14 +133,14 @@ class MMDEstimator(BaseDiscrepancy):
         kernel: Any = ("gaussian", "laplace"),
         bandwidth: Any = "grid",
         n_bandwidths: int = 10,
-        design: Any = "u",
+        design: str | Design = "u",
         second_order: bool = False,
         normalize: bool = True,
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ):
         self.kernel = kernel
@@ -465,7 +465,7 @@ class MMDEstimator(BaseDiscrepancy):
         return self.second_order or not design.complete
 
     def _validate(
-        self, X: Any, kernels: list[Any], *, reset: bool, least: int
+        self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
     ) -> np.ndarray:
         options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
         X = validate_data(self, X, reset=reset, **options)

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from skdiscrepancy._data import as_labels
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import sample_dtype
+from skdiscrepancy.kernels import KernelLike, sample_dtype
 
 
 def least_rows(design: Design) -> int:
@@ -19,7 +19,7 @@ def least_rows(design: Design) -> int:
     return 1 if design.biased else 2
 
 
-def as_sample(Z: Any, name: str, kernels: list[Any], least: int) -> np.ndarray:
+def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
     """Return a sample as the kernels read it, whatever its columns are called."""
     dtype = sample_dtype(kernels)
     Z = check_array(Z, input_name=name, dtype=dtype, ensure_min_samples=least)

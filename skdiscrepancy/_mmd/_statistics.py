@@ -18,7 +18,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_unused,
 )
-from skdiscrepancy._data import Index, check_flag
+from skdiscrepancy._data import Index, RandomStateLike, check_flag
 from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
@@ -185,10 +185,10 @@ def mmd_from_gram(
     K_yy: ArrayLike,
     K_xy: ArrayLike,
     *,
-    design: Any = "u",
+    design: str | Design = "u",
     second_order: bool = False,
     normalize: bool = True,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> float:
     """Compute squared MMD from Gram matrices.
 
@@ -209,8 +209,8 @@ def mmd_from_gram(
         Use the core on pairs (X_i, Y_i) for "v" and "u" too; needs m = n.
     normalize : bool, default=True
         Divide by the scale sigma_k.
-    random_state : int, RandomState instance or None, default=None
-        Rules the pairs that ``design="r"`` draws. None draws afresh: the global
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
         generator of numpy is never used.
 
     Returns

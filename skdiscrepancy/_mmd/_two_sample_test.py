@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._statistics import paired_size
 from skdiscrepancy._nulls import Options, TestResult, one_sample_test, permutation_test
 from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import KernelLike
 
 
 def two_sample_test(
-    kernels: list[Any],
+    kernels: list[KernelLike],
     X: np.ndarray,
     Y: np.ndarray,
     design: Design,
     options: Options,
     *,
     paired: bool,
-    random_state: Any,
+    random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether two samples are from one distribution.

@@ -11,11 +11,11 @@ import numpy as np
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
 from skdiscrepancy.designs import Region
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels import IndicatorKernel, KernelLike
 
 
 def witness_values(
-    kernels: list[Any],
+    kernels: list[KernelLike],
     points: np.ndarray,
     X: np.ndarray,
     Y: np.ndarray,
@@ -54,7 +54,7 @@ def witness_values(
 
 
 def row_contributions(
-    kernels: list[Any], X: np.ndarray, Y: np.ndarray, **walk_options: Any
+    kernels: list[KernelLike], X: np.ndarray, Y: np.ndarray, **walk_options: Any
 ) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
@@ -103,7 +103,7 @@ def _contributions(
     return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
 
 
-def _refuse_balanced(kernels: list[Any]) -> None:
+def _refuse_balanced(kernels: list[KernelLike]) -> None:
     for kernel in kernels:
         if isinstance(kernel, IndicatorKernel) and kernel.balanced:
             raise ValueError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
+from skdiscrepancy._data import RandomStateLike
 from skdiscrepancy._engine import (
     RowSums,
     SignedPart,
@@ -38,7 +39,7 @@ def one_sample_test(
     generator: np.random.RandomState,
     *,
     kernels: list[Any],
-    random_state: Any,
+    random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
     """Test a one-sample core by the method of the options."""
@@ -72,7 +73,7 @@ def swap_test(
     *,
     n_resamples: int,
     generator: np.random.RandomState,
-    random_state: Any,
+    random_state: RandomStateLike,
     pooling: str,
     kernels: list[Any],
     method: str = "swap",
@@ -131,7 +132,7 @@ def signed_means(
     *,
     n_resamples: int,
     generator: np.random.RandomState,
-    random_state: Any,
+    random_state: RandomStateLike,
     **walk_options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the means of s_i s_j h(i, j) over a design, for random signs s.
@@ -177,7 +178,7 @@ def normal_test(
     n: int,
     *,
     kernels: list[Any],
-    random_state: Any,
+    random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether a core has mean zero, by a studentised mean that tends to a normal.

@@ -47,7 +47,7 @@ def parametric_test(
     n_resamples : int
         Number of samples to be drawn.
     generator : RandomState
-        Rules the draws.
+        Seeds the draws.
     pooling : {"max", "mean", "fuse", "agg"}
         How kernels are pooled.
     kernels : list

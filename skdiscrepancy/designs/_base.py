@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import RandomStateLike, check_number
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -86,15 +86,15 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     upper = True
 
     @abstractmethod
-    def pairs(self, n: int, random_state: Any = None) -> Pairs:
+    def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
         """Return the index pairs of the design, exactly the paper's set D.
 
         Parameters
         ----------
         n : int
             Number of samples.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds :class:`RandomPairs`; ignored by the other designs.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         """
         return len(self.pairs(n)[0])
 
-    def mask(self, n: int, random_state: Any = None) -> np.ndarray:
+    def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
         """Return how often each entry of the n x n core matrix is used, for drawing.
 
         Designs that are defined above the diagonal are symmetrised, as in the figures
@@ -127,8 +127,8 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         ----------
         n : int
             Number of samples.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds :class:`RandomPairs`; ignored by the other designs.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         return None
 
     def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         """Yield the pairs in chunks, ordered by row, each row within one chunk.
 
@@ -165,8 +165,8 @@ class Design(BaseEstimator, metaclass=ABCMeta):
             Number of samples.
         max_pairs : int
             Size of a chunk; a chunk is larger only when one row alone is.
-        random_state : int, RandomState instance or None, default=None
-            Rules :class:`RandomPairs`; ignored by the other designs.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds :class:`RandomPairs`; ignored by the other designs.
 
         Yields
         ------
@@ -192,7 +192,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
 class StreamedDesign(Design):
     """Base class of the designs that make their pairs chunk by chunk."""
 
-    def pairs(self, n: int, random_state: Any = None) -> Pairs:
+    def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
         pieces = list(self.chunks(n, max_pairs=self.size(n), random_state=random_state))
         rows, cols = zip(*pieces, strict=True)
         return np.concatenate(rows), np.concatenate(cols)
@@ -211,7 +211,7 @@ class BlockDesign(StreamedDesign):
         )
 
     def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         for region in self.regions(n):
             width = region.col_stop - region.col_start

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import check_flag, generator_of
+from skdiscrepancy._data import RandomStateLike, check_flag, generator_of
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,
@@ -119,7 +119,7 @@ class Linear(StreamedDesign):
         return n // 2
 
     def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         size = self.size(n)
         for start in range(0, size, max_pairs):
@@ -170,7 +170,7 @@ class Subdiagonals(StreamedDesign):
         return r * n - r * (r + 1) // 2
 
     def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         r = self._order(n)
         step = max(1, max_pairs // r)
@@ -344,7 +344,7 @@ class RandomPairs(StreamedDesign):
         )
 
     def chunks(
-        self, n: int, max_pairs: int, random_state: Any = None
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         size, population = self.size(n), n * (n - 1) // 2
         generator = generator_of(random_state)

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice, permutations
-from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
 
 # Up to this many rows, all permutations are used.
 MAX_LISTED = 6
@@ -23,7 +22,7 @@ class Permutations:
     seeds are kept, because n_resamples x n numbers may not fit into memory.
     """
 
-    def __init__(self, n: int, n_resamples: int, random_state: Any):
+    def __init__(self, n: int, n_resamples: int, random_state: RandomStateLike):
         self.n = n
         self.seeds = draw_seeds(generator_of(random_state), n_resamples)
         self.listed: list[np.ndarray] = []

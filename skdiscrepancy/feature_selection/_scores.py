@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import check_number, validate_with_target
+from skdiscrepancy._data import RandomStateLike, check_number, validate_with_target
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._single_columns import (
@@ -79,7 +79,7 @@ class HSICScore(BaseEstimator):
         Number of random permutations for "permutation". All columns share them.
     n_jobs : int or None, default=None
         Number of threads, over columns. The scores do not depend on it.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         Seeds the permutations. None draws new ones in every call. The global generator
         of numpy is never used.
     verbose : int, default=0
@@ -120,7 +120,7 @@ class HSICScore(BaseEstimator):
         pvalue: str | None = "gamma",
         n_resamples: int = 999,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ):
         self.kernel = kernel

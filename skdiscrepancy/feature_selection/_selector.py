@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
+    RandomStateLike,
     check_number,
     tag_target,
     validate_with_target,
@@ -89,7 +90,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         further step.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance, Generator or None, default=None
         Seeds the permutations of "auto". None draws new ones in every fit. The global
         generator of numpy is never used.
     verbose : int, default=0
@@ -151,7 +152,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         step: Any = 1,
         n_probes: int = 19,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ):
         self.n_features_to_select = n_features_to_select

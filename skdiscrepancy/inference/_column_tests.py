@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 
 from skdiscrepancy._base import StatisticParams, takes_parameters_of
 from skdiscrepancy._data import (
+    RandomStateLike,
     as_array,
     check_run_options,
     generator_of,
@@ -68,7 +69,7 @@ def mmd_column_tests(
     kernel: Any = "laplace",
     n_resamples: int | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     verbose: int = 0,
     **params: Unpack[MMDColumnParams],
 ) -> ColumnTests:
@@ -176,7 +177,7 @@ def hsic_column_tests(
     kernel: Any = ("gaussian", "laplace"),
     n_resamples: int | None = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     verbose: int = 0,
     **params: Unpack[HSICColumnParams],
 ) -> ColumnTests:

@@ -18,6 +18,7 @@ from skdiscrepancy._data import (
     check_rows,
     warn_user,
 )
+from skdiscrepancy.kernels._names import KernelLike
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -300,7 +301,7 @@ class RadialKernel(Kernel):
         return distance**2 if self.on_squared else distance
 
 
-def warn_if_indefinite(kernels: list[Any], n_features: int) -> None:
+def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:
     """Warn of each kernel that is not positive definite in so many dimensions."""
     for kernel in kernels:
         if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):

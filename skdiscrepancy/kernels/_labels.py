@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import Codes, as_labels, check_flag, encode_labels
 from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._names import KernelLike
 
 
 class IndicatorKernel(Kernel):
@@ -81,7 +82,7 @@ class IndicatorKernel(Kernel):
         return labels.block(rows, cols, K, balanced=self.balanced)
 
 
-def sample_dtype(kernels: list[Any]) -> Any:
+def sample_dtype(kernels: list[KernelLike]) -> Any:
     """Return what the rows of a sample are to be: floats, or labels of any type."""
     if all(isinstance(kernel, IndicatorKernel) for kernel in kernels):
         return None

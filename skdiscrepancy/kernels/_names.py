@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
@@ -20,6 +20,9 @@ from skdiscrepancy.kernels._radial import (
     MaternKernel,
     check_matern,
 )
+
+# A kernel of this package, or one of Gaussian processes.
+KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "gaussian": GaussianKernel,
@@ -36,7 +39,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 
 def check_kernel(
     kernel: Any, name: str = "kernel", names: Iterable[str] = tuple(KERNELS)
-) -> list[Any]:
+) -> list[KernelLike]:
     """Return the kernels that a parameter names, bandwidths still to be chosen.
 
     The names are those of the kernels of [1]_.

@@ -15,11 +15,11 @@ from skdiscrepancy._data import (
     refuse_numbers_among_labels,
 )
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
-from skdiscrepancy.kernels._names import KERNELS, check_kernel
+from skdiscrepancy.kernels._names import KERNELS, KernelLike, check_kernel
 
 
 def choose_target_kernels(
-    target_kernel: Any, y: np.ndarray, kernels: list[Any]
+    target_kernel: Any, y: np.ndarray, kernels: list[KernelLike]
 ) -> list[Any]:
     """Return the kernels on y; `kernels` are those on X."""
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
@@ -32,7 +32,9 @@ def choose_target_kernels(
     return numeric or check_kernel(("gaussian", "laplace"))
 
 
-def as_target(y: np.ndarray, kernels: list[Any], target_kernel: Any) -> np.ndarray:
+def as_target(
+    y: np.ndarray, kernels: list[KernelLike], target_kernel: Any
+) -> np.ndarray:
     """Return y with one column for each target, as the kernels read it."""
     y = as_labels(y, "y")
     if sample_dtype(kernels) is None:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdiscrepancy._data import check_number, generator_of
+from skdiscrepancy._data import RandomStateLike, check_number, generator_of
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
 from skdiscrepancy._ksd import (
     KSDEstimator,
@@ -24,6 +24,7 @@ from skdiscrepancy._ksd import (
 )
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
+from skdiscrepancy.designs import Design
 
 # Step, in deviations of a column, of the derivatives of gradients.
 STEP = 1e-4
@@ -94,11 +95,11 @@ class KSDScorer(BaseEstimator):
         *,
         kernel: Any = "gaussian",
         bandwidth_factor: float = 0.125,
-        design: Any = "u",
+        design: str | Design = "u",
         normalize: bool = False,
         pooling: str | None = "mean",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ):
         self.kernel = kernel
         self.bandwidth_factor = bandwidth_factor
@@ -262,7 +263,7 @@ class MMDScorer(BaseEstimator):
         normalize: bool = False,
         pooling: str | None = "mean",
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomStateLike = 0,
     ):
         self.n_samples = n_samples
         self.normalize = normalize

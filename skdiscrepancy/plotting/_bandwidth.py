@@ -13,7 +13,7 @@ from skdiscrepancy._data import check_number
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
-from skdiscrepancy.kernels import RadialKernel
+from skdiscrepancy.kernels import KernelLike, RadialKernel
 from skdiscrepancy.plotting._style import (
     GREY,
     MARKERS,
@@ -354,7 +354,7 @@ class BandwidthDisplay:
         ax.set_ylabel(f"adjusted p-value{best}")
 
 
-def _one_of_each(kernels: list[Any]) -> list[RadialKernel]:
+def _one_of_each(kernels: list[KernelLike]) -> list[RadialKernel]:
     """Return a kernel of each type that has a bandwidth."""
     radial = [kernel for kernel in kernels if isinstance(kernel, RadialKernel)]
     return list({kernel_name(kernel): kernel for kernel in radial}.values())

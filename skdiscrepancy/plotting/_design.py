@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_number
-from skdiscrepancy.designs import check_design
+from skdiscrepancy._data import RandomStateLike, check_number
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.plotting._style import BLUE, set_axes
 
 # Numbers are written into the cells of matrices up to this size.
@@ -65,7 +65,12 @@ class DesignDisplay:
 
     @classmethod
     def from_design(
-        cls, design: Any, n_samples: int, *, random_state: Any = None, ax: Any = None
+        cls,
+        design: str | Design,
+        n_samples: int,
+        *,
+        random_state: RandomStateLike = None,
+        ax: Any = None,
     ) -> DesignDisplay:
         """Draw a design.
 
@@ -75,8 +80,8 @@ class DesignDisplay:
             Design.
         n_samples : int
             Number of samples, the side of the core matrix.
-        random_state : int, RandomState instance or None, default=None
-            Rules the pairs of :class:`~skdiscrepancy.designs.RandomPairs`.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the pairs of :class:`~skdiscrepancy.designs.RandomPairs`.
         ax : matplotlib Axes, default=None
             Axes to draw in; new ones if None.
 
