@@ -227,9 +227,7 @@ class BaseDiscrepancy(BaseEstimator):
             samples, kernels, bandwidth, self.n_bandwidths, name, run=run
         )
 
-    def _result(
-        self, statistics: Statistics, kernels: list[Any]
-    ) -> DiscrepancyResult:
+    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
         """Normalise, take roots if asked to, and pool."""
         statistics.check_finite()
         values, scales = statistics.values, statistics.scales

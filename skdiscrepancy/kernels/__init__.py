@@ -4,15 +4,12 @@
 
 from skdiscrepancy.kernels._base import (
     Kernel,
+    KernelLike as KernelLike,
     RadialKernel,
     warn_if_indefinite as warn_if_indefinite,
 )
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
-from skdiscrepancy.kernels._names import (
-    KERNELS as KERNELS,
-    KernelLike as KernelLike,
-    check_kernel,
-)
+from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
 from skdiscrepancy.kernels._radial import (
     LARGEST as LARGEST,
     GaussianKernel,

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from skdiscrepancy._data import (
     Rows,
@@ -18,7 +19,6 @@ from skdiscrepancy._data import (
     check_rows,
     warn_user,
 )
-from skdiscrepancy.kernels._names import KernelLike
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -70,6 +70,10 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
         K : ndarray of shape (n_samples_X, n_samples_Y)
             Values of the kernel.
         """
+
+
+# A kernel of this package, or one of Gaussian processes.
+KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 
 
 class RadialKernel(Kernel):

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import Codes, as_labels, check_flag, encode_labels
-from skdiscrepancy.kernels._base import Kernel
-from skdiscrepancy.kernels._names import KernelLike
+from skdiscrepancy.kernels._base import Kernel, KernelLike
 
 
 class IndicatorKernel(Kernel):

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from skdiscrepancy._data import check_flag
-from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._base import Kernel, KernelLike
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,
@@ -20,9 +20,6 @@ from skdiscrepancy.kernels._radial import (
     MaternKernel,
     check_matern,
 )
-
-# A kernel of this package, or one of Gaussian processes.
-KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "gaussian": GaussianKernel,

@@ -14,8 +14,9 @@ from skdiscrepancy._data import (
     is_numeric,
     refuse_numbers_among_labels,
 )
+from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
-from skdiscrepancy.kernels._names import KERNELS, KernelLike, check_kernel
+from skdiscrepancy.kernels._names import KERNELS, check_kernel
 
 
 def choose_target_kernels(
