@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import draw_seeds, generator_of, warn_user
+from skdiscrepancy._data import draw_seeds, generator_of, validate_rows, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -487,10 +487,4 @@ class KSDEstimator(BaseDiscrepancy):
         return self._validate(X, reset=True, least=1 if one_is_enough else 2)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least,
-        )
+        return validate_rows(self, X, reset=reset, ensure_min_samples=least)

@@ -11,10 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import warn_user
+from skdiscrepancy._data import check_rows, warn_user
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -125,9 +124,7 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
             f"model gives gradients of shape {shape}, must give {X.shape}: the "
             "gradient of the log-density at each row of X."
         )
-    gradients = check_array(
-        gradients, dtype=[np.float64, np.float32], input_name="gradients of model"
-    )
+    gradients = check_rows(gradients, "gradients of model")
     return gradients.astype(X.dtype, copy=False)
 
 

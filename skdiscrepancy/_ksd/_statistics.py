@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from skdiscrepancy._base import (
     check_finite,
@@ -16,7 +15,7 @@ from skdiscrepancy._base import (
     one_statistic,
     second_order_statistics,
 )
-from skdiscrepancy._data import check_flag
+from skdiscrepancy._data import check_flag, check_rows
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
 from skdiscrepancy.designs import Region, check_design
 
@@ -77,8 +76,8 @@ def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
         raise ValueError(
             f"design == {design!r}, must be 'v' or 'u' with sample_weight."
         )
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    weights = check_rows(
+        sample_weight, "sample_weight", ensure_2d=False, dtype=np.float64
     )
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, must have {(n,)}.")

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_number, generator_of
+from skdiscrepancy._data import check_number, check_rows, generator_of, validate_rows
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
 from skdiscrepancy._ksd import (
     KSDEstimator,
@@ -312,15 +311,15 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)
         # Columns are those of the estimator: the model may have seen other names.
-        X = validate_data(estimator, X, reset=False, dtype=np.float64)
+        X = validate_rows(estimator, X, reset=False, dtype=np.float64)
         return last_step(without_names(estimator.model_), X)
     if isinstance(estimator, BaseEstimator):
         # Columns must be those that the estimator was fitted to, by name and order.
-        X = validate_data(
+        X = validate_rows(
             estimator, X, reset=False, dtype=np.float64, ensure_min_samples=2
         )
         return estimator, X
-    return estimator, check_array(X, dtype=np.float64, ensure_min_samples=2)
+    return estimator, check_rows(X, dtype=np.float64, ensure_min_samples=2)
 
 
 neg_ksd_scorer = KSDScorer()

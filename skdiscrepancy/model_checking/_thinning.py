@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import check_flag, check_number
+from skdiscrepancy._data import check_flag, check_number, check_rows, validate_rows
 from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model
 
@@ -76,7 +74,7 @@ def stein_thinning(
     True
     """
     _check_params(n_points, standardize, preconditioner)
-    rows: np.ndarray = check_array(X, dtype=np.float64, input_name="X")
+    rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
     if standardize:
         rows, S = _standardize(rows, S)
@@ -175,7 +173,7 @@ class SteinThinning(BaseEstimator):
         _check_params(self.n_points, self.standardize, self.preconditioner)
         if gradients is None:
             check_model(self.model)
-        rows: np.ndarray = validate_data(
+        rows: np.ndarray = validate_rows(
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         if gradients is None:
