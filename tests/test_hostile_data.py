@@ -23,6 +23,7 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
+from skdiscrepancy._data import Rows
 from skdiscrepancy.feature_selection import (
     HSICSelector,
     HSICSelectorCV,
@@ -281,3 +282,75 @@ class TestLabelsThatAllDiffer:
         y = np.repeat(DAYS[::2], 2)
         score = hsic_score(NUMBERS, y, target_kernel="indicator")
         assert score == hsic_score(NUMBERS, y.astype(str))
+
+
+def with_sentinel(n_features, rng):
+    """Return two samples in float32: small numbers, and a code for missing values."""
+    X = 0.001 * rng.normal(size=(60, n_features))
+    Y = np.where(np.arange(80)[:, np.newaxis] % 10, 99999, rng.normal(size=(80, 1)))
+    Y = Y + np.zeros(n_features)
+    return X.astype(np.float32), Y.astype(np.float32)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5, 20])
+class TestSentinelsInFloat32:
+    """The centre is far from one sample: rounding there loses all of its digits."""
+
+    def test_score_is_that_of_float64(self, n_features):
+        X, Y = with_sentinel(n_features, np.random.RandomState(n_features))
+        for kernel in ("gaussian", "laplace", "imq", "matern32"):
+            options = {"kernel": kernel, "bandwidth": [0.001, 0.01, 1e5]}
+            expected = mmd_score(X.astype(float), Y.astype(float), **options)
+            assert_allclose(mmd_score(X, Y, **options), expected, rtol=1e-5)
+
+    def test_pairs_and_labels_beside_are_those_of_float64(self, n_features):
+        X, Y = with_sentinel(n_features, np.random.RandomState(n_features))
+        options = {"kernel": ("indicator", "gaussian"), "bandwidth": 0.001}
+        expected = mmd_score(X.astype(float), Y.astype(float), **options)
+        assert_allclose(mmd_score(X, Y, **options), expected, rtol=1e-5)
+        codes = Y[Y[:, 0] > 1][: len(X)]
+        options = {"design": "d", "bandwidth": 0.001, "normalize": False}
+        expected = mmd_score(X.astype(float), codes.astype(float), **options)
+        assert_allclose(mmd_score(X, codes, **options), expected, rtol=1e-5)
+
+    def test_hsic_and_ksd_are_those_of_float64(self, n_features):
+        X = np.concatenate(with_sentinel(n_features, np.random.RandomState(0)))
+        y, many = X[:, 0] > 1, X.astype(float)
+        options = {"bandwidth": [0.001, 1e5], "normalize": False}
+        assert_allclose(
+            hsic_score(X, y, **options), hsic_score(many, y, **options), rtol=1e-5
+        )
+        gradients = -np.sign(X)
+        assert_allclose(
+            ksd_score(X, gradients, **options),
+            ksd_score(many, gradients, **options),
+            rtol=1e-5,
+        )
+
+    def test_gram_matrices_stay_float32(self, n_features):
+        X, Y = with_sentinel(n_features, np.random.RandomState(0))
+        kernel = GaussianKernel(bandwidth=0.002)
+        for pair in ((X, Y), (np.concatenate((X, Y)),)):
+            K = kernel(*pair)
+            assert K.dtype == np.float32
+            expected = kernel(*(sample.astype(float) for sample in pair))
+            assert_allclose(K, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.normal(size=(300, 5)),
+        lambda rng: 1e6 + rng.exponential(size=(300, 1)),
+        lambda rng: rng.standard_cauchy(size=(300, 2)),
+        lambda rng: np.exp(3 * rng.normal(size=(300, 1))),
+        lambda rng: rng.poisson(3, size=(300, 4)),
+        lambda rng: rng.uniform(size=(300, 3)) * (rng.uniform(size=(300, 3)) < 0.1),
+        lambda rng: np.where(rng.uniform(size=(300, 1)) < 0.1, 99999, 0.5),
+        lambda rng: rng.normal(size=(300, 2)) + 10 * rng.randint(3, size=(300, 1)),
+        lambda rng: np.ones((1, 1)),
+    ],
+)
+def test_ordinary_float32_stays_float32(draw):
+    rng = np.random.RandomState(0)
+    assert Rows(draw(rng).astype(np.float32)).dtype == np.float32

@@ -47,10 +47,10 @@ class SteinSource(Source):
     def __init__(self, kernels: list[Any], X: np.ndarray, gradients: np.ndarray):
         self.kernels = kernels
         self.rows = Rows(X).check_range()
-        self.gradients = Rows(gradients, centred=False)
+        self.dtype = self.rows.dtype
+        self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
-        self.dtype = X.dtype
         self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
 
     def block(

@@ -272,7 +272,7 @@ class RadialKernel(Kernel):
         if Y is None:
             # A matrix product need not be symmetric to the last bit.
             K = (K + K.T) / 2
-        return K
+        return K.astype(np.result_type(*rows.parts), copy=False)
 
     def is_definite(self, n_features: int) -> bool:
         """Tell whether the kernel is positive definite in so many dimensions.
