@@ -8,7 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -354,3 +357,42 @@ class TestSentinelsInFloat32:
 def test_ordinary_float32_stays_float32(draw):
     rng = np.random.RandomState(0)
     assert Rows(draw(rng).astype(np.float32)).dtype == np.float32
+
+
+class InPlace:
+    """The gradient of a standard normal density, written over its argument."""
+
+    def __call__(self, X):
+        np.negative(X, out=X)
+        return X
+
+
+class TestModelsThatWorkInPlace:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda X: HyvarinenScorer()(InPlace(), X),
+            lambda X: KSDScorer()(InPlace(), X),
+            lambda X: SteinThinning(3, InPlace()).fit(X),
+            lambda X: ksd_score(X, InPlace()),
+            lambda X: ksd_test(X, InPlace(), n_resamples=9),
+            lambda X: KSDEstimator(InPlace()).fit(X).witness(X, X),
+        ],
+    )
+    def test_the_sample_of_the_user_stays_as_it_is(self, call):
+        X = NUMBERS.copy()
+        call(X)
+        assert_array_equal(X, NUMBERS)
+
+    @pytest.mark.parametrize("scorer", [HyvarinenScorer(), KSDScorer()])
+    def test_scores_are_those_of_a_model_that_copies(self, scorer):
+        assert scorer(InPlace(), NUMBERS.copy()) == scorer(minus, NUMBERS)
+
+    def test_steps_that_work_in_place_do_not_change_the_sample(self):
+        X = NUMBERS.copy()
+        model = make_pipeline(StandardScaler(copy=False), EmpiricalCovariance())
+        KSDEstimator(model).fit(X).score(X)
+        model.fit(NUMBERS.copy())
+        HyvarinenScorer()(model, X)
+        KSDScorer()(model, X)
+        assert_array_equal(X, NUMBERS)

@@ -42,7 +42,8 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
                 "To use the model as it is, pass FrozenEstimator(model) of "
                 "sklearn.frozen."
             )
-        model = clone(model).fit(X, y)
+        # A copy: a model that works in place must not change the sample.
+        model = clone(model).fit(X.copy(), y)
     return model, score_function_of(model)
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import check_number, check_rows, generator_of, validate_rows
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
-from skdiscrepancy._ksd import (
-    KSDEstimator,
-    check_differentiable,
-    check_gradients,
-    freeze,
-)
+from skdiscrepancy._ksd import KSDEstimator, check_differentiable, freeze, gradients_at
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 
@@ -202,13 +198,13 @@ class HyvarinenScorer(BaseEstimator):
         """
         model, X = last_step(estimator, X)
         score = score_function_of(model)
-        gradients = check_gradients(score(X), X)
+        gradients = gradients_at(X, score)
         total = np.square(gradients).sum(axis=1) / 2
         for j, width in enumerate(widths(X)):
             shift = np.zeros(X.shape[1])
             shift[j] = STEP * width
-            ahead = check_gradients(score(X + shift), X)[:, j]
-            behind = check_gradients(score(X - shift), X)[:, j]
+            ahead = gradients_at(X + shift, score)[:, j]
+            behind = gradients_at(X - shift, score)[:, j]
             total += (ahead - behind) / (2 * shift[j])
         return -float(total.mean())
 
@@ -306,7 +302,8 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
-            X = estimator[:-1].transform(X)
+            # A copy: steps that work in place must not change the sample.
+            X = estimator[:-1].transform(copy.copy(X))
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)

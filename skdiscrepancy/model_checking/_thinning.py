@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import check_flag, check_number, check_rows, validate_rows
 from skdiscrepancy._gradients import check_model
-from skdiscrepancy._ksd import check_gradients, fit_model
+from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
 
 PRECONDITIONERS = ("id", "med", "cov")
 # Rows, at equal steps, that the median distance is taken from.
@@ -177,7 +177,7 @@ class SteinThinning(BaseEstimator):
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         if gradients is None:
-            gradients = fit_model(self.model, rows, y)[1](rows.copy())
+            gradients = gradients_at(rows, fit_model(self.model, rows, y)[1])
         self.support_ = stein_thinning(
             rows,
             gradients,
