@@ -28,7 +28,7 @@ from skdiscrepancy._ksd._models import (
     fit_model,
     gradients_at,
 )
-from skdiscrepancy._ksd._statistics import check_weights, witness_values
+from skdiscrepancy._ksd._statistics import check_weights, warn_left_out, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy._nulls import (
     Options,
@@ -200,8 +200,9 @@ class KSDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         X = self._validate_first(X, settings.design)
-        self._fit_kernels(X, settings.kernels)
+        # First: that there is no Gaussian for X is known at once.
         self.model_, self.score_function_ = fit_model(self.model, X, y)
+        self._fit_kernels(X, settings.kernels)
         return self
 
     @explains_keywords
@@ -251,6 +252,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        warn_left_out(design, len(X))
         return self._evaluate(X, self._gradients(X), design, sample_weight)
 
     @explains_keywords
@@ -360,6 +362,7 @@ class KSDEstimator(BaseDiscrepancy):
             pooling=pooling,
         )
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        warn_left_out(design, len(X))
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)

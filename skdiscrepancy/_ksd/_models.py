@@ -42,8 +42,8 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
                 "To use the model as it is, pass FrozenEstimator(model) of "
                 "sklearn.frozen."
             )
-        # A copy: a model that works in place must not change the sample.
-        model = clone(model).fit(X.copy(), y)
+        # A copy, in its order: a model that works in place must not change the sample.
+        model = clone(model).fit(X.copy(order="K"), y)
     return model, score_function_of(model)
 
 
@@ -112,8 +112,11 @@ def is_fitted(model: Any) -> bool:
 def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
     """Return the gradients of a log-density at the rows of X."""
     if not isinstance(score_function, GivenGradients):
-        # A copy: a model that works in place must not change the sample.
-        return check_gradients(score_function(X.copy()), X)
+        # What is not finite is refused, without a warning before.
+        with np.errstate(all="ignore"):
+            # A copy: a model that works in place must not change the sample.
+            values = score_function(X.copy())
+        return check_gradients(values, X)
     return check_gradients(score_function(X), X)
 
 

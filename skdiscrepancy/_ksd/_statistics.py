@@ -14,10 +14,11 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
+    warn_unused,
 )
 from skdiscrepancy._data import check_flag, check_rows
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
-from skdiscrepancy.designs import Region, check_design
+from skdiscrepancy.designs import Design, Region, check_design
 
 
 def ksd_from_gram(
@@ -64,6 +65,7 @@ def ksd_from_gram(
     design = check_design(design)
     check_flag(normalize, "normalize")
     source = GramSource(check_gram(H, "H"))
+    warn_left_out(design, len(source.K))
     statistics = second_order_statistics(
         design, len(source.K), RowSums(source, moments=True), random_state=random_state
     )
@@ -89,6 +91,13 @@ def check_weights(sample_weight: Any, n: int, design: Any) -> np.ndarray:
             f"at least {needed}."
         )
     return weights
+
+
+def warn_left_out(design: Design, n: int) -> None:
+    """Say how many of n rows a design has in no pair."""
+    n_unused = design.n_unused(n)
+    if n_unused:
+        warn_unused(n_unused, n, f"the design {design!r} has no pair for the last.")
 
 
 def witness_values(

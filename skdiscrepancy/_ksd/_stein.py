@@ -48,6 +48,7 @@ class SteinSource(Source):
         self.kernels = kernels
         self.rows = Rows(X).check_range()
         self.dtype = self.rows.dtype
+        check_squares(kernels, self.dtype)
         self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
@@ -110,6 +111,18 @@ class SteinSource(Source):
             values = out[k] if out.ndim > distance.ndim else out
             kernel.evaluate_stein(distance, products.inner, products.cross, values)
             yield k, values
+
+
+def check_squares(kernels: list[Any], dtype: np.dtype) -> None:
+    """Refuse bandwidths whose inverse squares, in the Stein kernel, are infinite."""
+    least = 1e-150 if dtype == np.float64 else 1e-16
+    for kernel in kernels:
+        if kernel.bandwidth < least:
+            raise ValueError(
+                f"bandwidth == {kernel.bandwidth!r}, must be >= {least} for KSD on "
+                f"{dtype} data: below, the derivatives of {type(kernel).__name__} are "
+                "too large for floating point."
+            )
 
 
 def weighted_statistics(

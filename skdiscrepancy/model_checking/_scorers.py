@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import check_number, check_rows, generator_of, validate_rows
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
 from skdiscrepancy._ksd import KSDEstimator, check_differentiable, freeze, gradients_at
@@ -199,14 +200,18 @@ class HyvarinenScorer(BaseEstimator):
         model, X = last_step(estimator, X)
         score = score_function_of(model)
         gradients = gradients_at(X, score)
-        total = np.square(gradients).sum(axis=1) / 2
+        with np.errstate(all="ignore"):
+            # What is not finite is refused.
+            total = np.square(gradients).sum(axis=1) / 2
         for j, width in enumerate(widths(X)):
             shift = np.zeros(X.shape[1])
             shift[j] = STEP * width
             ahead = gradients_at(X + shift, score)[:, j]
             behind = gradients_at(X - shift, score)[:, j]
-            total += (ahead - behind) / (2 * shift[j])
-        return -float(total.mean())
+            with np.errstate(all="ignore"):
+                total += (ahead - behind) / (2 * shift[j])
+        with np.errstate(all="ignore"):
+            return -float(check_finite(total.mean()))
 
 
 class MMDScorer(BaseEstimator):

@@ -12,6 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import check_flag, check_number, check_rows, validate_rows
 from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
@@ -76,6 +77,19 @@ def stein_thinning(
     _check_params(n_points, standardize, preconditioner)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
+    with np.errstate(all="ignore"):
+        # What is not finite is refused.
+        return _choose(rows, S, n_points, standardize, preconditioner)
+
+
+def _choose(
+    rows: np.ndarray,
+    S: np.ndarray,
+    n_points: int,
+    standardize: bool,
+    preconditioner: str,
+) -> np.ndarray:
+    """Return the chosen rows."""
     if standardize:
         rows, S = _standardize(rows, S)
     Y, trace = _precondition(rows, preconditioner)
@@ -83,6 +97,7 @@ def stein_thinning(
     objective = trace + np.einsum("ij,ij->i", S, S)
     indices = np.empty(n_points, dtype=np.int64)
     for step in range(n_points):
+        check_finite(objective)
         chosen = indices[step] = int(np.argmin(objective))
         if step + 1 < n_points:
             objective += 2 * _stein_column(rows, Y, S, trace, chosen)
