@@ -213,9 +213,12 @@ class TestDatesAreNumbers:
         assert_allclose(pvalues, expected[1])
 
     def test_bandwidths_are_in_seconds(self, kind):
-        hsic = HSICEstimator(target_bandwidth=2e5).fit(NUMBERS, dates_of(kind))
-        other = hsic.score(NUMBERS, 86_400.0 * np.arange(N))
-        assert_allclose(hsic.score(NUMBERS, dates_of(kind)), other)
+        seconds = 86_400.0 * np.arange(N)
+        hsic = HSICEstimator(target_bandwidth=2e5).fit(NUMBERS, seconds)
+        expected = hsic.score(NUMBERS, seconds)
+        assert_allclose(hsic.score(NUMBERS, dates_of(kind)), expected)
+        hsic.fit(NUMBERS, dates_of(kind))
+        assert_allclose(hsic.score(NUMBERS, seconds), expected)
 
 
 def test_months_have_the_length_of_the_calendar():

@@ -100,8 +100,9 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
 
 
 def _names_of(X: Any) -> list[Any]:
-    """Return the names of the columns of a table."""
-    return list(X.columns) if hasattr(X, "columns") else []
+    """Return the names of the columns of a table, none of anything else."""
+    # Tables of arrow have their columns there, not the names.
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
 
 def _refuse_date_columns(X: Any, name: str) -> None:
