@@ -63,14 +63,25 @@ def normalize_statistics(
     >>> normalize_statistics([1.0, 0.0], [2.0, 0.0]).tolist()
     [0.5, 0.0]
     """
-    statistics = np.asarray(statistics, dtype=np.float64)
-    scales = np.asarray(scales, dtype=np.float64)
+    statistics = _as_numbers(statistics, "statistics")
+    scales = _as_numbers(scales, "scales")
+    limits = _as_numbers(rounding, "rounding")
+    if statistics.ndim != 1 or scales.shape != statistics.shape:
+        raise ValueError(
+            f"scales has shape {scales.shape} and statistics {statistics.shape}, must "
+            "have one dimension and the same length."
+        )
+    if limits.shape not in ((), statistics.shape) or not np.all(limits >= 0):
+        raise ValueError(
+            f"rounding == {rounding!r}, must be a number >= 0, or as many as "
+            f"statistics, {statistics.size}."
+        )
     if not (np.all(np.isfinite(statistics)) and np.all(np.isfinite(scales))):
         raise ValueError("statistics and scales must be finite numbers.")
     if np.any(scales < 0):
         raise ValueError(f"scales == {scales!r}, must be >= 0.")
-    flat = scales <= rounding
-    undefined = flat & (np.abs(statistics) > rounding)
+    flat = scales <= limits
+    undefined = flat & (np.abs(statistics) > limits)
     if np.any(undefined):
         raise ValueError(
             f"The scale sigma_k is zero for {np.count_nonzero(undefined)} of "
@@ -79,6 +90,14 @@ def normalize_statistics(
             "normalised. Use normalize=False, or more and more varied data."
         )
     return np.divide(statistics, scales, out=np.zeros_like(statistics), where=~flat)
+
+
+def _as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return numbers as an array, or an error that names them."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be finite numbers: {error}.") from None
 
 
 def pool_statistics(
@@ -118,7 +137,7 @@ def pool_statistics(
     >>> round(pool_statistics([1.0, 2.0], pooling="fuse", nu=1000.0), 3)
     1.999
     """
-    statistics = np.asarray(statistics, dtype=np.float64)
+    statistics = _as_numbers(statistics, "statistics")
     if statistics.ndim != 1 or not statistics.size:
         raise ValueError(
             f"statistics has shape {statistics.shape}, must have one dimension and at "

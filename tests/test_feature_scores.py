@@ -807,7 +807,7 @@ FINE = columns_of_all_kinds(10)
         (np.where(FINE > 2, np.inf, FINE), FINE[:, 0], ValueError, "X contains inf"),
         (FINE, [np.nan, *FINE[1:, 0]], ValueError, "y contains NaN"),
         (FINE, [np.inf, *FINE[1:, 0]], ValueError, "y contains inf"),
-        (FINE, ["a", None] * 5, ValueError, "y contains NaN or None"),
+        (FINE, ["a", None] * 5, ValueError, "y contains NaN, NaT or None"),
         (csr_array(FINE), FINE[:, 0], TypeError, "[Ss]parse"),
         (FINE, csr_array(FINE[:, :1]), TypeError, "y is a sparse matrix"),
         (FINE[:1], FINE[:1, 0], ValueError, "minimum of 2 is required"),

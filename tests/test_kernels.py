@@ -374,9 +374,9 @@ class TestIndicator:
         ids=["nan", "none", "nan-list", "nan-object", "column", "nat"],
     )
     def test_missing_labels_are_refused(self, labels):
-        with pytest.raises(ValueError, match="Input X contains NaN or None"):
+        with pytest.raises(ValueError, match="Input X contains NaN, NaT or None"):
             IndicatorKernel()(labels)
-        with pytest.raises(ValueError, match="Input Y contains NaN or None"):
+        with pytest.raises(ValueError, match="Input Y contains NaN, NaT or None"):
             IndicatorKernel()(np.zeros(np.shape(labels)), labels)
 
     @pytest.mark.parametrize(

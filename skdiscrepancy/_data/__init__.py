@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import check_rows
+from skdiscrepancy._data._arrays import check_rows, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -17,12 +17,13 @@ from skdiscrepancy._data._labels import (
     encode_labels,
     refuse_missing,
 )
+from skdiscrepancy._data._numbers import as_numbers, is_numeric
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._data._targets import (
     are_labels,
-    is_numeric,
+    refuse_different_labels,
     refuse_numbers_among_labels,
     tag_target,
     validate_with_target,
@@ -41,6 +42,7 @@ __all__ = [
     "are_labels",
     "as_array",
     "as_labels",
+    "as_numbers",
     "block_distances",
     "check_flag",
     "check_number",
@@ -51,10 +53,12 @@ __all__ = [
     "encode_labels",
     "generator_of",
     "is_numeric",
+    "refuse_different_labels",
     "refuse_missing",
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",
     "tag_target",
+    "validate_rows",
     "validate_with_target",
     "warn_user",
 ]

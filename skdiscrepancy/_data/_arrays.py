@@ -1,14 +1,24 @@
-"""Samples as float arrays."""
+"""Samples as float arrays: what is not a table of known numbers is refused."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from skdiscrepancy._data._labels import refuse_masked, refuse_missing
+from skdiscrepancy._data._numbers import holds_dates, too_large
+
+FLOATS = [np.float64, np.float32]
+# How the names of the types of dates and durations begin, in pandas, polars and arrow.
+DATE_TYPES = ("date", "time", "period", "duration")
 
 
 def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
@@ -28,5 +38,110 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
     X : ndarray of shape (n_samples, n_features)
         The array that was given, if it is of such a type.
     """
-    options = {"dtype": [np.float64, np.float32], **options}
-    return check_array(X, input_name=name, **options)
+    options = {"dtype": FLOATS, **options}
+    with readable(X, name, options["dtype"]):
+        return check_array(X, input_name=name, **options)
+
+
+def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
+    """Return a sample as :func:`check_rows` does, with the columns of an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Keeps the number and the names of the columns, or is compared with them.
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    **options : dict
+        Other options of :func:`sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The array that was given, if it is of such a type.
+    """
+    options = {"dtype": FLOATS, **options}
+    with readable(X, "X", options["dtype"]):
+        return validate_data(estimator, X, **options)
+
+
+@contextmanager
+def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
+    """Refuse what scikit-learn would misread, and explain what it cannot read.
+
+    Masks are ignored by numpy, and dates are integers for it, of which a missing one is
+    the least.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+    name : str
+        Name of the sample, for error messages.
+    dtype : object
+        Types that the sample is to have, None for labels of any type.
+    """
+    refuse_masked(X, name)
+    columns = _names_of(X)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{name} has the columns {columns}, must have each once.")
+    if dtype is not None:
+        _refuse_date_columns(X, name)
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(too_large(name)) from None
+    except (TypeError, ValueError) as error:
+        if dtype is None and columns and isinstance(error, TypeError):
+            _refuse_mixed_columns(X, name)
+        if dtype is not None and not hasattr(X, "dtype") and not columns:
+            _refuse_dates_in_list(X, name)
+        raise
+
+
+def _names_of(X: Any) -> list[Any]:
+    """Return the names of the columns of a table, none of anything else."""
+    # Tables of arrow have their columns there, not the names.
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
+
+
+def _refuse_date_columns(X: Any, name: str) -> None:
+    """Refuse dates by the types of the columns."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        _refuse_dates(X, name, f"the type {X.dtype}")
+    elif kind == "O" and holds_dates(np.asarray(X)):
+        _refuse_dates(X, name, "dates")
+    for column, kind in zip(_names_of(X), getattr(X, "dtypes", ()), strict=False):
+        if str(kind).lower().startswith(DATE_TYPES) or (
+            getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))
+        ):
+            _refuse_dates(X[column], name, f"column {column!r} of type {kind}")
+
+
+def _refuse_mixed_columns(X: Any, name: str) -> None:
+    """Refuse dates beside numbers, which have no type in common, as labels."""
+    for column in X.columns:
+        refuse_missing(np.asarray(X[column]), name)
+    raise ValueError(
+        f"{name} has columns of the types {list(map(str, X.dtypes))}, must have types "
+        "that fit into one array. Convert dates to strings for a kernel on labels."
+    )
+
+
+def _refuse_dates_in_list(X: Any, name: str) -> None:
+    try:
+        values = np.asarray(X, dtype=object)
+    except ValueError:
+        # Rows of different lengths, for which there is another message.
+        return
+    if holds_dates(values):
+        _refuse_dates(values, name, "dates")
+
+
+def _refuse_dates(values: Any, name: str, what: str) -> None:
+    refuse_missing(np.asarray(values), name)
+    raise ValueError(
+        f"{name} has {what}, must have numbers. Convert dates and durations to "
+        "numbers first, for example to seconds since the first date."
+    )

@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
+# Integers beyond this one are no sizes of anything.
+LARGEST = 2**63 - 1
+# What arithmetic with arrays knows; decimals and fractions are not among them.
+NUMBERS = (int, float, np.integer, np.floating)
+
 
 def check_number(
     value: Any,
@@ -55,7 +60,9 @@ def check_number(
         allowed = f"{kind} from {least} to {most}"
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
-    message = f"{name} == {value!r}, must be {allowed}{context}."
+    message = f"{name} == {shown(value)}, must be {allowed}{context}."
+    if isinstance(value, Real) and not isinstance(value, NUMBERS):
+        raise TypeError(f"{message} Its type must be int or float.")
     bounds = "both" if not strict else "neither" if most is None else "right"
     try:
         check_scalar(
@@ -73,8 +80,28 @@ def check_number(
         raise (ValueError if wrong_word else TypeError)(message) from None
     except ValueError:
         raise ValueError(message) from None
-    if value != value or (finite and value in (np.inf, -np.inf)):
+    if not (_has_float(value) or (value == np.inf and not finite)):
         raise ValueError(message)
+    if integer and value > LARGEST:
+        raise ValueError(f"{message} It must be below 2**63.")
+
+
+def shown(value: Any) -> str:
+    """Return a value as error messages show it: of long ones, the beginning."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python does not write integers of more than some thousand digits.
+        return f"an integer of {value.bit_length()} bits"
+    return text if len(text) <= 200 else f"{text[:60]}..."
+
+
+def _has_float(value: Any) -> bool:
+    """Tell whether a number is finite as a float."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
 
 
 def check_flag(value: Any, name: str) -> None:

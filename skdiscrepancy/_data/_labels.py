@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 
-def as_array(labels: Any) -> np.ndarray:
+def as_array(labels: Any, name: str) -> np.ndarray:
     """Return labels as an array that keeps the type of each."""
+    refuse_masked(labels, name)
     array = np.asarray(labels)
     if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
         # numpy makes strings of the numbers in a list that also has strings.
@@ -24,7 +25,7 @@ def as_array(labels: Any) -> np.ndarray:
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
     """Return labels of any type as an array with one column for each kind of label."""
-    labels = as_array(labels)
+    labels = as_array(labels, name)
     if labels.ndim == 1:
         labels = labels[:, np.newaxis]
     if labels.ndim != 2 or labels.size == 0:
@@ -36,6 +37,16 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     return labels
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked entries, which numpy reads as if they were not masked."""
+    parts = values if isinstance(values, (list, tuple)) else [values]
+    if any(isinstance(p, np.ma.MaskedArray) and np.ma.is_masked(p) for p in parts):
+        raise ValueError(
+            f"Input {name} contains masked entries, which are missing values. All "
+            "values must be known."
+        )
+
+
 def refuse_missing(labels: np.ndarray, name: str) -> None:
     """Refuse NaN, NaT, None and missing values of pandas, which equal no label."""
     if labels.dtype == object:
@@ -43,7 +54,10 @@ def refuse_missing(labels: np.ndarray, name: str) -> None:
     else:
         missing = bool(np.any(labels != labels))
     if missing:
-        raise ValueError(f"Input {name} contains NaN or None; labels must be known.")
+        raise ValueError(
+            f"Input {name} contains NaN, NaT or None, which are missing values. All "
+            "values must be known."
+        )
 
 
 def encode_labels(*parts: np.ndarray) -> np.ndarray:
@@ -77,6 +91,7 @@ def _hash_codes(column: np.ndarray) -> np.ndarray:
 def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
-    except (TypeError, ValueError):
-        # The missing value of pandas has no truth value.
+    except (ArithmeticError, TypeError, ValueError):
+        # The missing value of pandas has no truth value, and a signalling one of
+        # decimals cannot be compared.
         return True

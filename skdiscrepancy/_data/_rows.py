@@ -12,6 +12,11 @@ CENTRE_ROWS = 512
 # Differences beyond this, or below its inverse, have no square in floating point.
 RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
 
+# Rows, at equal steps of their order, that say whether centring loses digits.
+NEIGHBOURS = 64
+# Relative error of a distance between neighbours from which digits are lost.
+LOST = 3e-5
+
 Index = slice | np.ndarray
 
 
@@ -21,7 +26,9 @@ class Rows:
     Blocks come out centred: distances do not change, and the cancellation in dot
     products does not grow with an offset of the data. The centre is a median, which no
     far row can move away from the others, of some rows: it need not be exact. It is
-    taken away in float64 before float32 blocks are rounded.
+    taken away in float64 before float32 blocks are rounded. Where rounding takes the
+    digits of rows that are close to each other, but far from the centre, as a code such
+    as 99999 for missing values makes them, blocks are float64.
     """
 
     def __init__(self, *parts: np.ndarray, centred: bool = True):
@@ -31,7 +38,13 @@ class Rows:
         self.centre = None
         if centred:
             some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
-            self.centre = np.median(np.concatenate(some), axis=0).astype(np.float64)
+            rows = np.concatenate(some)
+            with np.errstate(over="ignore"):
+                # The mean of two of the largest numbers is not finite.
+                self.centre = np.median(rows, axis=0).astype(np.float64)
+            self.centre[~np.isfinite(self.centre)] = 0
+            if self.dtype == np.float32 and _loses_digits(rows, self.centre):
+                self.dtype = np.dtype(np.float64)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -50,12 +63,10 @@ class Rows:
 
     def check_range(self) -> Rows:
         """Refuse data whose squares are beyond the range of floating point."""
-        spread = float(
-            np.max(
-                np.max([part.max(axis=0) for part in self.parts], axis=0)
-                - np.min([part.min(axis=0) for part in self.parts], axis=0)
-            )
-        )
+        most = np.max([part.max(axis=0) for part in self.parts], axis=0)
+        least = np.min([part.min(axis=0) for part in self.parts], axis=0)
+        with np.errstate(over="ignore"):
+            spread = float(np.max(np.subtract(most, least, dtype=np.float64)))
         limit = RANGE[self.dtype]
         if spread > limit or 0 < spread < 1 / limit:
             raise ValueError(
@@ -85,6 +96,24 @@ class Rows:
             inside = (index >= start) & (index < start + len(rows))
             block[inside] = rows[index[inside] - start]
         return block
+
+
+def _loses_digits(rows: np.ndarray, centre: np.ndarray) -> bool:
+    """Tell whether rows that are centred, then rounded to float32, lose digits.
+
+    Rows are ordered by a combination of their columns, which puts the rows of a cluster
+    side by side, and differences of neighbours are compared before and after rounding.
+    """
+    weights = np.linspace(1, 2, rows.shape[1], dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        order = np.argsort(np.einsum("ij,j->i", rows, weights), kind="stable")
+    exact = rows[order[:: max(1, len(rows) // NEIGHBOURS)]] - centre
+    gaps = np.abs(np.diff(exact, axis=0)).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounding = exact.astype(np.float32) - exact
+        errors = np.abs(np.diff(rounding, axis=0)).sum(axis=1)
+    n_lost = np.count_nonzero(~(errors <= LOST * gaps))
+    return bool(n_lost > len(gaps) // 20)
 
 
 class Codes:

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
+from skdiscrepancy._data._arrays import readable
 from skdiscrepancy._data._labels import as_array, encode_labels, refuse_missing
+from skdiscrepancy._data._numbers import is_numeric
 
 # Integers of at most so many distinct values are taken for labels.
 MAX_LABELS = 20
@@ -28,11 +30,12 @@ def validate_with_target(
         raise TypeError("y is a sparse matrix, must be dense.")
     if y is not None:
         # Before scikit-learn turns nullable integers and booleans into floats.
-        y = as_array(y)
+        y = as_array(y, "y")
         refuse_missing(y, "y")
-    if estimator is None:
-        return check_X_y(X, y, multi_output=True, **options)
-    return validate_data(estimator, X, y, multi_output=True, **options)
+    with readable(X, "X", options.get("dtype")):
+        if estimator is None:
+            return check_X_y(X, y, multi_output=True, **options)
+        return validate_data(estimator, X, y, multi_output=True, **options)
 
 
 def tag_target(tags: Any) -> Any:
@@ -47,12 +50,26 @@ def are_labels(y: np.ndarray) -> bool:
     """Tell labels from numbers: see the parameter `target_kernel`."""
     if not is_numeric(y):
         return True
-    if y.dtype == object:
-        integers = all(isinstance(value, Integral) for value in y.ravel())
-    else:
-        integers = y.dtype.kind in "iu"
-    # With several columns it is whole rows that are compared.
-    return integers and encode_labels(y.reshape(len(y), -1)).max() < MAX_LABELS
+    if not _are_integers(y):
+        return False
+    n_labels = count_labels(y)
+    # Labels that are all different carry no information, but numbers do.
+    return n_labels <= MAX_LABELS and n_labels < len(y)
+
+
+def count_labels(y: np.ndarray) -> int:
+    """Return the number of different rows."""
+    return int(encode_labels(y.reshape(len(y), -1)).max()) + 1
+
+
+def refuse_different_labels(y: np.ndarray) -> None:
+    """Refuse labels that are all different: every dependence on them is the same."""
+    if count_labels(y) == len(y):
+        raise ValueError(
+            f"y holds {len(y)} labels that are all different, so they carry no "
+            "information about X. y must hold numbers, or labels of which some are "
+            "equal."
+        )
 
 
 def refuse_numbers_among_labels(y: np.ndarray) -> None:
@@ -60,7 +77,7 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
     if y.ndim == 1 or y.dtype != object:
         return
     for j, column in enumerate(y.T):
-        if is_numeric(column) and not all(isinstance(v, Integral) for v in column):
+        if is_numeric(column) and not _are_integers(column):
             raise ValueError(
                 f"Column {j} of y holds numbers and another one labels, must be of one "
                 "kind for target_kernel == 'auto'; target_kernel='indicator' takes "
@@ -68,11 +85,11 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
             )
 
 
-def is_numeric(y: np.ndarray) -> bool:
-    """Tell whether all values are real numbers; bool and str are not."""
-    if y.dtype == object:
-        return all(
-            isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            for value in y.ravel()
-        )
-    return y.dtype.kind in "iuf"
+def _are_integers(y: np.ndarray) -> bool:
+    if y.dtype != object:
+        return y.dtype.kind in "iu"
+    # Durations of numpy are integers for Python.
+    return all(
+        isinstance(value, Integral) and not isinstance(value, np.timedelta64)
+        for value in y.ravel()
+    )

@@ -92,7 +92,8 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
         return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
-    Z = (rows - np.median(rows, axis=0)).astype(np.float64, copy=False)
+    Z = rows.astype(np.float64, copy=False)
+    Z = Z - np.median(Z, axis=0)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
         distance = block_distances(Z[pivots], Z, kernel.norm).read(

@@ -66,7 +66,9 @@ def stein_kind(kernel: KernelLike, dtype: np.dtype) -> str | None:
     kind = COMPILED_STEIN.get(type(kernel))
     # Fourth powers of bandwidths must exist.
     info = np.finfo(dtype)
-    inside = kind and info.tiny**0.25 < kernel.bandwidth < info.max**0.25
+    # As floats of Python: a bandwidth of float64 overflows in float32.
+    least, most = float(info.tiny) ** 0.25, float(info.max) ** 0.25
+    inside = kind and least < kernel.bandwidth < most
     return kind if inside else None
 
 

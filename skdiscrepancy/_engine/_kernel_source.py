@@ -187,7 +187,7 @@ class KernelSource(Source):
         for k, kernel in enumerate(kernels):
             self.groups.setdefault(reading_key(kernel), {})[k] = kernel
         first = next(iter(readings.values()))
-        self.dtype = first.dtype
+        self.dtype = np.result_type(*(r.dtype for r in readings.values()))
         self.n_features = first.n_features
         # Kernels that are exponentials of the distance need no tile of their own.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}

@@ -76,6 +76,18 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     if isinstance(model, gaussian_kde):
         return model.resample(n, seed=generator).T
     [seed] = draw_seeds(generator, 1)
+    try:
+        return _draw_seeded(model, n, seed)
+    except NotImplementedError as error:
+        reason = f": {error}" if str(error) else "."
+        raise TypeError(
+            f"model == {model!r}, must be a model that can be drawn from. Its method "
+            f"`sample` or `rvs` says that it is not implemented{reason}"
+        ) from error
+
+
+def _draw_seeded(model: Any, n: int, seed: int) -> np.ndarray:
+    """Draw rows by the method `rvs` or `sample` of a model."""
     if hasattr(model, "rvs"):
         return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
     options = {}

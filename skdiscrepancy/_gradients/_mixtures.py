@@ -12,7 +12,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import digamma, softmax
 from sklearn.mixture import BayesianGaussianMixture
 
-from skdiscrepancy._data import block_distances
+from skdiscrepancy._data import TOO_LARGE, block_distances
+from skdiscrepancy._gradients._numeric import deviations_of
 
 # Numbers of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
@@ -35,13 +36,27 @@ def log_weights_of(weights: np.ndarray) -> np.ndarray:
         return np.log(weights)
 
 
+def singular_message(X: np.ndarray) -> str:
+    """Return the message for a sample that has no Gaussian density."""
+    return (
+        f"model == None, must be a callable here: the covariance of X, of shape "
+        f"{X.shape}, is singular, and a Gaussian has no density."
+    )
+
+
 class SampleGaussianScore:
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
     def __init__(self, X: np.ndarray):
+        if len(X) <= X.shape[1]:
+            # As many rows as columns have a covariance of lower rank.
+            raise ValueError(singular_message(X))
         X = X.astype(np.float64)
-        self.mean = X.mean(axis=0)
-        self.deviations = X.std(axis=0)
+        with np.errstate(over="ignore"):
+            self.mean = X.mean(axis=0)
+        self.deviations = deviations_of(X)
+        if not np.all(np.isfinite(self.mean) & np.isfinite(self.deviations)):
+            raise ValueError(TOO_LARGE)
         constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
         if np.any(constant):
             raise ValueError(
@@ -51,7 +66,9 @@ class SampleGaussianScore:
             )
         standardized = (X - self.mean) / self.deviations
         correlation = standardized.T @ standardized / len(X)
-        self.covariance = correlation * np.outer(self.deviations, self.deviations)
+        with np.errstate(all="ignore"):
+            # Of use for draws only, which are refused if it is not finite.
+            self.covariance = correlation * np.outer(self.deviations, self.deviations)
         try:
             # Cholesky alone would accept a rank that rounding has filled up.
             least = np.linalg.eigvalsh(correlation)[0]
@@ -59,10 +76,7 @@ class SampleGaussianScore:
                 raise LinAlgError
             self.factor = cho_factor(correlation)
         except LinAlgError:
-            raise ValueError(
-                f"model == None, must be a callable here: the covariance of X, of "
-                f"shape {X.shape}, is singular, and a Gaussian has no density."
-            ) from None
+            raise ValueError(singular_message(X)) from None
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""

@@ -16,9 +16,21 @@ SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 
+def deviations_of(X: np.ndarray) -> np.ndarray:
+    """Return the standard deviations of columns, also where there are no squares."""
+    with np.errstate(all="ignore"):
+        deviations = X.std(axis=0)
+        if np.all((deviations > 1e-150) & (deviations < 1e150)):
+            return deviations
+        # Relative to the largest number, squares neither overflow nor underflow.
+        largest = np.abs(X).max(axis=0)
+        unit = np.where(largest > 0, largest, 1)
+        return np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
+
+
 def widths(X: np.ndarray) -> np.ndarray:
     """Return the deviations of the columns, 1 for those that are constant."""
-    deviations = X.std(axis=0)
+    deviations = deviations_of(X)
     # Equal numbers have a deviation of a few roundings.
     constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
     return np.where(constant, 1.0, deviations)

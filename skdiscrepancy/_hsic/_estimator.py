@@ -81,9 +81,11 @@ class HSICEstimator(BaseDiscrepancy):
         :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
         Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
-        of at most 20 distinct values, or rows if y has several columns), else `kernel`,
-        with the bandwidth of a kernel object that has one of its own; a label kernel
-        on X is not used for a numeric y, which then has the default kernels.
+        of at most 20 distinct values, or rows if y has several columns, some of them
+        equal), else `kernel`, with the bandwidth of a kernel object that has one of its
+        own; a label kernel on X is not used for a numeric y, which then has the default
+        kernels. Decimals are numbers. Dates, periods and durations are numbers too, in
+        seconds since the first of them.
     bandwidth : "grid", "median", "dyadic", float or array-like of float, \
             default="grid"
         Bandwidths of the kernels on X that have none of their own, from the distances

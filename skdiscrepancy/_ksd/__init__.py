@@ -9,6 +9,7 @@ from skdiscrepancy._ksd._models import (
     check_gradients,
     fit_model,
     freeze,
+    gradients_at,
 )
 from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
@@ -23,6 +24,7 @@ __all__ = [
     "check_gradients",
     "fit_model",
     "freeze",
+    "gradients_at",
     "ksd_from_gram",
     "ksd_score",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
@@ -17,7 +17,13 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of, warn_user
+from skdiscrepancy._data import (
+    RandomStateLike,
+    draw_seeds,
+    generator_of,
+    validate_rows,
+    warn_user,
+)
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -28,7 +34,7 @@ from skdiscrepancy._ksd._models import (
     fit_model,
     gradients_at,
 )
-from skdiscrepancy._ksd._statistics import check_weights, witness_values
+from skdiscrepancy._ksd._statistics import check_weights, warn_left_out, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy._nulls import (
     Options,
@@ -81,10 +87,8 @@ class KSDEstimator(BaseDiscrepancy):
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : "grid", "median", "dyadic", float or array-like of float, \
             default="grid"
-        Bandwidths of the kernels that have none of their own. "grid": at equal steps
-        from the 5 % to the 95 % quantile of the distances. "median": their median.
-        "dyadic": from half of the 5 % to twice the 95 % quantile in steps of the root
-        of two.
+        Bandwidths of the kernels that have none of their own: as for
+        :class:`MMDEstimator`, from the distances between rows of X.
     n_bandwidths : int, default=10
         Points of the grid.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
@@ -204,8 +208,9 @@ class KSDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         X = self._validate_first(X, settings.design)
-        self._fit_kernels(X, settings.kernels)
+        # First: that there is no Gaussian for X is known at once.
         self.model_, self.score_function_ = fit_model(self.model, X, y)
+        self._fit_kernels(X, settings.kernels)
         return self
 
     @explains_keywords
@@ -255,6 +260,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        warn_left_out(design, len(X))
         return self._evaluate(X, self._gradients(X), design, sample_weight)
 
     @explains_keywords
@@ -364,6 +370,7 @@ class KSDEstimator(BaseDiscrepancy):
             pooling=pooling,
         )
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        warn_left_out(design, len(X))
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)
@@ -491,10 +498,4 @@ class KSDEstimator(BaseDiscrepancy):
         return self._validate(X, reset=True, least=1 if one_is_enough else 2)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=least,
-        )
+        return validate_rows(self, X, reset=reset, ensure_min_samples=least)

@@ -11,10 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import warn_user
+from skdiscrepancy._data import check_rows, warn_user
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -43,7 +42,8 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
                 "To use the model as it is, pass FrozenEstimator(model) of "
                 "sklearn.frozen."
             )
-        model = clone(model).fit(X, y)
+        # A copy, in its order: a model that works in place must not change the sample.
+        model = clone(model).fit(X.copy(order="K"), y)
     return model, score_function_of(model)
 
 
@@ -112,8 +112,11 @@ def is_fitted(model: Any) -> bool:
 def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
     """Return the gradients of a log-density at the rows of X."""
     if not isinstance(score_function, GivenGradients):
-        # A copy: a model that works in place must not change the sample.
-        return check_gradients(score_function(X.copy()), X)
+        # What is not finite is refused, without a warning before.
+        with np.errstate(all="ignore"):
+            # A copy: a model that works in place must not change the sample.
+            values = score_function(X.copy())
+        return check_gradients(values, X)
     return check_gradients(score_function(X), X)
 
 
@@ -125,9 +128,7 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
             f"model gives gradients of shape {shape}, must give {X.shape}: the "
             "gradient of the log-density at each row of X."
         )
-    gradients = check_array(
-        gradients, dtype=[np.float64, np.float32], input_name="gradients of model"
-    )
+    gradients = check_rows(gradients, "gradients of model")
     return gradients.astype(X.dtype, copy=False)
 
 

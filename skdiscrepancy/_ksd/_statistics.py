@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from skdiscrepancy._base import (
     check_finite,
     check_gram,
     one_statistic,
     second_order_statistics,
+    warn_unused,
 )
-from skdiscrepancy._data import RandomStateLike, check_flag
+from skdiscrepancy._data import RandomStateLike, check_flag, check_rows
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
 from skdiscrepancy.designs import Design, Region, check_design
 
@@ -65,6 +65,7 @@ def ksd_from_gram(
     design = check_design(design)
     check_flag(normalize, "normalize")
     source = GramSource(check_gram(H, "H"))
+    warn_left_out(design, len(source.K))
     statistics = second_order_statistics(
         design, len(source.K), RowSums(source, moments=True), random_state=random_state
     )
@@ -77,8 +78,8 @@ def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarra
         raise ValueError(
             f"design == {design!r}, must be 'v' or 'u' with sample_weight."
         )
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    weights = check_rows(
+        sample_weight, "sample_weight", ensure_2d=False, dtype=np.float64
     )
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, must have {(n,)}.")
@@ -90,6 +91,13 @@ def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarra
             f"at least {needed}."
         )
     return weights
+
+
+def warn_left_out(design: Design, n: int) -> None:
+    """Say how many of n rows a design has in no pair."""
+    n_unused = design.n_unused(n)
+    if n_unused:
+        warn_unused(n_unused, n, f"the design {design!r} has no pair for the last.")
 
 
 def witness_values(

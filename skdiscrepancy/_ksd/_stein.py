@@ -56,10 +56,11 @@ class SteinSource(Source):
     def __init__(self, kernels: list[KernelLike], X: np.ndarray, gradients: np.ndarray):
         self.kernels = kernels
         self.rows = Rows(X).check_range()
-        self.gradients = Rows(gradients, centred=False)
+        self.dtype = self.rows.dtype
+        check_squares(kernels, self.dtype)
+        self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
-        self.dtype = X.dtype
         self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
         # Gaussian kernels, whose exponentials may be squares of each other.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
@@ -152,6 +153,18 @@ class SteinSource(Source):
                 distance = products.distance.read(squared=kernel.on_squared)
                 kernel.evaluate_stein(distance, inner, cross, values)
                 yield k, values
+
+
+def check_squares(kernels: list[Any], dtype: np.dtype) -> None:
+    """Refuse bandwidths whose inverse squares, in the Stein kernel, are infinite."""
+    least = 1e-150 if dtype == np.float64 else 1e-16
+    for kernel in kernels:
+        if kernel.bandwidth < least:
+            raise ValueError(
+                f"bandwidth == {kernel.bandwidth!r}, must be >= {least} for KSD on "
+                f"{dtype} data: below, the derivatives of {type(kernel).__name__} are "
+                "too large for floating point."
+            )
 
 
 def weighted_statistics(

@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_labels
+from skdiscrepancy._data import RandomStateLike, as_labels, validate_rows
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._samples import as_sample, least_rows, refuse_second_sample
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
@@ -468,7 +468,7 @@ class MMDEstimator(BaseDiscrepancy):
         self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
     ) -> np.ndarray:
         options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
-        X = validate_data(self, X, reset=reset, **options)
+        X = validate_rows(self, X, reset=reset, **options)
         return X if X.dtype.kind == "f" else as_labels(X, "X")
 
     def _validate_pair(

@@ -7,9 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
-from skdiscrepancy._data import as_labels
+from skdiscrepancy._data import as_labels, check_rows
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, sample_dtype
 
@@ -22,7 +21,7 @@ def least_rows(design: Design) -> int:
 def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
     """Return a sample as the kernels read it, whatever its columns are called."""
     dtype = sample_dtype(kernels)
-    Z = check_array(Z, input_name=name, dtype=dtype, ensure_min_samples=least)
+    Z = check_rows(Z, name, dtype=dtype, ensure_min_samples=least)
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
 
 

@@ -64,4 +64,5 @@ def check_options(
     if method == "auto":
         method = allowed[0]
     # More groups than any sample has rows.
-    return Options(method, n_resamples, n_groups or 2**62, pooling)
+    # As integers of Python: those of numpy overflow.
+    return Options(method, int(n_resamples), int(n_groups or 2**62), pooling)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,9 +136,25 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         mask : ndarray of shape (n, n), dtype int64
             Counts, zero where an entry is not used.
         """
+        pairs = self.pairs(n, random_state=random_state)
         counts = np.zeros((n, n), dtype=np.int64)
-        np.add.at(counts, self.pairs(n, random_state=random_state), 1)
+        np.add.at(counts, pairs, 1)
         return counts + counts.T if self.upper else counts
+
+    def n_unused(self, n: int) -> int:
+        """Return how many of `n` samples you are warned of, since no pair has them.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+
+        Returns
+        -------
+        n_unused : int
+            1 for the last of an odd number in :class:`Linear`, else 0.
+        """
+        return 0
 
     def regions(self, n: int) -> list[Region] | None:
         """Return the rectangles of a block design, None for a design of loose pairs.
@@ -239,12 +256,18 @@ def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[
         row = stop
 
 
-def at_least(n: int, least: int, design: Design) -> None:
-    """Refuse fewer samples than the smallest design of its kind needs."""
+def at_least(n: Any, least: int, design: Design) -> int:
+    """Return a number of samples, unless the smallest design of its kind needs more."""
+    if not isinstance(n, Integral) or isinstance(n, bool):
+        raise TypeError(
+            f"n == {n!r}, must be an integer >= {least} for the design {design!r}: the "
+            "number of samples."
+        )
     if n < least:
         raise ValueError(
             f"n_samples == {n}, must be >= {least} for the design {design!r}."
         )
+    return int(n)
 
 
 def check_count(

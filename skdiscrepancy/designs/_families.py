@@ -55,8 +55,7 @@ class CompleteV(BlockDesign):
     upper = False
 
     def regions(self, n: int) -> list[Region]:
-        at_least(n, 1, self)
-        return [square(0, n, diagonal=True)]
+        return [square(0, at_least(n, 1, self), diagonal=True)]
 
 
 class CompleteU(BlockDesign):
@@ -87,8 +86,7 @@ class CompleteU(BlockDesign):
     upper = False
 
     def regions(self, n: int) -> list[Region]:
-        at_least(n, 2, self)
-        return [square(0, n, diagonal=False)]
+        return [square(0, at_least(n, 2, self), diagonal=False)]
 
 
 class Linear(StreamedDesign):
@@ -115,8 +113,10 @@ class Linear(StreamedDesign):
     """
 
     def size(self, n: int) -> int:
-        at_least(n, 2, self)
-        return n // 2
+        return at_least(n, 2, self) // 2
+
+    def n_unused(self, n: int) -> int:
+        return at_least(n, 2, self) % 2
 
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
@@ -160,13 +160,13 @@ class Subdiagonals(StreamedDesign):
         self.n_subdiagonals = n_subdiagonals
 
     def _order(self, n: int) -> int:
-        at_least(n, 2, self)
+        n = at_least(n, 2, self)
         return check_count(
             self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), n - 1, n
         )
 
     def size(self, n: int) -> int:
-        r = self._order(n)
+        r, n = self._order(n), int(n)
         return r * n - r * (r + 1) // 2
 
     def chunks(
@@ -229,7 +229,7 @@ class Blocks(BlockDesign):
         self.block_sizes = block_sizes
 
     def _sizes(self, n: int) -> list[int]:
-        at_least(n, 2, self)
+        n = at_least(n, 2, self)
         if self.block_sizes is None:
             # Two or three samples make one block: floor(sqrt) is 1 there.
             b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
@@ -287,7 +287,7 @@ class Cross(BlockDesign):
         self.n_first = n_first
 
     def regions(self, n: int) -> list[Region]:
-        at_least(n, 2, self)
+        n = at_least(n, 2, self)
         first = check_count(self.n_first, "n_first", "half", n // 2, n - 1, n)
         return [Region(0, first, first, n)]
 
@@ -331,7 +331,7 @@ class RandomPairs(StreamedDesign):
         self.replace = replace
 
     def size(self, n: int) -> int:
-        at_least(n, 2, self)
+        n = at_least(n, 2, self)
         check_flag(self.replace, "replace")
         population = n * (n - 1) // 2
         return check_count(
@@ -346,7 +346,8 @@ class RandomPairs(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
-        size, population = self.size(n), n * (n - 1) // 2
+        size, n = self.size(n), int(n)
+        population = n * (n - 1) // 2
         generator = generator_of(random_state)
         if self.replace:
             ranks = np.sort(generator.randint(population, size=size, dtype=np.int64))

@@ -59,7 +59,8 @@ class HSICScore(BaseEstimator):
         Kernel of the columns, of :mod:`skdiscrepancy.kernels`.
     target_kernel : "auto", str or kernel object, default="auto"
         Kernel on y. "auto" is "indicator" for labels (non-numeric, bool, or integers of
-        at most 20 distinct values), else `kernel`.
+        at most 20 distinct values, some of them equal), else `kernel`. Dates and
+        decimals are numbers.
     bandwidth_factor : float, default=1.2
         Bandwidth of the kernel on each column, as a multiple of the median distance
         between the values of this column. A kernel object with a bandwidth of its own

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from skdiscrepancy._base import StatisticParams, takes_parameters_of
 from skdiscrepancy._data import (
     RandomStateLike,
     as_array,
+    check_rows,
     check_run_options,
     generator_of,
     is_numeric,
@@ -36,7 +37,7 @@ from skdiscrepancy.kernels import check_kernel, choose_target_kernels
 
 # What a column of objects may hold; None is refused later, as missing. Which of them
 # are labels is the rule of `is_numeric`, as for y.
-VALUES = (str, bytes, bool, np.bool_, Real, type(None))
+VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
 
 
 class MMDColumnParams(StatisticParams, total=False):
@@ -247,10 +248,10 @@ def hsic_column_tests(
     )
     names, columns = _columns_of(X, "X")
     # Here, not as an error of the first column.
-    refuse_missing(as_array(y), "y")
+    refuse_missing(as_array(y, "y"), "y")
     # The kernels on y are the same beside columns of numbers and of labels.
     params["target_kernel"] = _target_kernels(
-        params.get("target_kernel", "auto"), as_array(y), kernel
+        params.get("target_kernel", "auto"), as_array(y, "y"), kernel
     )
     return columnwise_tests(
         names,
@@ -335,7 +336,7 @@ def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
         columns = [_column_of(X[column], column, name) for column in names]
     else:
         X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-        X = check_array(X, dtype=None, input_name=name)
+        X = check_rows(X, name, dtype=None)
         names = [f"x{j}" for j in range(X.shape[1])]
         values = X.T.tolist() if X.dtype == object else X.T
         columns = [_column_of(*item, name) for item in zip(values, names, strict=True)]
@@ -347,7 +348,7 @@ def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
 def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
     """Return a column of numbers, or of labels."""
     kind = str(getattr(values, "dtype", "")).lower()
-    values = as_array(values).reshape(-1, 1)
+    values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
     if kind.startswith(("category", "categorical", "enum")):
         refuse_missing(values, f"{column!r} of {name}")
         return values.astype(str).astype(object)
@@ -357,6 +358,7 @@ def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
     if wrong:
         raise ValueError(
             f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
-            "numbers or labels: strings, booleans or categories."
+            "numbers or labels: strings, booleans or categories. Convert dates and "
+            "durations to numbers, for example to seconds since the first date."
         )
     return values

@@ -180,7 +180,13 @@ class RadialKernel(Kernel):
         # Where the kernel has vanished its derivatives have, too; for bandwidths at the
         # end of the range they come as 0 * inf.
         vanished = value == 0
-        return np.where(vanished, 0, slope), np.where(vanished, 0, curvature)
+        slope, curvature = (np.where(vanished, 0, v) for v in (slope, curvature))
+        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(curvature))):
+            raise ValueError(
+                f"bandwidth == {self.bandwidth!r}, must be larger here: the "
+                "derivatives are too large for floating point."
+            )
+        return slope, curvature
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -277,7 +283,7 @@ class RadialKernel(Kernel):
         if Y is None:
             # A matrix product need not be symmetric to the last bit.
             K = (K + K.T) / 2
-        return K
+        return K.astype(np.result_type(*rows.parts), copy=False)
 
     def is_definite(self, n_features: int) -> bool:
         """Tell whether the kernel is positive definite in so many dimensions.

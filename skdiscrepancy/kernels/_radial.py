@@ -194,7 +194,12 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     ) -> np.ndarray:
         # The Stein kernel is l sqrt(w) (inner + w (cross - 3 d^2 w)), with the weight
         # w = 1 / (l^2 + d^2), so that the value is l sqrt(w).
-        weight = np.add(distance, self.bandwidth**2)
+        square = self.bandwidth * self.bandwidth
+        if square > LARGEST[out.dtype]:
+            # A constant kernel, whose derivatives vanish.
+            out[...] = inner
+            return out
+        weight = np.add(distance, square)
         np.divide(1, weight, out=weight)
         np.multiply(distance, weight, out=out)
         out *= -3

@@ -11,7 +11,9 @@ import numpy as np
 from skdiscrepancy._data import (
     are_labels,
     as_labels,
+    as_numbers,
     is_numeric,
+    refuse_different_labels,
     refuse_numbers_among_labels,
 )
 from skdiscrepancy.kernels._base import KernelLike
@@ -27,6 +29,7 @@ def choose_target_kernels(
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
     if are_labels(y):
         refuse_numbers_among_labels(y)
+        refuse_different_labels(y)
         return [IndicatorKernel()]
     # Numbers that are hardly ever equal have no use for a label kernel on X.
     numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
@@ -41,7 +44,7 @@ def as_target(
     if sample_dtype(kernels) is None:
         return y
     if is_numeric(y):
-        return y if y.dtype == np.float32 else y.astype(np.float64, copy=False)
+        return as_numbers(y, "y")
     raise ValueError(
         f"y holds values of type {y.dtype}, must be numbers for target_kernel == "
         f"{target_kernel!r}; labels need target_kernel='indicator'."

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import RandomStateLike, check_number, generator_of
-from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
-from skdiscrepancy._ksd import (
-    KSDEstimator,
-    check_differentiable,
-    check_gradients,
-    freeze,
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import (
+    RandomStateLike,
+    check_number,
+    check_rows,
+    generator_of,
+    validate_rows,
 )
+from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
+from skdiscrepancy._ksd import KSDEstimator, check_differentiable, freeze, gradients_at
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
@@ -204,15 +206,19 @@ class HyvarinenScorer(BaseEstimator):
         """
         model, X = last_step(estimator, X)
         score = score_function_of(model)
-        gradients = check_gradients(score(X), X)
-        total = np.square(gradients).sum(axis=1) / 2
+        gradients = gradients_at(X, score)
+        with np.errstate(all="ignore"):
+            # What is not finite is refused.
+            total = np.square(gradients).sum(axis=1) / 2
         for j, width in enumerate(widths(X)):
             shift = np.zeros(X.shape[1])
             shift[j] = STEP * width
-            ahead = check_gradients(score(X + shift), X)[:, j]
-            behind = check_gradients(score(X - shift), X)[:, j]
-            total += (ahead - behind) / (2 * shift[j])
-        return -float(total.mean())
+            ahead = gradients_at(X + shift, score)[:, j]
+            behind = gradients_at(X - shift, score)[:, j]
+            with np.errstate(all="ignore"):
+                total += (ahead - behind) / (2 * shift[j])
+        with np.errstate(all="ignore"):
+            return -float(check_finite(total.mean()))
 
 
 class MMDScorer(BaseEstimator):
@@ -308,20 +314,21 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
-            X = estimator[:-1].transform(X)
+            # A copy: steps that work in place must not change the sample.
+            X = estimator[:-1].transform(copy.copy(X))
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)
         # Columns are those of the estimator: the model may have seen other names.
-        X = validate_data(estimator, X, reset=False, dtype=np.float64)
+        X = validate_rows(estimator, X, reset=False, dtype=np.float64)
         return last_step(without_names(estimator.model_), X)
     if isinstance(estimator, BaseEstimator):
         # Columns must be those that the estimator was fitted to, by name and order.
-        X = validate_data(
+        X = validate_rows(
             estimator, X, reset=False, dtype=np.float64, ensure_min_samples=2
         )
         return estimator, X
-    return estimator, check_array(X, dtype=np.float64, ensure_min_samples=2)
+    return estimator, check_rows(X, dtype=np.float64, ensure_min_samples=2)
 
 
 neg_ksd_scorer = KSDScorer()

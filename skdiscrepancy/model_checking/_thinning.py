@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import check_flag, check_number
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import check_flag, check_number, check_rows, validate_rows
 from skdiscrepancy._gradients import check_model
-from skdiscrepancy._ksd import check_gradients, fit_model
+from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
 
 PRECONDITIONERS = ("id", "med", "cov")
 # Rows, at equal steps, that the median distance is taken from.
@@ -76,8 +75,21 @@ def stein_thinning(
     True
     """
     _check_params(n_points, standardize, preconditioner)
-    rows: np.ndarray = check_array(X, dtype=np.float64, input_name="X")
+    rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
+    with np.errstate(all="ignore"):
+        # What is not finite is refused.
+        return _choose(rows, S, n_points, standardize, preconditioner)
+
+
+def _choose(
+    rows: np.ndarray,
+    S: np.ndarray,
+    n_points: int,
+    standardize: bool,
+    preconditioner: str,
+) -> np.ndarray:
+    """Return the chosen rows."""
     if standardize:
         rows, S = _standardize(rows, S)
     Y, trace = _precondition(rows, preconditioner)
@@ -85,6 +97,7 @@ def stein_thinning(
     objective = trace + np.einsum("ij,ij->i", S, S)
     indices = np.empty(n_points, dtype=np.int64)
     for step in range(n_points):
+        check_finite(objective)
         chosen = indices[step] = int(np.argmin(objective))
         if step + 1 < n_points:
             objective += 2 * _stein_column(rows, Y, S, trace, chosen)
@@ -175,11 +188,11 @@ class SteinThinning(BaseEstimator):
         _check_params(self.n_points, self.standardize, self.preconditioner)
         if gradients is None:
             check_model(self.model)
-        rows: np.ndarray = validate_data(
+        rows: np.ndarray = validate_rows(
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         if gradients is None:
-            gradients = fit_model(self.model, rows, y)[1](rows.copy())
+            gradients = gradients_at(rows, fit_model(self.model, rows, y)[1])
         self.support_ = stein_thinning(
             rows,
             gradients,

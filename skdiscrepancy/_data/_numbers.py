@@ -1,0 +1,159 @@
+"""Numbers of every type: floats, integers, decimals, fractions, dates and durations."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+# Seconds in each unit of numpy. Durations in months and years have no fixed length, so
+# they are given the mean length of the Gregorian calendar.
+SECONDS = {
+    "Y": 31_556_952.0,
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+    "fs": 1e-15,
+    "as": 1e-18,
+}
+
+
+def is_numeric(values: np.ndarray) -> bool:
+    """Tell whether all values are numbers; dates and decimals are, bool and str not.
+
+    A column of objects must hold values of one kind: numbers, dates or durations.
+    """
+    if values.dtype != object:
+        return values.dtype.kind in "iufmM"
+    columns = values.reshape(len(values), -1).T
+    return all(
+        any(all(map(is_kind, column)) for is_kind in (_is_number, _is_date, _is_span))
+        for column in columns
+    )
+
+
+def holds_dates(values: np.ndarray) -> bool:
+    """Tell whether an array holds dates, periods or durations, beside other values."""
+    if values.dtype != object:
+        return values.dtype.kind in "mM"
+    return any(_is_date(value) or _is_span(value) for value in values.ravel())
+
+
+def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Return numbers of every type as floats.
+
+    Dates, periods and durations are seconds since the least value of their column: the
+    time since a fixed date would leave too few digits for what is between them. A
+    period stands for its start.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
+        Values that :func:`is_numeric` takes for numbers.
+    name : str
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    numbers : ndarray of the same shape
+        float32 if the values are, else float64.
+    """
+    if values.dtype.kind in "iuf":
+        return (
+            values
+            if values.dtype == np.float32
+            else values.astype(np.float64, copy=False)
+        )
+    columns = values.reshape(len(values), -1).T
+    numbers = np.empty(columns.shape)
+    for j, column in enumerate(columns):
+        numbers[j] = _column_numbers(column, name)
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(too_large(name))
+    return numbers.T.reshape(values.shape)
+
+
+def too_large(name: str) -> str:
+    """Return the message for numbers that have no float."""
+    return (
+        f"{name} holds a number that is too large for floating point, must hold "
+        "numbers below 1e308. Rescale the data."
+    )
+
+
+def _column_numbers(column: np.ndarray, name: str) -> np.ndarray:
+    if column.dtype != object:
+        return _seconds(column)
+    if all(map(_is_date, column)):
+        if len({_has_zone(value) for value in column}) > 1:
+            raise ValueError(
+                f"{name} holds dates with a time zone beside dates without one, must "
+                "hold dates of one kind."
+            )
+        return _seconds(np.array([_as_datetime64(value) for value in column]))
+    if all(map(_is_span, column)):
+        return _seconds(np.array([_as_timedelta64(value) for value in column]))
+    try:
+        return np.array([float(value) for value in column])
+    except OverflowError:
+        raise ValueError(too_large(name)) from None
+
+
+def _seconds(column: np.ndarray) -> np.ndarray:
+    """Return dates or durations of numpy as seconds since the least of them."""
+    unit, count = np.datetime_data(column.dtype)
+    if column.dtype.kind == "M" and unit in "YM":
+        # Years and months of dates have a length, which the calendar says.
+        column, unit, count = column.astype("M8[D]"), "D", 1
+    steps = column.astype(np.int64)
+    # Unsigned: the difference of two dates can be beyond the largest signed integer.
+    since_first = steps.astype(np.uint64) - steps.min().astype(np.uint64)
+    return since_first.astype(np.float64) * (count * SECONDS.get(unit, 1.0))
+
+
+def _is_number(value: Any) -> bool:
+    # Durations of numpy are integers for Python.
+    other = isinstance(value, (bool, np.bool_)) or _is_span(value)
+    return isinstance(value, (Real, Decimal)) and not other
+
+
+def _is_date(value: Any) -> bool:
+    # Periods of pandas, which need not be installed, have the last of these.
+    return isinstance(value, (date, np.datetime64)) or hasattr(value, "to_timestamp")
+
+
+def _is_span(value: Any) -> bool:
+    return isinstance(value, (timedelta, np.timedelta64))
+
+
+def _has_zone(value: Any) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _as_datetime64(value: Any) -> np.datetime64:
+    if hasattr(value, "to_timestamp"):
+        value = value.to_timestamp()
+    if hasattr(value, "to_datetime64"):
+        # A timestamp of pandas has more digits than a datetime.
+        return value.to_datetime64()
+    if _has_zone(value):
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value)
+
+
+def _as_timedelta64(value: Any) -> np.timedelta64:
+    if hasattr(value, "to_timedelta64"):
+        return value.to_timedelta64()
+    return np.timedelta64(value)
