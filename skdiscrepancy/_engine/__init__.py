@@ -25,7 +25,13 @@ from skdiscrepancy._engine._forms import is_smooth, stein_kind
 from skdiscrepancy._engine._group_sums import GroupSums, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
-from skdiscrepancy._engine._parallel import Task, one_blas_thread, run_all, run_tasks
+from skdiscrepancy._engine._parallel import (
+    Task,
+    end_if_stopped,
+    one_blas_thread,
+    run_all,
+    run_tasks,
+)
 from skdiscrepancy._engine._reducers import (
     Moments,
     ProductRowSums,
@@ -70,6 +76,7 @@ __all__ = [
     "centred_products",
     "column_factors",
     "design_moments",
+    "end_if_stopped",
     "factor_of",
     "factors_in_order",
     "group_sums",

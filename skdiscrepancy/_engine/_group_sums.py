@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
-from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
 from skdiscrepancy._engine._ways import choose_ways
@@ -94,15 +95,14 @@ def _group_sums_by_tiles(
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
-    for (a, b), part, of_rows, of_cols, of_squares in run_all(
-        tasks, work, n_jobs, verbose
-    ):
-        groups[:, a, b] += part
-        rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
-        squares += of_squares
-        if a != b:
-            groups[:, b, a] += part.transpose(0, 2, 1)
-            rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
+    with closing(run_all(tasks, work, n_jobs, verbose)) as parts:
+        for (a, b), part, of_rows, of_cols, of_squares in parts:
+            groups[:, a, b] += part
+            rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
+            squares += of_squares
+            if a != b:
+                groups[:, b, a] += part.transpose(0, 2, 1)
+                rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
     every = np.arange(n)
     return GroupSums(groups, rows, squares, source.aligned(every, every))
 
@@ -140,6 +140,7 @@ class _GroupTask(Task):
         # A group can be larger than a tile.
         for rows, row_groups in self._tiles(a):
             for cols, col_groups in self._tiles(b):
+                end_if_stopped()
                 # Groups of a tile are counted from its first one.
                 i, j = int(row_groups[0]), int(col_groups[0])
                 sums, by_row, by_col, squares = self.source.tile_groups(

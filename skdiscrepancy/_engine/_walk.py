@@ -5,13 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import reduce
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from skdiscrepancy._engine._parallel import Task, run_all, working_memory
+from skdiscrepancy._engine._parallel import (
+    Task,
+    end_if_stopped,
+    run_all,
+    working_memory,
+)
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums, SignedSums
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
@@ -43,11 +49,12 @@ def walk(
     tasks = _tasks(regions, tile)
     # All tasks are handed over at once, so that joblib can tell how many are left.
     answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
-    for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
-        if row_sums is None:
-            results[piece.number] = finished
-        else:
-            _add_piece(totals, reducer, piece, row_sums, col_sums)
+    with closing(answers):
+        for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
+            if row_sums is None:
+                results[piece.number] = finished
+            else:
+                _add_piece(totals, reducer, piece, row_sums, col_sums)
     for number, sums in totals.items():
         results[number] = reducer.finish(regions[number], *sums)
     return results
@@ -203,6 +210,7 @@ class _RegionTask(_WalkTask[RowSums]):
         if not piece.on_diagonal:
             col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
         for rows, cols in self._tiles(piece):
+            end_if_stopped()
             diagonal = region.symmetric and rows == cols
             row_part, col_part = reducer.tile_sums(
                 rows,

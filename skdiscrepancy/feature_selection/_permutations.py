@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._engine import end_if_stopped
 
 # Up to this many rows, all permutations are used.
 MAX_LISTED = 6
@@ -35,5 +36,8 @@ class Permutations:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         if self.listed:
-            return iter(self.listed)
-        return (np.random.RandomState(seed).permutation(self.n) for seed in self.seeds)
+            yield from self.listed
+            return
+        for seed in self.seeds:
+            end_if_stopped()
+            yield np.random.RandomState(seed).permutation(self.n)

@@ -1,0 +1,159 @@
+"""Tests of what goes wrong outside: forks, interrupts, memory that is short."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+# How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
+N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
+# A child that is forked has the threads of a program of its own, not those of pytest.
+FORKS = """
+import multiprocessing, threading, time
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skdiscrepancy import mmd_score
+
+def blas():
+    return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+
+def score(n, n_jobs=None):
+    return mmd_score(X[:n], X[-n:], n_jobs=n_jobs)
+
+def repeat(*arguments):
+    while not done.is_set():
+        score(*arguments)
+
+def child(queue):
+    start = time.monotonic()
+    report = blas() == before, score(50) == expected, blas() == before
+    queue.put((*report, time.monotonic() - start < 1 + usual))
+
+threadpool_limits(2, user_api="blas")
+X = np.random.RandomState(0).normal(size=(600, 3))
+expected = score(50)
+score(200, n_jobs=2)
+start = time.monotonic()
+score(50)
+usual = time.monotonic() - start
+before = blas()
+done = threading.Event()
+threads = [threading.Thread(target=repeat, args=args) for args in [(20,), (200, 2)]]
+for thread in threads:
+    thread.start()
+context = multiprocessing.get_context("fork")
+for number in range(40):
+    queue = context.SimpleQueue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    process.join(10)
+    hangs = process.is_alive()
+    process.kill()
+    print("hangs" if hangs else all(queue.get()), flush=True)
+done.set()
+for thread in threads:
+    thread.join()
+print(blas() == before)
+"""
+
+
+def run_script(script, *arguments, timeout=120):
+    """Run a program of its own, and return what it printed and its warnings."""
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return child.stdout, child.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="The system cannot fork.")
+def test_a_fork_during_a_score_leaves_the_child_able_to_score():
+    out, err = run_script(FORKS)
+    assert err == ""
+    assert out.split() == ["True"] * 41
+
+
+INTERRUPTS = """
+import signal, sys, threading, time
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skdiscrepancy import hsic_score, hsic_test, ksd_score, ksd_test, mmd_score, mmd_test
+from skdiscrepancy.feature_selection import HSICSelector, hsic_regression
+from skdiscrepancy.inference import mmd_column_tests
+
+n_interrupts, seed = map(int, sys.argv[1:])
+threadpool_limits(2, user_api="blas")
+rng = np.random.RandomState(seed)
+X, Y = rng.normal(size=(2, 12000, 4))
+W, V = rng.normal(size=(2, 1500, 60))
+y = X[:, 0] ** 2
+jobs = {"n_jobs": 2, "random_state": 0}
+calls = {
+    "mmd_score": lambda: mmd_score(X, Y, **jobs),
+    "hsic_score": lambda: hsic_score(X, Y, **jobs),
+    "ksd_score": lambda: ksd_score(X, -X, **jobs),
+    "mmd_test": lambda: mmd_test(X, Y, **jobs),
+    "hsic_test": lambda: hsic_test(X[:4000], y[:4000], **jobs),
+    "ksd_test": lambda: ksd_test(X[:6000], -X[:6000], **jobs),
+    "hsic_regression": lambda: hsic_regression(
+        W, W[:, 0], pvalue="permutation", kernel="laplace", **jobs
+    ),
+    "HSICSelector": lambda: HSICSelector(
+        n_features_to_select=9, method="forward", n_jobs=2
+    ).fit(W, W[:, 0]),
+    "mmd_column_tests": lambda: mmd_column_tests(W, V, **jobs),
+}
+
+def state():
+    blas = [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+    return blas, threading.enumerate()
+
+def small():
+    return mmd_score(X[:500], Y[:500], n_jobs=2), hsic_score(X[:500], y[:500])
+
+expected = small()
+for call in (ksd_score, ksd_test):
+    call(X[:300], -X[:300])
+for call in (mmd_test, hsic_test):
+    call(X[:300], Y[:300])
+before = state()
+names = list(calls)
+for number in range(n_interrupts):
+    name = names[number % len(names)]
+    delay = rng.uniform(0.005, 1.0)
+    # The alarm stands for the key, and its handler raises what the key raises.
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    # Python loses an interrupt that comes in a callback of a weak reference, so the
+    # user presses the key again.
+    signal.setitimer(signal.ITIMER_REAL, delay, 4.0)
+    outcome = "finished"
+    try:
+        calls[name]()
+    except KeyboardInterrupt as interrupt:
+        # As an interactive session does, which keeps the traceback and its frames.
+        outcome, kept = "interrupted", interrupt
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    start = time.monotonic()
+    while state() != before and time.monotonic() - start < 1:
+        time.sleep(0.01)
+    after = state()
+    print(name, outcome, after == before, small() == expected, flush=True)
+    if after != before:
+        sys.exit(f"{name} {delay} {after}")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal.")
+def test_an_interrupt_leaves_nothing_behind():
+    out, err = run_script(INTERRUPTS, str(N_INTERRUPTS), "0", timeout=1000)
+    lines = [line.split() for line in out.splitlines()]
+    assert "Warning" not in err
+    assert len(lines) == N_INTERRUPTS
+    assert [line[2:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
+    assert sum(line[1] == "interrupted" for line in lines) > N_INTERRUPTS / 2
