@@ -83,7 +83,8 @@ INTERRUPTS = """
 import signal, sys, threading, time
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
-from skdiscrepancy import hsic_score, hsic_test, ksd_score, ksd_test, mmd_score, mmd_test
+from skdiscrepancy import hsic_score, hsic_test, ksd_score, ksd_test
+from skdiscrepancy import mmd_score, mmd_test
 from skdiscrepancy.feature_selection import HSICSelector, hsic_regression
 from skdiscrepancy.inference import mmd_column_tests
 

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from threading import RLock, Thread, local
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -118,7 +118,7 @@ def _results(
         for wave in waves:
             results = parallel(wave)
             try:
-                for result in results:
+                for result in results:  # noqa: UP028
                     yield result
             except GeneratorExit:
                 # joblib warns of tasks in vain if its generator is closed early, but
@@ -253,7 +253,7 @@ class one_blas_thread:
     """
 
     lock = RLock()
-    users: set[int] = set()  # noqa: RUF012: shared on purpose.
+    users: ClassVar[set[int]] = set()
     # The libraries with the numbers of threads that they had; None if BLAS is free.
     before: list[tuple[Any, int]] | None = None
 
