@@ -5,8 +5,15 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from sklearn import config_context
+
+from skdiscrepancy import hsic_test, ksd_test, mmd_test
+from skdiscrepancy._engine import _group_sums
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
@@ -158,3 +165,44 @@ def test_an_interrupt_leaves_nothing_behind():
     assert len(lines) == N_INTERRUPTS
     assert [line[2:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
     assert sum(line[1] == "interrupted" for line in lines) > N_INTERRUPTS / 2
+
+
+def peak_bytes(function):
+    """Return the most bytes that a call takes, and what it returns."""
+    tracemalloc.start()
+    try:
+        result = function()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("working_memory", "most"), [(1024, 120e6), (4, 20e6)])
+def test_hsic_test_on_many_columns_keeps_to_the_working_memory(working_memory, most):
+    X = np.random.RandomState(0).normal(size=(100, 1000))
+    y = X[:, 0] ** 2
+    params = {"bandwidth": 30.0, "target_bandwidth": 1.0, "n_resamples": 99}
+    params.update(kernel="gaussian", random_state=0)
+    # Now numba is compiled.
+    expected = hsic_test(X, y, **params)
+    with config_context(working_memory=working_memory):
+        peak, result = peak_bytes(lambda: hsic_test(X, y, **params))
+    assert peak < most
+    # Smaller tiles add up in another order.
+    assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
+    assert result.pvalue == expected.pvalue
+
+
+def test_groups_that_do_not_fit_into_memory_are_refused_before_they_are_made(
+    monkeypatch,
+):
+    monkeypatch.setattr(_group_sums, "memory_of_machine", lambda: 4e6)
+    X, Y = np.random.RandomState(0).normal(size=(2, 300, 2))
+    params = {"n_resamples": 99, "random_state": 0}
+    for run in (
+        lambda: mmd_test(X, Y, n_groups=None, **params),
+        lambda: ksd_test(X, -X, n_groups=None, **params),
+    ):
+        with pytest.raises(ValueError, match=r"n_groups.* GB.*has 0\.0 GB"):
+            run()
+    assert mmd_test(X, Y, n_groups=100, **params).pvalue > 0

@@ -48,7 +48,13 @@ from skdiscrepancy._engine._sources import (
     as_indices,
 )
 from skdiscrepancy._engine._totals import ProductTotals
-from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
+from skdiscrepancy._engine._walk import (
+    aligned_by_parts,
+    design_moments,
+    reduce_pairs,
+    source_bytes,
+    walk,
+)
 from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
@@ -72,6 +78,7 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
+    "aligned_by_parts",
     "as_indices",
     "centred_products",
     "column_factors",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from skdiscrepancy._engine._ways import choose_ways
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
+# Bytes of memory of a machine that does not tell.
+USUAL_MEMORY = 2**34
 
 
 class GroupSums(NamedTuple):
@@ -65,6 +68,7 @@ def group_sums(
         Sums of all kernels.
     """
     n, n_groups = int(bounds[-1]), len(bounds) - 1
+    _check_memory(source.n_kernels, n_groups)
     ways = choose_ways(source, n, "groups", n_groups)
     if not ways.profiles:
         return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
@@ -82,6 +86,26 @@ def group_sums(
         groups[k], rows[k], squares[k] = part
         diagonal[k] = line.diagonal(i)
     return GroupSums(groups, rows, squares, diagonal)
+
+
+def _check_memory(n_kernels: int, n_groups: int) -> None:
+    """Refuse sums that do not fit, before an allocation that the system may promise."""
+    needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
+    if needed > there:
+        raise ValueError(
+            f"n_groups is too large: the sums over {n_groups} x {n_groups} groups of "
+            f"rows for {n_kernels} kernels take {needed / 1e9:.1f} GB, and this "
+            f"machine has {there / 1e9:.1f} GB. Pass a smaller n_groups, for example "
+            "n_groups=1000, or fewer kernels."
+        )
+
+
+def memory_of_machine() -> float:
+    """Return the bytes of memory of this machine, or a guess if the system is mute."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return USUAL_MEMORY
 
 
 def _group_sums_by_tiles(

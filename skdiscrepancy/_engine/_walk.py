@@ -31,6 +31,9 @@ MIN_TILE = 16
 MIN_CHUNK = 256
 # Arrays of the size of a tile that a source makes on the way to the values of a kernel.
 TILE_BUFFERS = 10
+# Bytes of the rows of pairs, and arrays of their size on the way to the values.
+ROW_BYTES = 2**26
+ROW_BUFFERS = 4
 
 
 def walk(
@@ -166,6 +169,21 @@ def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
     """Return about the bytes of the rows of sources."""
     row = sum(source.n_features * source.dtype.itemsize for source in sources)
     return n_rows * row
+
+
+def aligned_by_parts(source: Source, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Return the values of pairs, and take few rows of many columns at a time."""
+    room = min(working_memory(), ROW_BYTES)
+    row = ROW_BUFFERS * source.n_features * source.dtype.itemsize
+    step = max(MIN_TILE, int(room // row))
+    if len(rows) <= step:
+        return source.aligned(rows, cols)
+    values = np.empty((source.n_kernels, len(rows)), dtype=source.dtype)
+    for start in range(0, len(rows), step):
+        end_if_stopped()
+        part = slice(start, start + step)
+        values[:, part] = source.aligned(rows[part], cols[part])
+    return values
 
 
 Reducer = TypeVar("Reducer", bound=RowSums | SignedSums)
