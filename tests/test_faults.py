@@ -5,6 +5,7 @@
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 
 import numpy as np
@@ -12,8 +13,15 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import config_context
 
-from skdiscrepancy import hsic_test, ksd_test, mmd_test
-from skdiscrepancy._engine import _group_sums
+from skdiscrepancy import (
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_score,
+    mmd_test,
+)
+from skdiscrepancy._engine import _durations, _group_sums
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
@@ -206,3 +214,46 @@ def test_groups_that_do_not_fit_into_memory_are_refused_before_they_are_made(
         with pytest.raises(ValueError, match=r"n_groups.* GB.*has 0\.0 GB"):
             run()
     assert mmd_test(X, Y, n_groups=100, **params).pvalue > 0
+
+
+PAIR = np.random.RandomState(0).normal(size=(2, 600, 3))
+LONG_CALLS = {
+    "mmd_score": lambda **options: mmd_score(*PAIR, **options),
+    "hsic_score": lambda **options: hsic_score(*PAIR, **options),
+    "ksd_score": lambda **options: ksd_score(PAIR[0], -PAIR[0], **options),
+    "mmd_test": lambda **options: mmd_test(*PAIR, **options).statistic,
+    "hsic_test": lambda **options: hsic_test(*PAIR, **options).statistic,
+    "ksd_test": lambda **options: ksd_test(PAIR[0], -PAIR[0], **options).statistic,
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, capfd):
+    options = {"random_state": 0, "kernel": "gaussian"}
+    if "test" in name:
+        options["n_resamples"] = 99
+    expected = LONG_CALLS[name](verbose=1, **options)
+    # A walk of a few tiles is over before its estimate.
+    assert "pairs of rows" not in capfd.readouterr().err
+    monkeypatch.setattr(_durations, "MIN_TASKS", 1)
+    monkeypatch.setattr(_durations, "LONG", 0.0)
+    with pytest.warns(UserWarning, match=r"pairs of rows.* n_jobs=2\. .*design='x'"):
+        value = LONG_CALLS[name](verbose=1, n_jobs=2, **options)
+    assert value == expected
+    lines = capfd.readouterr().err.splitlines()
+    assert any("pairs of rows" in line and "seconds" in line for line in lines)
+
+
+def test_joblib_prints_a_line_every_few_seconds_of_a_long_walk():
+    assert _durations.verbosity(150.0, verbose=1) == 30
+    # From 50 on, joblib prints to another stream.
+    assert _durations.verbosity(1e6, verbose=1) == 49
+    assert _durations.verbosity(2.0, verbose=1) == 1
+    assert _durations.verbosity(150.0, verbose=0) == 0
+
+
+def test_the_estimate_is_the_time_of_a_task_times_their_number(capfd):
+    seconds = _durations.announce(1, 1, 2000, lambda: time.sleep(0.01), 2, verbose=1)
+    # Half of 20 seconds for each of two workers, or more if the machine is busy.
+    assert 10 <= seconds < 40
+    assert f"about {seconds:.0f} seconds with n_jobs=2" in capfd.readouterr().err

@@ -12,6 +12,7 @@ explicit features without pairs; `_ways` decides which, and when.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._engine._centred_products import centred_products, factors_in_order
+from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -79,6 +80,7 @@ __all__ = [
     "Task",
     "WeightedSource",
     "aligned_by_parts",
+    "announce",
     "as_indices",
     "centred_products",
     "column_factors",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
 from skdiscrepancy._engine._sources import Source
@@ -119,6 +120,9 @@ def _group_sums_by_tiles(
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
+    announce(
+        n**2 / 2, K, len(tasks), lambda: work((blocks[0], blocks[-1])), n_jobs, verbose
+    )
     with closing(run_all(tasks, work, n_jobs, verbose)) as parts:
         for (a, b), part, of_rows, of_cols, of_squares in parts:
             groups[:, a, b] += part

@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from skdiscrepancy._engine._durations import announce, verbosity
 from skdiscrepancy._engine._parallel import (
     Task,
     end_if_stopped,
@@ -50,6 +51,7 @@ def walk(
     n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
+    verbose = _announce_walk(regions, reducer, tile, n_jobs, verbose)
     # All tasks are handed over at once, so that joblib can tell how many are left.
     answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
     with closing(answers):
@@ -61,6 +63,35 @@ def walk(
     for number, sums in totals.items():
         results[number] = reducer.finish(regions[number], *sums)
     return results
+
+
+def _announce_walk(
+    regions: list[Region],
+    reducer: RowSums,
+    tile: int,
+    n_jobs: int | None,
+    verbose: int,
+) -> int:
+    """Say how long a walk takes, and return the verbosity for joblib."""
+    n_pairs, largest = 0.0, 0.0
+    for region in regions:
+        n_rows = region.row_stop - region.row_start
+        pairs = n_rows * region.row_length / (2 if region.symmetric else 1)
+        n_pairs += pairs
+        if pairs > largest:
+            # A corner far from the diagonal.
+            rows = slice(
+                region.row_start, min(region.row_start + tile, region.row_stop)
+            )
+            cols = slice(max(region.col_stop - tile, region.col_start), region.col_stop)
+            largest = pairs
+
+    def first_tile() -> None:
+        reducer.tile_sums(rows, cols, drop_diagonal=False, want_cols=True)
+
+    n_tiles = int(n_pairs / tile**2)
+    seconds = announce(n_pairs, reducer.n_sums, n_tiles, first_tile, n_jobs, verbose)
+    return verbosity(seconds, verbose)
 
 
 def design_moments(

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._engine import Source, Task, aligned_by_parts, run_all, source_bytes
+from skdiscrepancy._engine import (
+    Source,
+    Task,
+    aligned_by_parts,
+    announce,
+    run_all,
+    source_bytes,
+)
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
@@ -114,7 +121,17 @@ def _all_shifts(
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    with closing(run_all(_diagonals(n), work, **walk_options)) as parts:
+    diagonals = list(_diagonals(n))
+    if diagonals:
+        announce(
+            n**2 / 2,
+            x.n_kernels * y.n_kernels,
+            len(diagonals),
+            lambda: work(diagonals[0]),
+            walk_options.get("n_jobs"),
+            walk_options.get("verbose", 0),
+        )
+    with closing(run_all(diagonals, work, **walk_options)) as parts:
         for part, of_x, of_y in parts:
             spectrum += part
             x_squares += of_x
