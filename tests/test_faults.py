@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import chisquare
 from sklearn import config_context
 
 from skdiscrepancy import (
@@ -22,6 +24,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._engine import _durations, _group_sums
+from skdiscrepancy.designs import RandomPairs, _draws
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
@@ -257,3 +260,52 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(capfd):
     # Half of 20 seconds for each of two workers, or more if the machine is busy.
     assert 10 <= seconds < 40
     assert f"about {seconds:.0f} seconds with n_jobs=2" in capfd.readouterr().err
+
+
+@pytest.fixture
+def in_parts(monkeypatch):
+    """Draw few pairs in several parts, as many pairs are."""
+    monkeypatch.setattr(_draws, "MAX_AT_ONCE", 0)
+    monkeypatch.setattr(_draws, "PART_SIZE", 1)
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("surplus", [0, 1, 6])
+def test_all_sets_of_pairs_drawn_in_parts_are_equally_likely(surplus, monkeypatch):
+    monkeypatch.setattr(_draws, "SURPLUS", surplus)
+    rng, n_draws = np.random.RandomState(0), 3000
+    design, counts = RandomPairs(n_pairs=3), {}
+    for _ in range(n_draws):
+        drawn = frozenset(zip(*design.pairs(5, random_state=rng), strict=True))
+        counts[drawn] = counts.get(drawn, 0) + 1
+    # The sets of 3 of 10 pairs.
+    assert {len(drawn) for drawn in counts} == {3}
+    assert len(counts) == 120
+    # A correct draw fails for one seed in 10 000.
+    assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("n_pairs", [1, 500, 4000, 4950])
+def test_pairs_drawn_in_parts_come_in_whole_rows_and_in_order(n_pairs, replace):
+    design = RandomPairs(n_pairs=n_pairs, replace=replace)
+    chunks = list(design.chunks(100, 200, random_state=0))
+    rows, cols = map(np.concatenate, zip(*chunks, strict=True))
+    assert len(rows) == n_pairs
+    assert (rows < cols).all()
+    assert cols.max() < 100
+    steps = np.diff(100 * rows + cols)
+    assert (steps >= 0).all()
+    assert replace or (steps > 0).all()
+    # No row is divided between two chunks.
+    for one, other in itertools.pairwise(chunks):
+        assert one[0][-1] < other[0][0]
+
+
+def test_a_thousand_million_random_pairs_start_within_the_memory_of_a_laptop():
+    # n floor(sqrt(n)) pairs of a million rows, whose ranks alone take 8 GB.
+    chunks = RandomPairs().chunks(10**6, 2**16, random_state=0)
+    peak, (rows, _) = peak_bytes(lambda: next(chunks))
+    assert peak < 1e9
+    assert 0 < len(rows) <= 2**16
