@@ -25,12 +25,16 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     hsic_score,
+    hsic_test,
     ksd_score,
+    ksd_test,
     mmd_score,
+    mmd_test,
 )
 from skdiscrepancy._data._rows import Rows
 from skdiscrepancy._engine import ProductRowSums, RowSums, _parallel, _walk
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 
 pytestmark = pytest.mark.skipif(
     not hasattr(joblib, "parallel_config"), reason="needs joblib 1.3"
@@ -138,6 +142,48 @@ def test_backends_that_give_lists_give_the_same_number(
     monkeypatch.setattr(_parallel, "WAVE", 3)
     with joblib.parallel_config(backend="lists", n_jobs=2):
         assert evaluate(discrepancy, X, Y, **params).value == expected.value
+
+
+# From one megabyte on, joblib gives the workers of loky arrays that are read-only.
+WIDE = draw(700, 200)
+LONG = draw(150_000, 1)
+ONE = {"kernel": "laplace", "bandwidth": 1.0}
+DRAWS = {"n_resamples": 99, "random_state": 0}
+LARGE = {
+    "mmd_score": lambda: mmd_score(*WIDE, **FIXED),
+    "mmd_score of pairs": lambda: mmd_score(*WIDE, design="d", **FIXED),
+    "mmd_score of one column": lambda: mmd_score(*LONG, **ONE),
+    "hsic_score": lambda: hsic_score(*WIDE, **FIXED),
+    "hsic_score of blocks": lambda: hsic_score(*WIDE, design="b", **FIXED),
+    "hsic_score of one column": lambda: hsic_score(*LONG, target_bandwidth=1.0, **ONE),
+    "ksd_score": lambda: ksd_score(WIDE[0], -WIDE[0], **FIXED),
+    "ksd_score of pairs": lambda: ksd_score(
+        WIDE[0], -WIDE[0], design="r", random_state=0, **FIXED
+    ),
+    "mmd_test": lambda: mmd_test(*WIDE, **FIXED, **DRAWS),
+    "mmd_test of one column": lambda: mmd_test(*LONG, **ONE, **DRAWS),
+    "hsic_test": lambda: hsic_test(*WIDE, kernel="gaussian", bandwidth=9.0, **DRAWS),
+    "ksd_test": lambda: ksd_test(WIDE[0], -WIDE[0], **FIXED, **DRAWS),
+    "HSICScore": lambda: HSICScore()(WIDE[0], WIDE[1][:, 0]),
+    "HSICSelector": lambda: (
+        HSICSelector(n_features_to_select=2).fit(WIDE[0], WIDE[1][:, 0]).scores_
+    ),
+}
+
+
+def as_numbers(result):
+    """Return the numbers of a score, a test or a pair of arrays."""
+    if hasattr(result, "null_distribution"):
+        result = (result.statistic, result.pvalue, *result.null_distribution)
+    return np.ravel(result)
+
+
+@pytest.mark.usefixtures("many_tasks")
+@pytest.mark.parametrize("name", LARGE)
+def test_workers_take_arrays_of_more_than_a_megabyte(name, backend):
+    with joblib.parallel_config(backend="threading", n_jobs=1):
+        expected = as_numbers(LARGE[name]())
+    assert_array_equal(as_numbers(LARGE[name]()), expected)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ explicit features without pairs; `_ways` decides which, and when.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._engine._centred_products import centred_products, factors_in_order
+from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -25,7 +26,13 @@ from skdiscrepancy._engine._forms import decay_rate, is_smooth, stein_kind
 from skdiscrepancy._engine._group_sums import GroupSums, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
-from skdiscrepancy._engine._parallel import Task, one_blas_thread, run_all, run_tasks
+from skdiscrepancy._engine._parallel import (
+    Task,
+    end_if_stopped,
+    one_blas_thread,
+    run_all,
+    run_tasks,
+)
 from skdiscrepancy._engine._reducers import (
     Moments,
     ProductRowSums,
@@ -43,7 +50,13 @@ from skdiscrepancy._engine._sources import (
     group_bounds,
 )
 from skdiscrepancy._engine._totals import ProductTotals
-from skdiscrepancy._engine._walk import design_moments, reduce_pairs, source_bytes, walk
+from skdiscrepancy._engine._walk import (
+    aligned_by_parts,
+    design_moments,
+    reduce_pairs,
+    source_bytes,
+    walk,
+)
 from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
@@ -67,11 +80,14 @@ __all__ = [
     "Source",
     "Task",
     "WeightedSource",
+    "aligned_by_parts",
+    "announce",
     "as_indices",
     "centred_products",
     "column_factors",
     "decay_rate",
     "design_moments",
+    "end_if_stopped",
     "factor_of",
     "factors_in_order",
     "group_bounds",

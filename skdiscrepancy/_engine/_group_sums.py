@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
-from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
 from skdiscrepancy._engine._ways import choose_ways
 
 # Groups are gathered to blocks of about so many rows.
 BLOCK_ROWS = 256
+# Bytes of memory of a machine that does not tell.
+USUAL_MEMORY = 2**34
 
 
 class GroupSums(NamedTuple):
@@ -64,6 +69,7 @@ def group_sums(
         Sums of all kernels.
     """
     n, n_groups = int(bounds[-1]), len(bounds) - 1
+    _check_memory(source.n_kernels, n_groups)
     ways = choose_ways(source, n, "groups", n_groups)
     if not ways.profiles:
         return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
@@ -83,6 +89,26 @@ def group_sums(
     return GroupSums(groups, rows, squares, diagonal)
 
 
+def _check_memory(n_kernels: int, n_groups: int) -> None:
+    """Refuse sums that do not fit, before an allocation that the system may promise."""
+    needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
+    if needed > there:
+        raise ValueError(
+            f"n_groups is too large: the sums over {n_groups} x {n_groups} groups of "
+            f"rows for {n_kernels} kernels take {needed / 1e9:.1f} GB, and this "
+            f"machine has {there / 1e9:.1f} GB. Pass a smaller n_groups, for example "
+            "n_groups=1000, or fewer kernels."
+        )
+
+
+def memory_of_machine() -> float:
+    """Return the bytes of memory of this machine, or a guess if the system is mute."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return USUAL_MEMORY
+
+
 def _group_sums_by_tiles(
     source: Source, bounds: np.ndarray, n_jobs: int | None, verbose: int
 ) -> GroupSums:
@@ -94,15 +120,17 @@ def _group_sums_by_tiles(
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
-    for (a, b), part, of_rows, of_cols, of_squares in run_all(
-        tasks, work, n_jobs, verbose
-    ):
-        groups[:, a, b] += part
-        rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
-        squares += of_squares
-        if a != b:
-            groups[:, b, a] += part.transpose(0, 2, 1)
-            rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
+    announce(
+        n**2 / 2, K, len(tasks), lambda: work((blocks[0], blocks[-1])), n_jobs, verbose
+    )
+    with closing(run_all(tasks, work, n_jobs, verbose)) as parts:
+        for (a, b), part, of_rows, of_cols, of_squares in parts:
+            groups[:, a, b] += part
+            rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
+            squares += of_squares
+            if a != b:
+                groups[:, b, a] += part.transpose(0, 2, 1)
+                rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
     every = np.arange(n)
     return GroupSums(groups, rows, squares, source.aligned(every, every))
 
@@ -140,6 +168,7 @@ class _GroupTask(Task):
         # A group can be larger than a tile.
         for rows, row_groups in self._tiles(a):
             for cols, col_groups in self._tiles(b):
+                end_if_stopped()
                 # Groups of a tile are counted from its first one.
                 i, j = int(row_groups[0]), int(col_groups[0])
                 sums, by_row, by_col, squares = self.source.tile_groups(

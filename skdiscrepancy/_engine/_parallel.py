@@ -4,21 +4,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from contextvars import Context, copy_context
 from functools import cache
 from itertools import chain, islice
-from threading import Lock
-from typing import Any
+from queue import Empty, SimpleQueue
+from threading import RLock, Thread, local
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn import get_config
+from joblib.parallel import get_active_backend
+from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
 WAVE = 64
+# Seconds between two looks at whether there was an interrupt, and seconds that an
+# interrupted call waits for its tasks to end.
+PATIENCE = 0.2
+FAREWELL = 1.0
 
 
 class Task:
@@ -49,7 +57,7 @@ def run_all(
     n_jobs: int | None = None,
     verbose: int = 0,
     **options: Any,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """Yield the results of tasks in order, and end the rest if the caller stops."""
     with closing(run_tasks(tasks, work, n_jobs, verbose, **options)) as results:
         yield from results
@@ -70,28 +78,163 @@ def run_tasks(
         # if that names a backend too.
         n_jobs = effective_n_jobs(None)
     options.update(n_jobs=n_jobs, prefer="threads", verbose=verbose)
-    with one_blas_thread():
+    run = Run()
+    try:
         if len(first) == 1:
-            yield _work(work, *first)
+            yield _work(work, first[0], run)
             return
-        calls = (delayed(_work)(work, task) for task in chain(first, tasks))
-        waves: Iterable[Any] = [calls]
-        try:
-            parallel = Parallel(return_as="generator", **options)
-        except (TypeError, ValueError):
-            # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
-            parallel = Parallel(**options)
-            waves = iter(lambda: list(islice(calls, WAVE)), [])
+        calls = (delayed(_work)(work, task, run) for task in chain(first, tasks))
+        # Here, because the context of joblib belongs to the thread that made it.
+        results = _results(calls, *_parallel(options))
+        if n_jobs != 1 and _uses_threads(options.get("require")):
+            results = _in_background(results, run)
+        yield from results
+    finally:
+        run.over = True
+
+
+def _uses_threads(require: str | None) -> bool:
+    backend, _ = get_active_backend(prefer="threads", require=require)
+    return getattr(backend, "uses_threads", False)
+
+
+def _parallel(options: dict[str, Any]) -> tuple[Parallel, int | None]:
+    """Return what runs calls, and how many calls it takes at a time."""
+    try:
+        return Parallel(return_as="generator", **options), None
+    except (TypeError, ValueError):
+        # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
+        return Parallel(**options), WAVE
+
+
+def _results(
+    calls: Iterator[Any], parallel: Parallel, size: int | None
+) -> Generator[Any, None, None]:
+    """Yield the results of calls by joblib."""
+    waves: Iterable[Any] = [calls]
+    if size is not None:
+        waves = iter(lambda: list(islice(calls, size)), [])
+    with one_blas_thread():
         for wave in waves:
-            yield from parallel(wave)
+            results = parallel(wave)
+            try:
+                for result in results:  # noqa: UP028
+                    yield result
+            except GeneratorExit:
+                # joblib warns of tasks in vain if its generator is closed early, but
+                # takes any other exception for a reason to end.
+                if hasattr(results, "throw"):
+                    with suppress(Stopped):
+                        results.throw(Stopped())
+                raise
 
 
-def _work(work: Callable[[Any], Any], task: Any) -> Any:
+def _in_background(
+    results: Generator[Any, None, None], run: Run
+) -> Generator[Any, None, None]:
+    """Yield results that a thread of their own waits for.
+
+    An interrupt reaches the main thread only, at any line. If that line is in joblib or
+    in `one_blas_thread`, threads may stay behind, or BLAS may stay at one thread. So
+    the thread that waits starts all the others, and cleans up after them.
+    """
+    answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+    copies = copy_context(), get_config()
+    thread = Thread(target=_collect, args=(results, run, answers, *copies), daemon=True)
+    try:
+        thread.start()
+        while True:
+            try:
+                # On Windows an interrupt does not end a wait without a limit.
+                kind, answer = answers.get(timeout=PATIENCE)
+            except Empty:
+                continue
+            if kind == "result":
+                yield answer
+            elif kind == "error":
+                raise answer
+            else:
+                return
+    finally:
+        run.over = True
+        # The tasks that are running end soon, and the last one frees BLAS.
+        if thread.ident is not None:
+            thread.join(FAREWELL)
+
+
+def _collect(
+    results: Generator[Any, None, None],
+    run: Run,
+    answers: SimpleQueue[tuple[str, Any]],
+    context: Context,
+    config: dict[str, Any],
+) -> None:
+    """Put results into a queue until nobody waits for them."""
+
+    def collect() -> None:
+        with closing(results), config_context(**config):
+            for result in results:
+                if run.stopped:
+                    return
+                answers.put(("result", result))
+
+    try:
+        context.run(collect)
+    except BaseException as error:
+        answers.put(("error", error))
+    else:
+        answers.put(("end", None))
+
+
+class Stopped(Exception):
+    """A task ends early because its caller no longer waits for the result."""
+
+
+class Run:
+    """Some tasks, and whether their caller still waits for the results.
+
+    Threads cannot be ended from outside. After an interrupt, a task that takes long
+    ends itself where it calls `end_if_stopped`, and so do the runs inside a task.
+    """
+
+    current = local()
+
+    def __init__(self) -> None:
+        self.over = False
+        self.outer: Run | None = getattr(self.current, "run", None)
+
+    def __reduce__(self) -> tuple[type[Run], tuple[()]]:
+        # joblib ends other processes itself.
+        return Run, ()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the caller has stopped, or the caller of a run around this one."""
+        return self.over or (self.outer is not None and self.outer.stopped)
+
+
+def end_if_stopped() -> None:
+    """Raise an exception in a task if the caller no longer waits for its result.
+
+    Call it in loops that may take longer than a second.
+    """
+    run = getattr(Run.current, "run", None)
+    if run is not None and run.stopped:
+        raise Stopped
+
+
+def _work(work: Callable[[Any], Any], task: Any, run: Run) -> Any:
     """Run one task; in another process, BLAS is held to one thread there too."""
-    # Numbers beyond floating point end in a statistic that is not finite, and that is
-    # refused. Threads do not inherit the error state of their caller.
-    with np.errstate(all="ignore"), one_blas_thread():
-        return work(task)
+    outer = getattr(Run.current, "run", None)
+    Run.current.run = run
+    try:
+        end_if_stopped()
+        # Numbers beyond floating point end in a statistic that is not finite, and that
+        # is refused. Threads do not inherit the error state of their caller.
+        with np.errstate(all="ignore"), one_blas_thread():
+            return work(task)
+    finally:
+        Run.current.run = outer
 
 
 def working_memory() -> float:
@@ -104,27 +247,63 @@ class one_blas_thread:
 
     The number of threads belongs to the process. Walks that overlap in several threads
     count themselves, and so do their tasks: the first sets it, the last puts it back.
+
+    An interrupt may come at any line of these methods. So every step can be repeated,
+    and an object that was not left is left when it is deleted.
     """
 
-    lock = Lock()
-    n_users = 0
-    limit: Any = None
+    lock = RLock()
+    users: ClassVar[set[int]] = set()
+    # The libraries with the numbers of threads that they had; None if BLAS is free.
+    before: list[tuple[Any, int]] | None = None
 
     def __enter__(self) -> None:
         shared = type(self)
-        with self.lock:
-            if shared.n_users == 0:
-                shared.limit = _threadpools().limit(limits=1, user_api="blas")
-            shared.n_users += 1
+        try:
+            with shared.lock:
+                first = not shared.users
+                shared.users.add(id(self))
+                if first:
+                    _hold_blas()
+        except BaseException:
+            self._leave()
+            raise
 
     def __exit__(self, *exception: object) -> None:
+        self._leave()
+
+    def __del__(self) -> None:
+        if id(self) in one_blas_thread.users:
+            self._leave()
+
+    def _leave(self) -> None:
         shared = type(self)
-        with self.lock:
-            shared.n_users -= 1
-            if shared.n_users == 0:
-                _release_blas()
-                shared.limit.restore_original_limits()
-                _release_blas()
+        with shared.lock:
+            shared.users.discard(id(self))
+            if not shared.users:
+                _free_blas()
+
+
+def _hold_blas() -> None:
+    if one_blas_thread.before is None:
+        one_blas_thread.before = [
+            (library, library.num_threads)
+            for library in _threadpools().lib_controllers
+            if library.user_api == "blas"
+        ]
+    for library, _ in one_blas_thread.before:
+        library.set_num_threads(1)
+
+
+def _free_blas() -> None:
+    """Give BLAS the number of threads that it had."""
+    if one_blas_thread.before is None:
+        return
+    _clear_controlling_threads()
+    for library, n_threads in one_blas_thread.before:
+        library.set_num_threads(n_threads)
+    _clear_controlling_threads()
+    one_blas_thread.before = None
 
 
 @cache
@@ -133,7 +312,7 @@ def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _release_blas() -> None:
+def _clear_controlling_threads() -> None:
     """Let any thread set the number of threads of BLAS.
 
     threadpoolctl 3.8 and later ignores all but the thread that set it first, which need
@@ -142,3 +321,28 @@ def _release_blas() -> None:
     for library in _threadpools().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
+
+
+def _before_fork() -> None:
+    # A lock that another thread holds would stay locked in the child for ever, and so
+    # would the lock of threadpoolctl inside it.
+    one_blas_thread.lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    one_blas_thread.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    # The child has none of the threads whose walks held BLAS.
+    one_blas_thread.lock = RLock()
+    one_blas_thread.users.clear()
+    _free_blas()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from functools import reduce
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -12,7 +13,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from skdiscrepancy._data import RandomStateLike
-from skdiscrepancy._engine._parallel import Task, run_all, working_memory
+from skdiscrepancy._engine._durations import announce, verbosity
+from skdiscrepancy._engine._parallel import (
+    Task,
+    end_if_stopped,
+    run_all,
+    working_memory,
+)
 from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums, SignedSums
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
@@ -26,6 +33,9 @@ MIN_TILE = 16
 MIN_CHUNK = 256
 # Arrays of the size of a tile that a source makes on the way to the values of a kernel.
 TILE_BUFFERS = 10
+# Bytes of the rows of pairs, and arrays of their size on the way to the values.
+ROW_BYTES = 2**26
+ROW_BUFFERS = 4
 
 
 def walk(
@@ -42,16 +52,47 @@ def walk(
     n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
+    verbose = _announce_walk(regions, reducer, tile, n_jobs, verbose)
     # All tasks are handed over at once, so that joblib can tell how many are left.
     answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
-    for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
-        if row_sums is None:
-            results[piece.number] = finished
-        else:
-            _add_piece(totals, reducer, piece, row_sums, col_sums)
+    with closing(answers):
+        for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
+            if row_sums is None:
+                results[piece.number] = finished
+            else:
+                _add_piece(totals, reducer, piece, row_sums, col_sums)
     for number, sums in totals.items():
         results[number] = reducer.finish(regions[number], *sums)
     return results
+
+
+def _announce_walk(
+    regions: list[Region],
+    reducer: RowSums,
+    tile: int,
+    n_jobs: int | None,
+    verbose: int,
+) -> int:
+    """Say how long a walk takes, and return the verbosity for joblib."""
+    n_pairs, largest = 0.0, 0.0
+    for region in regions:
+        n_rows = region.row_stop - region.row_start
+        pairs = n_rows * region.row_length / (2 if region.symmetric else 1)
+        n_pairs += pairs
+        if pairs > largest:
+            # A corner far from the diagonal.
+            rows = slice(
+                region.row_start, min(region.row_start + tile, region.row_stop)
+            )
+            cols = slice(max(region.col_stop - tile, region.col_start), region.col_stop)
+            largest = pairs
+
+    def first_tile() -> None:
+        reducer.tile_sums(rows, cols, drop_diagonal=False, want_cols=True)
+
+    n_tiles = int(n_pairs / tile**2)
+    seconds = announce(n_pairs, reducer.n_sums, n_tiles, first_tile, n_jobs, verbose)
+    return verbosity(seconds, verbose)
 
 
 def design_moments(
@@ -165,6 +206,21 @@ def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
     return n_rows * row
 
 
+def aligned_by_parts(source: Source, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Return the values of pairs, and take few rows of many columns at a time."""
+    room = min(working_memory(), ROW_BYTES)
+    row = ROW_BUFFERS * source.n_features * source.dtype.itemsize
+    step = max(MIN_TILE, int(room // row))
+    if len(rows) <= step:
+        return source.aligned(rows, cols)
+    values = np.empty((source.n_kernels, len(rows)), dtype=source.dtype)
+    for start in range(0, len(rows), step):
+        end_if_stopped()
+        part = slice(start, start + step)
+        values[:, part] = source.aligned(rows[part], cols[part])
+    return values
+
+
 Reducer = TypeVar("Reducer", bound=RowSums | SignedSums)
 
 
@@ -207,6 +263,7 @@ class _RegionTask(_WalkTask[RowSums]):
         if not piece.on_diagonal:
             col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
         for rows, cols in self._tiles(piece):
+            end_if_stopped()
             diagonal = region.symmetric and rows == cols
             row_part, col_part = reducer.tile_sums(
                 rows,

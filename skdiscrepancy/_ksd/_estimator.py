@@ -85,10 +85,8 @@ class KSDEstimator(BaseDiscrepancy):
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
-    bandwidth : "grid", "median", "dyadic", float or array-like of float, \
-            default="grid"
-        Bandwidths of the kernels that have none of their own: as for
-        :class:`MMDEstimator`, from the distances between rows of X.
+    bandwidth : str, float or array-like of float, default="grid"
+        As for :class:`MMDEstimator`, from the distances between rows of X.
     n_bandwidths : int, default=10
         Points of the grid.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"

@@ -5,12 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._engine import Source, Task, run_all, source_bytes
+from skdiscrepancy._engine import (
+    Source,
+    Task,
+    aligned_by_parts,
+    announce,
+    run_all,
+    source_bytes,
+)
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
@@ -113,10 +121,21 @@ def _all_shifts(
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    for part, of_x, of_y in run_all(_diagonals(n), work, **walk_options):
-        spectrum += part
-        x_squares += of_x
-        y_squares += of_y
+    diagonals = list(_diagonals(n))
+    if diagonals:
+        announce(
+            n**2 / 2,
+            x.n_kernels * y.n_kernels,
+            len(diagonals),
+            lambda: work(diagonals[0]),
+            walk_options.get("n_jobs"),
+            walk_options.get("verbose", 0),
+        )
+    with closing(run_all(diagonals, work, **walk_options)) as parts:
+        for part, of_x, of_y in parts:
+            spectrum += part
+            x_squares += of_x
+            y_squares += of_y
     products = irfft(spectrum, n=n, axis=0).reshape(n, -1).T
     return products, x_squares, y_squares
 
@@ -156,7 +175,8 @@ class _ShiftTask(Task):
         weights = np.where(2 * diagonals == n, 1.0, 2.0)
         spectra, squares = [], []
         for source, offsets in zip(self.sources, self.offsets, strict=True):
-            values = source.aligned(rows, cols).astype(np.float64, copy=False)
+            values = aligned_by_parts(source, rows, cols)
+            values = values.astype(np.float64, copy=False)
             of_each = np.repeat(weights, n)
             whole = np.einsum("kp,kp,p->k", values, values, of_each)
             values -= offsets[:, rows]

@@ -22,6 +22,7 @@ from skdiscrepancy.designs._base import (
     check_count,
     square,
 )
+from skdiscrepancy.designs._draws import draw_ranks
 
 
 class CompleteV(BlockDesign):
@@ -295,9 +296,9 @@ class Cross(BlockDesign):
 class RandomPairs(StreamedDesign):
     """Pairs i < j drawn at random: the R-statistic.
 
-    O(n + n_pairs) time, and memory for n_pairs integers: the n(n - 1)/2 pairs are never
-    listed, unless more than half of them are asked for. On incomplete U-statistics see
-    [1]_ and [2]_.
+    O(n + n_pairs) time. The n(n - 1)/2 pairs are never listed, unless more than half of
+    them are asked for. Memory is that of n_pairs integers, and bounded: more than 2^27
+    pairs are drawn in parts. On incomplete U-statistics see [1]_ and [2]_.
 
     Parameters
     ----------
@@ -346,30 +347,22 @@ class RandomPairs(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
-        size, n = self.size(n), int(n)
-        population = n * (n - 1) // 2
-        generator = generator_of(random_state)
-        if self.replace:
-            ranks = np.sort(generator.randint(population, size=size, dtype=np.int64))
-        elif size > population // 2:
-            left_out = _draw_distinct(population, population - size, generator)
-            kept = np.ones(population, dtype=bool)
-            kept[left_out] = False
-            ranks = np.flatnonzero(kept)
-        else:
-            ranks = _draw_distinct(population, size, generator)
+        size, generator, n = self.size(n), generator_of(random_state), int(n)
         # Row i holds the n - 1 - i ranks from offsets[i] on.
         offsets = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
-        bounds = np.searchsorted(ranks, offsets)
-        row = 0
-        while row < n - 1:
-            stop = int(np.searchsorted(bounds, bounds[row] + max_pairs, "right")) - 1
-            stop = min(max(stop, row + 1), n - 1)
-            inside = slice(bounds[row], bounds[stop])
-            rows = np.repeat(np.arange(row, stop), np.diff(bounds[row : stop + 1]))
-            if rows.size:
-                yield rows, ranks[inside] - offsets[rows] + rows + 1
-            row = stop
+        for row, last, ranks in draw_ranks(offsets, size, self.replace, generator):
+            bounds = np.searchsorted(ranks, offsets[row : last + 1])
+            first = row
+            while row < last:
+                begin = row - first
+                stop = int(np.searchsorted(bounds, bounds[begin] + max_pairs, "right"))
+                end = min(max(stop - 1, begin + 1), last - first)
+                lengths = np.diff(bounds[begin : end + 1])
+                rows = np.repeat(np.arange(row, first + end), lengths)
+                if rows.size:
+                    inside = slice(bounds[begin], bounds[end])
+                    yield rows, ranks[inside] - offsets[rows] + rows + 1
+                row = first + end
 
 
 DESIGNS = {
@@ -417,25 +410,3 @@ def check_design(design: Any) -> Design:
         f"design == {design!r}, must be one of {sorted(DESIGNS)} or a design object "
         "of skdiscrepancy.designs."
     )
-
-
-def _draw_distinct(
-    population: int, size: int, generator: np.random.RandomState
-) -> np.ndarray:
-    """Draw `size` distinct integers below `population`, sorted.
-
-    Only what is still missing is drawn in each round, so the set never grows past
-    `size`, and no integer is preferred: every set of that size is equally likely.
-    """
-    drawn = generator.randint(population, size=size, dtype=np.int64)
-    while True:
-        # In place, and much faster here than the hash table of numpy's unique.
-        drawn.sort()
-        new = np.ones(len(drawn), dtype=bool)
-        np.not_equal(drawn[1:], drawn[:-1], out=new[1:])
-        missing = size - np.count_nonzero(new)
-        if not missing:
-            return drawn
-        drawn = drawn[new]
-        more = generator.randint(population, size=missing, dtype=np.int64)
-        drawn = np.concatenate((drawn, more))

@@ -10,6 +10,7 @@ from itertools import islice, permutations
 import numpy as np
 
 from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._engine import end_if_stopped
 
 # Up to this many rows, all permutations are used.
 MAX_LISTED = 6
@@ -34,5 +35,8 @@ class Permutations:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         if self.listed:
-            return iter(self.listed)
-        return (np.random.RandomState(seed).permutation(self.n) for seed in self.seeds)
+            yield from self.listed
+            return
+        for seed in self.seeds:
+            end_if_stopped()
+            yield np.random.RandomState(seed).permutation(self.n)

@@ -1,0 +1,311 @@
+"""Tests of what goes wrong outside: forks, interrupts, memory that is short."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import chisquare
+from sklearn import config_context
+
+from skdiscrepancy import (
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_score,
+    mmd_test,
+)
+from skdiscrepancy._engine import _durations, _group_sums
+from skdiscrepancy.designs import RandomPairs, _draws
+
+# How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
+N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
+# A child that is forked has the threads of a program of its own, not those of pytest.
+FORKS = """
+import multiprocessing, threading, time
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skdiscrepancy import mmd_score
+
+def blas():
+    return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+
+def score(n, n_jobs=None):
+    return mmd_score(X[:n], X[-n:], n_jobs=n_jobs)
+
+def repeat(*arguments):
+    while not done.is_set():
+        score(*arguments)
+
+def child(queue):
+    start = time.monotonic()
+    report = blas() == before, score(50) == expected, blas() == before
+    queue.put((*report, time.monotonic() - start < 1 + usual))
+
+threadpool_limits(2, user_api="blas")
+X = np.random.RandomState(0).normal(size=(600, 3))
+expected = score(50)
+score(200, n_jobs=2)
+start = time.monotonic()
+score(50)
+usual = time.monotonic() - start
+before = blas()
+done = threading.Event()
+threads = [threading.Thread(target=repeat, args=args) for args in [(20,), (200, 2)]]
+for thread in threads:
+    thread.start()
+context = multiprocessing.get_context("fork")
+for number in range(40):
+    queue = context.SimpleQueue()
+    process = context.Process(target=child, args=(queue,))
+    process.start()
+    process.join(10)
+    hangs = process.is_alive()
+    process.kill()
+    print("hangs" if hangs else all(queue.get()), flush=True)
+done.set()
+for thread in threads:
+    thread.join()
+print(blas() == before)
+"""
+
+
+def run_script(script, *arguments, timeout=120):
+    """Run a program of its own, and return what it printed and its warnings."""
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    return child.stdout, child.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="The system cannot fork.")
+def test_a_fork_during_a_score_leaves_the_child_able_to_score():
+    out, err = run_script(FORKS)
+    assert err == ""
+    assert out.split() == ["True"] * 41
+
+
+INTERRUPTS = """
+import signal, sys, threading, time
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from skdiscrepancy import hsic_score, hsic_test, ksd_score, ksd_test
+from skdiscrepancy import mmd_score, mmd_test
+from skdiscrepancy.feature_selection import HSICSelector, hsic_regression
+from skdiscrepancy.inference import mmd_column_tests
+
+n_interrupts, seed = map(int, sys.argv[1:])
+threadpool_limits(2, user_api="blas")
+rng = np.random.RandomState(seed)
+X, Y = rng.normal(size=(2, 12000, 4))
+W, V = rng.normal(size=(2, 1500, 60))
+y = X[:, 0] ** 2
+jobs = {"n_jobs": 2, "random_state": 0}
+calls = {
+    "mmd_score": lambda: mmd_score(X, Y, **jobs),
+    "hsic_score": lambda: hsic_score(X, Y, **jobs),
+    "ksd_score": lambda: ksd_score(X, -X, **jobs),
+    "mmd_test": lambda: mmd_test(X, Y, **jobs),
+    "hsic_test": lambda: hsic_test(X[:4000], y[:4000], **jobs),
+    "ksd_test": lambda: ksd_test(X[:6000], -X[:6000], **jobs),
+    "hsic_regression": lambda: hsic_regression(
+        W, W[:, 0], pvalue="permutation", kernel="laplace", **jobs
+    ),
+    "HSICSelector": lambda: HSICSelector(
+        n_features_to_select=9, method="forward", n_jobs=2
+    ).fit(W, W[:, 0]),
+    "mmd_column_tests": lambda: mmd_column_tests(W, V, **jobs),
+}
+
+def state():
+    blas = [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
+    return blas, threading.enumerate()
+
+def small():
+    return mmd_score(X[:500], Y[:500], n_jobs=2), hsic_score(X[:500], y[:500])
+
+expected = small()
+for call in (ksd_score, ksd_test):
+    call(X[:300], -X[:300])
+for call in (mmd_test, hsic_test):
+    call(X[:300], Y[:300])
+before = state()
+names = list(calls)
+for number in range(n_interrupts):
+    name = names[number % len(names)]
+    delay = rng.uniform(0.005, 1.0)
+    # The alarm stands for the key, and its handler raises what the key raises.
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    # Python loses an interrupt that comes in a callback of a weak reference, so the
+    # user presses the key again.
+    signal.setitimer(signal.ITIMER_REAL, delay, 4.0)
+    outcome = "finished"
+    try:
+        calls[name]()
+    except KeyboardInterrupt as interrupt:
+        # As an interactive session does, which keeps the traceback and its frames.
+        outcome, kept = "interrupted", interrupt
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    start = time.monotonic()
+    while state() != before and time.monotonic() - start < 1:
+        time.sleep(0.01)
+    after = state()
+    print(name, outcome, after == before, small() == expected, flush=True)
+    if after != before:
+        sys.exit(f"{name} {delay} {after}")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal.")
+def test_an_interrupt_leaves_nothing_behind():
+    out, err = run_script(INTERRUPTS, str(N_INTERRUPTS), "0", timeout=1000)
+    lines = [line.split() for line in out.splitlines()]
+    assert "Warning" not in err
+    assert len(lines) == N_INTERRUPTS
+    assert [line[2:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
+    assert sum(line[1] == "interrupted" for line in lines) > N_INTERRUPTS / 2
+
+
+def peak_bytes(function):
+    """Return the most bytes that a call takes, and what it returns."""
+    tracemalloc.start()
+    try:
+        result = function()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("working_memory", "most"), [(1024, 120e6), (4, 20e6)])
+def test_hsic_test_on_many_columns_keeps_to_the_working_memory(working_memory, most):
+    X = np.random.RandomState(0).normal(size=(100, 1000))
+    y = X[:, 0] ** 2
+    params = {"bandwidth": 30.0, "target_bandwidth": 1.0, "n_resamples": 99}
+    params.update(kernel="gaussian", random_state=0)
+    # Now numba is compiled.
+    expected = hsic_test(X, y, **params)
+    with config_context(working_memory=working_memory):
+        peak, result = peak_bytes(lambda: hsic_test(X, y, **params))
+    assert peak < most
+    # Smaller tiles add up in another order.
+    assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
+    assert result.pvalue == expected.pvalue
+
+
+def test_groups_that_do_not_fit_into_memory_are_refused_before_they_are_made(
+    monkeypatch,
+):
+    monkeypatch.setattr(_group_sums, "memory_of_machine", lambda: 4e6)
+    X, Y = np.random.RandomState(0).normal(size=(2, 300, 2))
+    params = {"n_resamples": 99, "random_state": 0}
+    for run in (
+        lambda: mmd_test(X, Y, n_groups=None, **params),
+        lambda: ksd_test(X, -X, n_groups=None, **params),
+    ):
+        with pytest.raises(ValueError, match=r"n_groups.* GB.*has 0\.0 GB"):
+            run()
+    assert mmd_test(X, Y, n_groups=100, **params).pvalue > 0
+
+
+PAIR = np.random.RandomState(0).normal(size=(2, 600, 3))
+LONG_CALLS = {
+    "mmd_score": lambda **options: mmd_score(*PAIR, **options),
+    "hsic_score": lambda **options: hsic_score(*PAIR, **options),
+    "ksd_score": lambda **options: ksd_score(PAIR[0], -PAIR[0], **options),
+    "mmd_test": lambda **options: mmd_test(*PAIR, **options).statistic,
+    "hsic_test": lambda **options: hsic_test(*PAIR, **options).statistic,
+    "ksd_test": lambda **options: ksd_test(PAIR[0], -PAIR[0], **options).statistic,
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, capfd):
+    options = {"random_state": 0, "kernel": "gaussian"}
+    if "test" in name:
+        options["n_resamples"] = 99
+    expected = LONG_CALLS[name](verbose=1, **options)
+    # A walk of a few tiles is over before its estimate.
+    assert "pairs of rows" not in capfd.readouterr().err
+    monkeypatch.setattr(_durations, "MIN_TASKS", 1)
+    monkeypatch.setattr(_durations, "LONG", 0.0)
+    with pytest.warns(UserWarning, match=r"pairs of rows.* n_jobs=2\. .*design='x'"):
+        value = LONG_CALLS[name](verbose=1, n_jobs=2, **options)
+    assert value == expected
+    lines = capfd.readouterr().err.splitlines()
+    assert any("pairs of rows" in line and "seconds" in line for line in lines)
+
+
+def test_joblib_prints_a_line_every_few_seconds_of_a_long_walk():
+    assert _durations.verbosity(150.0, verbose=1) == 30
+    # From 50 on, joblib prints to another stream.
+    assert _durations.verbosity(1e6, verbose=1) == 49
+    assert _durations.verbosity(2.0, verbose=1) == 1
+    assert _durations.verbosity(150.0, verbose=0) == 0
+
+
+def test_the_estimate_is_the_time_of_a_task_times_their_number(capfd):
+    seconds = _durations.announce(1, 1, 2000, lambda: time.sleep(0.01), 2, verbose=1)
+    # Half of 20 seconds for each of two workers, or more if the machine is busy.
+    assert 10 <= seconds < 40
+    assert f"about {seconds:.0f} seconds with n_jobs=2" in capfd.readouterr().err
+
+
+@pytest.fixture
+def in_parts(monkeypatch):
+    """Draw few pairs in several parts, as many pairs are."""
+    monkeypatch.setattr(_draws, "MAX_AT_ONCE", 0)
+    monkeypatch.setattr(_draws, "PART_SIZE", 1)
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("surplus", [0, 1, 6])
+def test_all_sets_of_pairs_drawn_in_parts_are_equally_likely(surplus, monkeypatch):
+    monkeypatch.setattr(_draws, "SURPLUS", surplus)
+    rng, n_draws = np.random.RandomState(0), 3000
+    design, counts = RandomPairs(n_pairs=3), {}
+    for _ in range(n_draws):
+        drawn = frozenset(zip(*design.pairs(5, random_state=rng), strict=True))
+        counts[drawn] = counts.get(drawn, 0) + 1
+    # The sets of 3 of 10 pairs.
+    assert {len(drawn) for drawn in counts} == {3}
+    assert len(counts) == 120
+    # A correct draw fails for one seed in 10 000.
+    assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("n_pairs", [1, 500, 4000, 4950])
+def test_pairs_drawn_in_parts_come_in_whole_rows_and_in_order(n_pairs, replace):
+    design = RandomPairs(n_pairs=n_pairs, replace=replace)
+    chunks = list(design.chunks(100, 200, random_state=0))
+    rows, cols = map(np.concatenate, zip(*chunks, strict=True))
+    assert len(rows) == n_pairs
+    assert (rows < cols).all()
+    assert cols.max() < 100
+    steps = np.diff(100 * rows + cols)
+    assert (steps >= 0).all()
+    assert replace or (steps > 0).all()
+    # No row is divided between two chunks.
+    for one, other in itertools.pairwise(chunks):
+        assert one[0][-1] < other[0][0]
+
+
+def test_a_thousand_million_random_pairs_start_within_the_memory_of_a_laptop():
+    # n floor(sqrt(n)) pairs of a million rows, whose ranks alone take 8 GB.
+    chunks = RandomPairs().chunks(10**6, 2**16, random_state=0)
+    peak, (rows, _) = peak_bytes(lambda: next(chunks))
+    assert peak < 1e9
+    assert 0 < len(rows) <= 2**16
