@@ -1,0 +1,383 @@
+"""What every call must do, whatever it is called with.
+
+1. It returns what its documentation says, and all numbers in it are finite; p-values
+   are above 0 and at most 1. Or it raises ValueError or TypeError with a message that
+   has the name of a parameter.
+2. The arguments, their arrays and the models among them are as before the call.
+3. The global random states of Python and numpy are as before the call.
+4. The same call with the same `random_state` gives the same bits, for `n_jobs` 1 and 2.
+5. If the arrays are float32, the result is near the result for the same numbers in
+   float64: see `TOLERANCE`.
+6. Warnings are UserWarnings of skdiscrepancy, or of scikit-learn about its own models.
+
+The name of a parameter is one of the function that is called, of its estimator, or of
+the data (X, Y, y, K_xx); `n_samples` and `n_features` are the lengths of the data.
+scikit-learn's messages about data that no estimator takes have no name for it. They are
+accepted as they are: see `SKLEARN_MESSAGES`.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import contextlib
+import dataclasses
+import inspect
+import pickle
+import random
+import re
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+
+import skdiscrepancy
+
+PACKAGE = str(Path(skdiscrepancy.__file__).parent)
+# Most serious first.
+KINDS = [
+    "result",
+    "exception",
+    "changed input",
+    "changed global random state",
+    "not repeatable",
+    "n_jobs",
+    "float32",
+    "warning",
+    "message",
+]
+# Largest difference of float32 and float64, in parts of the larger of 1 and the
+# largest number. A p-value of 19 resamples moves by 1/20 for each rank that rounding
+# exchanges.
+TOLERANCE = {"value": 0.01, "pvalue": 0.26}
+SKLEARN_MESSAGES = [
+    r"Found array with \d+ (sample|feature)\(s\)",
+    r"Found array with dim \d",
+    r"Expected 2D (array|container|input)",
+    r"Expected a 2-dimensional container",
+    r"Found input variables with inconsistent numbers of samples",
+    r"Complex data not supported",
+    r"could not convert string to float",
+    r"dtype='numeric' is not compatible with arrays of bytes/strings",
+    r"Sparse data was passed",
+    r"Unable to convert array of bytes/strings",
+    r"cannot use sparse input",
+    r"Cannot center sparse matrices",
+    r"The feature names should match those that were passed during fit",
+    r"not supported for input type",
+]
+# Of scikit-learn, about models and folds that the call asked for.
+SKLEARN_WARNINGS = (ConvergenceWarning, DataConversionWarning)
+COMMON_NAMES = {"n_samples", "n_features", "sample_weight"}
+
+
+class Finding(AssertionError):
+    """A call that does what no call may do.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    where : str
+        What tells this finding from others of its kind.
+    detail : str
+        What was seen.
+    """
+
+    def __init__(self, kind, where, detail):
+        super().__init__(f"{kind}: {detail}")
+        self.kind, self.where, self.detail = kind, where, detail
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a call gave: a result or an error, and warnings."""
+
+    result: object = None
+    error: Exception | None = None
+    warnings: list = dataclasses.field(default_factory=list)
+
+    def same_as(self, other):
+        if (self.error is None) != (other.error is None):
+            return False
+        if self.error is not None:
+            return type(self.error) is type(other.error)
+        return equal(numbers_in(self.result), numbers_in(other.result))
+
+    def __str__(self):
+        if self.error is not None:
+            return f"{type(self.error).__name__}: {self.error}"
+        return short(self.result)
+
+
+def examine(call, target):
+    """Raise a Finding if the call breaks a rule; return whether it gave a result."""
+    outcome = run_once(call)
+    check_error(outcome, target)
+    if outcome.error is None:
+        check_result(outcome.result, target)
+    check_warnings(outcome)
+    check_repeats(call, outcome)
+    if outcome.error is None and target.near is not None:
+        check_precision(call, outcome, target.near)
+    return outcome.error is None
+
+
+def run_once(call, as_float64=False):
+    """Run a call; raise a Finding if it changes its input or the random states."""
+    data = call.data_values()
+    keywords = call.keyword_values(data)
+    if as_float64:
+        data = {name: widened(value) for name, value in data.items()}
+    before = prints_of(data), prints_of(without_generators(keywords))
+    random.seed(0)
+    np.random.seed(0)
+    states = random.getstate(), pickle.dumps(np.random.get_state())
+    outcome = Outcome()
+    with recorded(outcome.warnings):
+        try:
+            outcome.result = call.run(data, keywords)
+        except Exception as error:
+            outcome.error = error
+    after = prints_of(data), prints_of(without_generators(keywords))
+    for was, now in zip(before, after, strict=True):
+        for name in was:
+            if was[name] != now[name]:
+                raise Finding("changed input", name, f"{name} is changed by the call")
+    if states != (random.getstate(), pickle.dumps(np.random.get_state())):
+        raise Finding("changed global random state", "", "a global generator advanced")
+    return outcome
+
+
+def check_error(outcome, target):
+    error = outcome.error
+    if error is None:
+        return
+    where = f"{type(error).__name__} {place_of(error)}"
+    if not isinstance(error, ValueError | TypeError):
+        raise Finding("exception", where, str(outcome))
+    message = str(error)
+    words = set(re.findall(r"\w+", message))
+    if words & (target.names | COMMON_NAMES):
+        return
+    if not any(re.search(known, message) for known in SKLEARN_MESSAGES):
+        raise Finding("message", where, str(outcome))
+
+
+def check_result(result, target):
+    for name, value in numbers_in(result):
+        value = np.asarray(value)
+        if value.dtype.kind in "fc" and not np.all(np.isfinite(value)):
+            raise Finding("result", f"{name} not finite", f"{name} is {short(value)}")
+        is_pvalue = name.split(".")[-1].split("[")[0] in ("pvalue", "pvalues")
+        if is_pvalue and not np.all((value > 0) & (value <= 1)):
+            raise Finding(
+                "result", f"{name} not in (0, 1]", f"{name} is {short(value)}"
+            )
+    problem = target.documented(result)
+    if problem:
+        raise Finding("result", problem, f"{problem}: {short(result)}")
+
+
+def check_warnings(outcome):
+    for category, message, place in outcome.warnings:
+        ours = place.startswith("skdiscrepancy")
+        if issubclass(category, SKLEARN_WARNINGS):
+            continue
+        if category is UserWarning and (ours or place.startswith("sklearn")):
+            continue
+        raise Finding(
+            "warning",
+            f"{category.__name__} {place}",
+            f"{category.__name__}: {message} (in {place})",
+        )
+
+
+def check_repeats(call, outcome):
+    """Compare with the same call in two threads, and if they differ with the same."""
+    group = next((g for g, members in call.keywords.items() if "n_jobs" in members), "")
+    seeds = [members.get("random_state") for members in call.keywords.values()]
+    if "None" in seeds:
+        return
+    jobs = call.keywords[group]["n_jobs"] if group else ""
+    other = call.with_keyword(group, "n_jobs", "2") if jobs == "1" else call
+    again = run_once(other)
+    if outcome.same_as(again):
+        return
+    both = f"{outcome} and then {again}"
+    if other is call or not outcome.same_as(run_once(call)):
+        raise Finding("not repeatable", "", both)
+    raise Finding("n_jobs", "", f"n_jobs=1 gives {outcome}, n_jobs=2 gives {again}")
+
+
+def check_precision(call, outcome, near):
+    data = call.data_values()
+    kinds = {value.dtype for value in data.values() if isinstance(value, np.ndarray)}
+    if np.dtype(np.float32) not in kinds or np.dtype(np.float64) in kinds:
+        return
+    wide = run_once(call, as_float64=True)
+    if wide.error is not None:
+        return
+    there = dict(numbers_in(wide.result))
+    for name, value in numbers_in(outcome.result):
+        is_pvalue = name.split(".")[-1] == "pvalue"
+        if near == "pvalue" and not is_pvalue:
+            continue
+        value, other = np.asarray(value), np.asarray(there.get(name))
+        if value.dtype.kind != "f":
+            continue
+        tolerance = TOLERANCE["pvalue" if is_pvalue else "value"]
+        size = (
+            max(1.0, np.abs(other).max(initial=0)) if other.shape == value.shape else 0
+        )
+        if not size or np.abs(value - other).max(initial=0) > tolerance * size:
+            raise Finding(
+                "float32",
+                name,
+                f"{name} is {short(value)} in float32, {short(other)} in float64",
+            )
+
+
+def numbers_in(value, name="result", depth=0):
+    """Return the numbers, arrays and strings of a result, each with its name."""
+    if isinstance(value, bool | int | float | complex | str | np.generic):
+        return [(name, value)]
+    if isinstance(value, np.ndarray):
+        return [(name, value)]
+    if issparse(value):
+        return [(name, value.toarray())]
+    if hasattr(value, "to_numpy"):
+        return [(name, value.to_numpy())]
+    if dataclasses.is_dataclass(value) or isinstance(value, BaseEstimator):
+        parts = public_parts(value)
+    elif isinstance(value, dict):
+        parts = {f"[{key!r}]": part for key, part in value.items()}
+    elif isinstance(value, list | tuple):
+        parts = {f"[{i}]": part for i, part in enumerate(value)}
+    else:
+        return []
+    if depth > 4:
+        return []
+    found = []
+    for key, part in parts.items():
+        key = key if key.startswith("[") else f".{key}"
+        found += numbers_in(part, name + key, depth + 1)
+    return found
+
+
+def public_parts(value):
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    fitted = {
+        name: part
+        for name, part in vars(value).items()
+        if name.endswith("_") and not name.startswith("_") and name != "model_"
+    }
+    # Of a kernel, its bandwidth.
+    return fitted or {
+        name: part
+        for name, part in vars(value).items()
+        if name in ("bandwidth", "nu", "p") and part is not None
+    }
+
+
+def equal(parts, others):
+    if [name for name, _ in parts] != [name for name, _ in others]:
+        return False
+    return all(
+        np.array_equal(np.asarray(value), np.asarray(other))
+        for (_, value), (_, other) in zip(parts, others, strict=True)
+    )
+
+
+def widened(value):
+    is_float32 = isinstance(value, np.ndarray) and value.dtype == np.float32
+    return value.astype(np.float64) if is_float32 else value
+
+
+def prints_of(values):
+    return {name: print_of(value) for name, value in values.items()}
+
+
+def print_of(value):
+    """Return something that differs if the value was changed."""
+    if isinstance(value, np.ma.MaskedArray):
+        return print_of(value.data), print_of(np.ma.getmaskarray(value))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.shape, value.dtype.str, value.tobytes()
+    if issparse(value):
+        return tuple(
+            print_of(getattr(value, part))
+            for part in ("data", "indices", "indptr", "row", "col")
+            if hasattr(value, part)
+        )
+    if type(value).__module__.startswith(("pandas", "polars")):
+        return repr(value), repr(getattr(value, "dtypes", None))
+    if isinstance(value, dict):
+        return prints_of(value)
+    try:
+        return pickle.dumps(value)
+    except Exception:
+        # A lambda, or a model that holds one.
+        return ""
+
+
+def without_generators(keywords):
+    return {
+        group: {name: v for name, v in members.items() if name != "random_state"}
+        for group, members in keywords.items()
+    }
+
+
+@contextlib.contextmanager
+def recorded(found):
+    """Append category, message and place of every warning to a list."""
+
+    def note(message, category, filename, lineno, file=None, line=None):
+        frames = traceback.extract_stack(sys._getframe(1))
+        frames = [f for f in frames if not f.filename.endswith("warnings.py")]
+        found.append((category, str(message), place_in(frames)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note
+        yield
+
+
+def place_of(error):
+    """Return where an error was raised, as seen from the package."""
+    return place_in(traceback.extract_tb(error.__traceback__))
+
+
+def place_in(frames):
+    """Return the last frame of the package, and the last module if it is another."""
+    if not frames:
+        return ""
+    inside = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+    last = frames[-1]
+    parts = Path(last.filename).parts
+    if "site-packages" in parts:
+        library = parts[parts.index("site-packages") + 1]
+    else:
+        library = Path(last.filename).stem
+    if not inside:
+        return library
+    frame = inside[-1]
+    own = f"skdiscrepancy{frame.filename[len(PACKAGE) :]} {frame.name}"
+    return own if frame is last or library == "numpy" else f"{library}, from {own}"
+
+
+def parameter_names(*callables):
+    """Return the names of the parameters of functions and classes."""
+    names = set()
+    for one in callables:
+        names |= set(inspect.signature(one).parameters)
+    return names - {"self", "params", "args", "kwargs"}
+
+
+def short(value):
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 300 else f"{text[:300]} ..."
