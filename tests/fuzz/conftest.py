@@ -30,6 +30,20 @@ def pytest_collect_file(file_path, parent):
     return None
 
 
+def pytest_terminal_summary(terminalreporter):
+    counts = [
+        dict(report.user_properties)["calls"]
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        if "calls" in dict(report.user_properties)
+    ]
+    if counts:
+        n_calls, n_results = (sum(column) for column in zip(*counts, strict=True))
+        terminalreporter.write_line(
+            f"{n_calls} calls, of which {n_results} gave a result and kept every rule"
+        )
+
+
 def _examples(config):
     # In a run that starts above this folder, the options are not known.
     return config.getoption("examples", 0)

@@ -91,7 +91,7 @@ def test_every_call_gives_a_finite_result_or_names_what_is_wrong(name, request):
     n_calls = -(-config.getoption("examples") // len(TARGETS))
     search = Search(TARGETS[name], n_calls, config.getoption("seed"))
     findings = search.run()
-    request.node.user_properties.append(("calls", search.n_done))
+    request.node.user_properties.append(("calls", (search.n_done, search.n_results)))
     text = "\n\n".join(
         f"# {name}: {finding}\n{call.source()}" for finding, call in findings
     )

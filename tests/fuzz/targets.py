@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import hostile_data as data
 import hostile_parameters as params
 import numpy as np
-from calls import NAMESPACE, Call
+from calls import NAMESPACE, PACKAGE_IMPORTS, Call
 from hypothesis import strategies as st
 from oracle import parameter_names
 
@@ -55,8 +55,9 @@ class Target:
         Keywords that are given in every call, so that it is short and repeatable.
     documented : callable
         Returns what is wrong with a result, or nothing.
-    near : {"value", "pvalue"} or None
-        What is compared between float32 and float64.
+    near : {"value", "normalized", "pvalue"} or None
+        What is compared between float32 and float64; "normalized" is the value of calls
+        that do not change `normalize`.
     names : set of str
         Names of parameters, one of which a message has.
     """
@@ -88,11 +89,22 @@ def calls(draw, target):
     )
 
 
+COMMON_NAMES = {"n_samples", "n_features", "sample_weight"}
+# A kernel and a design are parameters that have parameters.
+COMMON_NAMES |= parameter_names(
+    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.kernels"]),
+    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.designs"]),
+)
+
+
 def target(expression, data, *groups, callables, also=(), always=None, **options):
     """Make a target; a group is a dictionary of strategies."""
     groups = dict(zip(("keywords", "options"), groups, strict=False))
     names = parameter_names(*(NAMESPACE[name] for name in callables.split()))
-    names |= {*also, *(name for members in groups.values() for name in members)}
+    names |= COMMON_NAMES | {
+        *also,
+        *(name for members in groups.values() for name in members),
+    }
     if always is None:
         always = [
             name
@@ -144,6 +156,7 @@ TARGETS = {
         },
         callables="ksd_score",
         documented=is_float,
+        near="normalized",
     ),
     "mmd_test": target(
         "mmd_test(X, Y, {keywords})",
@@ -224,6 +237,7 @@ def estimator_targets():
         ),
         ("KSDEstimator", params.KSD, "X", "Y", data.with_model("X", "Y")),
     ]:
+        near = "normalized" if name == "KSDEstimator" else "value"
         first = "model, " if name == "KSDEstimator" else ""
         made = f"{name}({first}{{keywords}}).fit({fit})"
         common = {
@@ -241,6 +255,7 @@ def estimator_targets():
                 strategy,
                 {**members, **run_and_pool},
                 documented=is_float,
+                near=near,
                 **common,
             ),
         )
@@ -263,6 +278,7 @@ def estimator_targets():
                 HSIC_TEST if name == "HSICEstimator" else MMD_TEST,
                 always=[*seeded, "n_resamples"],
                 documented=is_test,
+                near="pvalue",
                 **common,
             ),
         )
@@ -278,6 +294,7 @@ def estimator_targets():
                 points,
                 {**members, **run_and_pool},
                 documented=is_array,
+                near=near,
                 **common,
             ),
         )
@@ -288,6 +305,7 @@ def estimator_targets():
             SAMPLES,
             {**params.MMD, **run_and_pool},
             documented=is_array,
+            near="value",
             callables="MMDEstimator",
             also=("X", "Y"),
         ),
