@@ -240,42 +240,48 @@ def recipes(draw):
     return recipe
 
 
-def lengths(least=6):
+def lengths(least=6, many=1100):
     """Draw numbers of rows: mostly enough, sometimes 0 to 5, rarely many.
 
     The engine shares out work among threads from about 1000 rows on.
     """
     few = st.one_of(st.integers(0, 5), st.just(40), st.just(150))
-    return rarely(st.just(1100), rarely(few, st.integers(least, 24)), 40)
+    return rarely(st.just(many), rarely(few, st.integers(least, 24)), 40)
 
 
-def widths():
+def widths(widest=1000):
     """Draw numbers of columns."""
-    return rarely(st.sampled_from([64, 0, 300, 1000]), st.integers(1, 3), 6)
+    return rarely(st.sampled_from([min(64, widest), 0, widest]), st.integers(1, 3), 6)
+
+
+def many_rows(d):
+    """Return the largest number of rows for d columns, so that a call takes no second."""
+    return 1100 if d < 10 else 60
 
 
 @st.composite
-def samples(draw, *names):
+def samples(draw, *names, widest=1000):
     """Draw samples of the same columns; rarely one differs from the others."""
-    d, recipe = draw(widths()), draw(recipes())
+    d, recipe = draw(widths(widest)), draw(recipes())
     data, arrays = {}, []
     for seed, name in enumerate(names):
         own = draw(rarely(recipes(), st.just(recipe), 6)) if seed else recipe
         width = draw(rarely(widths(), st.just(d), 15)) if seed else d
-        data[name] = own.expression(draw(lengths()), width, seed)
+        n = draw(lengths(many=many_rows(width)))
+        data[name] = own.expression(n, width, seed)
         if own.is_array:
             arrays.append(name)
     return data, draw_read_only(draw, arrays)
 
 
 @st.composite
-def with_target(draw, *names):
+def with_target(draw, *names, widest=1000):
     """Draw X and y of the same rows; for four names two pairs of them."""
-    d, recipe = draw(widths()), draw(recipes())
+    d, recipe = draw(widths(widest)), draw(recipes())
     target = draw(rarely(one_of(HOSTILE_TARGETS), one_of(TARGETS), 4))
     data, arrays = {}, []
     for seed in range(len(names) // 2):
-        n = draw(lengths(8))
+        n = draw(lengths(8, many_rows(d)))
         data[names[2 * seed]] = recipe.expression(n, d, seed)
         data[names[2 * seed + 1]] = target.format(n=n)
         if recipe.is_array:
@@ -296,7 +302,7 @@ def with_model(draw, *names, fitted=False):
     training = f"np.random.RandomState(9).normal(size=(20, {width}))"
     data = {"model": text.format(d=width, Z=training)}
     for seed, name in enumerate(names):
-        data[name] = recipe.expression(draw(lengths()), d, seed)
+        data[name] = recipe.expression(draw(lengths(many=many_rows(d))), d, seed)
     if not fitted and recipe.is_array and draw(st.integers(1, 6)) == 6:
         # Gradients in place of a model; not of a copy, so that they may be read-only.
         data = {names[0]: data[names[0]], "model": f"-1.0 * {names[0]}", **data}

@@ -101,10 +101,7 @@ def target(expression, data, *groups, callables, also=(), always=None, **options
     """Make a target; a group is a dictionary of strategies."""
     groups = dict(zip(("keywords", "options"), groups, strict=False))
     names = parameter_names(*(NAMESPACE[name] for name in callables.split()))
-    names |= COMMON_NAMES | {
-        *also,
-        *(name for members in groups.values() for name in members),
-    }
+    names |= COMMON_NAMES.union(also, *groups.values())
     if always is None:
         always = [
             name
@@ -184,13 +181,13 @@ TARGETS = {
     ),
     "mmd_column_tests": target(
         "mmd_column_tests(X, Y, {keywords})",
-        SAMPLES,
+        data.samples("X", "Y", widest=12),
         {**params.MMD, **MMD_TEST, **RUN, "correction": params.words("correction")},
         callables="mmd_column_tests",
     ),
     "hsic_column_tests": target(
         "hsic_column_tests(X, y, {keywords})",
-        PAIRS,
+        data.with_target("X", "y", widest=12),
         {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
         callables="hsic_column_tests",
     ),
@@ -315,12 +312,13 @@ def estimator_targets():
 def selection_targets():
     """Yield scores and selectors of features."""
     both = ("X", "y")
+    pairs = data.with_target("X", "y", widest=64)
     for name in ("hsic_regression", "hsic_classif"):
         yield (
             name,
             target(
                 f"{name}(X, y, {{keywords}})",
-                PAIRS,
+                pairs,
                 {**params.SCORE, **RESAMPLES, **RUN},
                 callables=f"{name} HSICScore",
             ),
@@ -329,7 +327,7 @@ def selection_targets():
         "HSICScore",
         target(
             "HSICScore({keywords})(X, y)",
-            PAIRS,
+            pairs,
             {**params.SCORE, **RESAMPLES, **RUN},
             callables="HSICScore",
             also=both,
@@ -339,7 +337,7 @@ def selection_targets():
         "HSICSelector",
         target(
             "HSICSelector({keywords}).fit(X, y)",
-            PAIRS,
+            pairs,
             {**params.SELECTOR, **RUN},
             callables="HSICSelector",
             also=both,
@@ -349,7 +347,7 @@ def selection_targets():
         "HSICSelector.transform",
         target(
             "HSICSelector({keywords}).fit(X, y).transform(X_new)",
-            data.with_target("X", "y", "X_new", "y_new"),
+            data.with_target("X", "y", "X_new", "y_new", widest=64),
             {**params.SELECTOR, **RUN},
             callables="HSICSelector",
             also=both,
@@ -359,7 +357,7 @@ def selection_targets():
         "HSICSelectorCV",
         target(
             "HSICSelectorCV(HSICSelector({keywords}), {options}).fit(X, y)",
-            PAIRS,
+            data.with_target("X", "y", widest=5),
             {**params.SELECTOR, **SEED},
             {
                 "cv": params.sizes("2", "3"),
