@@ -71,6 +71,11 @@ class Search:
             reject()
         if self.smallest is None:
             self.n_done += 1
+        elif self.smallest[0].kind == "slow":
+            # Smaller calls are not looked for.
+            if call == self.smallest[1]:
+                raise self.smallest[0]
+            return
         try:
             self.n_results += examine(call, self.target)
         except Finding as finding:
@@ -86,7 +91,7 @@ class Search:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_every_call_gives_a_finite_result_or_names_what_is_wrong(name, request):
+def test_calls_keep_the_rules_of_the_oracle(name, request):
     config = request.config
     n_calls = -(-config.getoption("examples") // len(TARGETS))
     search = Search(TARGETS[name], n_calls, config.getoption("seed"))

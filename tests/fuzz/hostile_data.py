@@ -255,7 +255,7 @@ def widths(widest=1000):
 
 
 def many_rows(d):
-    """Return the largest number of rows for d columns, so that a call takes no second."""
+    """Return a number of rows of d columns that a call reads in about a second."""
     return 1100 if d < 10 else 60
 
 
@@ -275,13 +275,13 @@ def samples(draw, *names, widest=1000):
 
 
 @st.composite
-def with_target(draw, *names, widest=1000):
+def with_target(draw, *names, widest=1000, many=600):
     """Draw X and y of the same rows; for four names two pairs of them."""
     d, recipe = draw(widths(widest)), draw(recipes())
     target = draw(rarely(one_of(HOSTILE_TARGETS), one_of(TARGETS), 4))
     data, arrays = {}, []
     for seed in range(len(names) // 2):
-        n = draw(lengths(8, many_rows(d)))
+        n = draw(lengths(8, min(many, many_rows(d))))
         data[names[2 * seed]] = recipe.expression(n, d, seed)
         data[names[2 * seed + 1]] = target.format(n=n)
         if recipe.is_array:

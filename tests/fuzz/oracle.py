@@ -10,7 +10,8 @@
    float64: see `TOLERANCE`.
 6. Missing values (NaN, NaT) in arrays are refused, and what a mask hides is refused or
    not used.
-7. Warnings are UserWarnings of skdiscrepancy, or of scikit-learn about its own models.
+7. It takes less than `TIME_LIMIT` seconds; the data are small.
+8. Warnings are UserWarnings of skdiscrepancy, or of scikit-learn about its own models.
 
 The name of a parameter is one of the function that is called, of its estimator, of a
 kernel or design, or of the data (X, Y, y, K_xx); `n_samples` and `n_features` are the
@@ -27,6 +28,7 @@ import inspect
 import pickle
 import random
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -50,9 +52,11 @@ KINDS = [
     "n_jobs",
     "missing values",
     "float32",
+    "slow",
     "warning",
     "message",
 ]
+TIME_LIMIT = 30
 # Largest difference of float32 and float64, in parts of the larger of 1 and the
 # largest number. A p-value of 19 resamples moves by 1/20 for each rank that rounding
 # exchanges.
@@ -131,7 +135,7 @@ def run_once(call, change=None):
     np.random.seed(0)
     states = random.getstate(), pickle.dumps(np.random.get_state())
     outcome = Outcome()
-    with recorded(outcome.warnings):
+    with recorded(outcome.warnings), limited_time():
         try:
             outcome.result = call.run(data, keywords)
         except Exception as error:
@@ -369,6 +373,34 @@ def without_generators(keywords):
         group: {name: v for name, v in members.items() if name != "random_state"}
         for group, members in keywords.items()
     }
+
+
+class TimeUp(BaseException):
+    """The time limit; not an Exception, which the call might catch."""
+
+
+@contextlib.contextmanager
+def limited_time():
+    """Raise a Finding after the time limit, where the system has such a signal."""
+
+    def stop(signum, frame):
+        raise TimeUp
+
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT)
+    try:
+        yield
+    except TimeUp as error:
+        where = place_of(error)
+        raise Finding(
+            "slow", "", f"no result after {TIME_LIMIT} s (in {where})"
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextlib.contextmanager

@@ -187,7 +187,7 @@ TARGETS = {
     ),
     "hsic_column_tests": target(
         "hsic_column_tests(X, y, {keywords})",
-        data.with_target("X", "y", widest=12),
+        data.with_target("X", "y", widest=12, many=60),
         {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
         callables="hsic_column_tests",
     ),
@@ -312,7 +312,7 @@ def estimator_targets():
 def selection_targets():
     """Yield scores and selectors of features."""
     both = ("X", "y")
-    pairs = data.with_target("X", "y", widest=64)
+    pairs = data.with_target("X", "y", widest=64, many=60)
     for name in ("hsic_regression", "hsic_classif"):
         yield (
             name,
