@@ -2,119 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import hostile_data as data
 import hostile_parameters as params
-import numpy as np
-from calls import NAMESPACE, PACKAGE_IMPORTS, Call
+from calls import is_array, is_evaluation, is_float, is_test, target
 from hypothesis import strategies as st
-from oracle import parameter_names
-
-
-def is_float(result):
-    return "" if type(result) is float else f"{type(result).__name__}, not float"
-
-
-def is_test(result):
-    expected = type(result.statistic) is float and type(result.pvalue) is float
-    if not expected or len(result.statistics) != len(result.kernels):
-        return "fields are not as documented"
-    if not len(result.null_distribution) and result.null_limit is None:
-        return "no null distribution"
-    return ""
-
-
-def is_evaluation(result):
-    lengths = {len(result.statistics), len(result.scales), len(result.kernels)}
-    return is_float(result.value) or ("lengths differ" if len(lengths) > 1 else "")
-
-
-def is_array(result):
-    return "" if isinstance(result, np.ndarray) else f"{type(result).__name__}"
-
-
-def is_anything(result):
-    return ""
-
-
-@dataclass(frozen=True)
-class Target:
-    """One function or method, and what it may be called with.
-
-    Attributes
-    ----------
-    expression : str
-        The call, with places for groups of keywords.
-    data : strategy
-        Draws expressions of the arguments, and which of them are read-only.
-    groups : dict of str to dict of str to strategy
-        Keywords of each group.
-    always : dict of str to tuple of str
-        Keywords that are given in every call, so that it is short and repeatable.
-    documented : callable
-        Returns what is wrong with a result, or nothing.
-    near : {"value", "normalized", "pvalue"} or None
-        What is compared between float32 and float64; "normalized" is the value of calls
-        that do not change `normalize`.
-    names : set of str
-        Names of parameters, one of which a message has.
-    """
-
-    expression: str
-    data: st.SearchStrategy
-    groups: dict = field(default_factory=dict)
-    always: dict = field(default_factory=dict)
-    documented: Callable = is_anything
-    near: str | None = None
-    names: frozenset = frozenset()
-
-    @property
-    def calls(self):
-        return calls(self)
-
-
-@st.composite
-def calls(draw, target):
-    values, read_only = draw(target.data)
-    return Call(
-        data=values,
-        expression=target.expression,
-        keywords={
-            group: draw(params.keywords(members, target.always.get(group, ())))
-            for group, members in target.groups.items()
-        },
-        read_only=read_only,
-    )
-
-
-COMMON_NAMES = {"n_samples", "n_features", "sample_weight"}
-# A kernel and a design are parameters that have parameters.
-COMMON_NAMES |= parameter_names(
-    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.kernels"]),
-    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.designs"]),
-)
-
-
-def target(expression, data, *groups, callables, also=(), always=None, **options):
-    """Make a target; a group is a dictionary of strategies."""
-    groups = dict(zip(("keywords", "options"), groups, strict=False))
-    names = parameter_names(*(NAMESPACE[name] for name in callables.split()))
-    names |= COMMON_NAMES.union(also, *groups.values())
-    if always is None:
-        always = [
-            name
-            for name in ("n_jobs", "random_state", "n_resamples", "n_probes")
-            for members in groups.values()
-            if name in members
-        ]
-    given = {
-        group: tuple(name for name in always if name in members)
-        for group, members in groups.items()
-    }
-    return Target(expression, data, groups, given, names=frozenset(names), **options)
-
 
 RUN, RESAMPLES = params.RUN, params.RESAMPLES
 SAMPLES = data.samples("X", "Y")
@@ -432,7 +323,8 @@ def model_checking_targets():
         "score_function",
         target(
             "score_function(model, {keywords})(X)",
-            fitted,
+            # What a function of the caller returns is the caller's.
+            data.with_model("X", fitted=True, functions=False),
             {
                 "finite_differences": params.BOOL,
                 "backend": params.values(["None"], ["'nope'", "3", "True"]),
