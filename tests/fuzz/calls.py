@@ -1,0 +1,266 @@
+"""Calls as Python source: what is run is what a finding prints."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import hostile_parameters as params
+import numpy as np
+from hypothesis import strategies as st
+from oracle import parameter_names
+
+# In the order in which a finding prints them.
+IMPORTS = [
+    "import decimal",
+    "from fractions import Fraction",
+    "import numpy as np",
+    "import pandas as pd",
+    "import polars as pl",
+    "import scipy.sparse as sp",
+    "from scipy import stats",
+    "from sklearn.covariance import EmpiricalCovariance",
+    "from sklearn.gaussian_process.kernels import RBF",
+    "from sklearn.linear_model import LinearRegression",
+    "from sklearn.mixture import GaussianMixture",
+    "from sklearn.neighbors import KernelDensity",
+    "from sklearn.pipeline import make_pipeline",
+    "from sklearn.preprocessing import StandardScaler",
+]
+PACKAGE_IMPORTS = {
+    "skdiscrepancy": [
+        "HSICEstimator",
+        "KSDEstimator",
+        "MMDEstimator",
+        "hsic_column_tests",
+        "hsic_from_gram",
+        "hsic_score",
+        "hsic_test",
+        "ksd_from_gram",
+        "ksd_score",
+        "ksd_test",
+        "mmd_column_tests",
+        "mmd_from_gram",
+        "mmd_score",
+        "mmd_test",
+    ],
+    "skdiscrepancy.bandwidths": [
+        "bandwidth_grid",
+        "inter_sample_distances",
+        "kernel_collection",
+        "median_bandwidth",
+    ],
+    "skdiscrepancy.designs": [
+        "Blocks",
+        "CompleteU",
+        "CompleteV",
+        "Cross",
+        "Linear",
+        "RandomPairs",
+        "Subdiagonals",
+        "check_design",
+    ],
+    "skdiscrepancy.feature_selection": [
+        "HSICScore",
+        "HSICSelector",
+        "HSICSelectorCV",
+        "hsic_classif",
+        "hsic_regression",
+    ],
+    "skdiscrepancy.kernels": [
+        "GaussianKernel",
+        "IMQKernel",
+        "IndicatorKernel",
+        "LaplaceKernel",
+        "MaternKernel",
+        "check_kernel",
+    ],
+    "skdiscrepancy.model_checking": [
+        "HyvarinenScorer",
+        "KSDScorer",
+        "MMDScorer",
+        "SteinThinning",
+        "score_function",
+        "stein_thinning",
+    ],
+    "skdiscrepancy.pooling": ["normalize_statistics", "pool_statistics"],
+}
+IMPORTS += [
+    f"from {module} import {name}"
+    for module, names in PACKAGE_IMPORTS.items()
+    for name in names
+]
+NAMESPACE = {}
+exec("\n".join(IMPORTS), NAMESPACE)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Data, and an expression that uses them.
+
+    Attributes
+    ----------
+    data : dict of str to str
+        Expressions of the arguments, by name; later ones may use earlier ones.
+    expression : str
+        The call, with a place ``{group}`` for each group of keywords.
+    keywords : dict of str to dict of str to str
+        Expressions of the keywords of each group, by name.
+    read_only : tuple of str
+        Arguments whose arrays cannot be written.
+    """
+
+    data: dict
+    expression: str
+    keywords: dict = field(default_factory=dict)
+    read_only: tuple = ()
+
+    def with_keyword(self, group, name, expression):
+        """Return the call with another value of one keyword."""
+        keywords = {**self.keywords, group: {**self.keywords[group], name: expression}}
+        return replace(self, keywords=keywords)
+
+    def data_values(self):
+        """Make the arguments anew."""
+        space = dict(NAMESPACE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name, expression in self.data.items():
+                space[name] = eval(expression, space)
+        values = {name: space[name] for name in self.data}
+        for name in self.read_only:
+            values[name].setflags(write=False)
+        return values
+
+    def keyword_values(self, data):
+        """Make the keywords anew, by group."""
+        space = {**NAMESPACE, **data}
+        return {
+            group: {name: eval(text, space) for name, text in members.items()}
+            for group, members in self.keywords.items()
+        }
+
+    def run(self, data, keywords):
+        """Return the result for these arguments and keywords."""
+        places = {group: f"**{group}" for group in keywords}
+        space = {**NAMESPACE, **data, **keywords}
+        return eval(self.expression.format(**places), space)
+
+    def source(self):
+        """Return the call as a script."""
+        lines = [f"{name} = {text}" for name, text in self.data.items()]
+        lines += [f"{name}.setflags(write=False)" for name in self.read_only]
+        places = {
+            group: ", ".join(f"{name}={text}" for name, text in members.items())
+            for group, members in self.keywords.items()
+        }
+        expression = self.expression.format(**places)
+        lines.append(re.sub(r", (?=\))", "", expression))
+        words = set(re.findall(r"\w+", "\n".join(lines)))
+        imports = [line for line in IMPORTS if line.split()[-1] in words]
+        return "\n".join([*imports, *lines])
+
+
+def is_float(result):
+    return "" if type(result) is float else f"{type(result).__name__}, not float"
+
+
+def is_test(result):
+    expected = type(result.statistic) is float and type(result.pvalue) is float
+    if not expected or len(result.statistics) != len(result.kernels):
+        return "fields are not as documented"
+    if not len(result.null_distribution) and result.null_limit is None:
+        return "no null distribution"
+    return ""
+
+
+def is_evaluation(result):
+    lengths = {len(result.statistics), len(result.scales), len(result.kernels)}
+    return is_float(result.value) or ("lengths differ" if len(lengths) > 1 else "")
+
+
+def is_array(result):
+    return "" if isinstance(result, np.ndarray) else f"{type(result).__name__}"
+
+
+def is_anything(result):
+    return ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One function or method, and what it may be called with.
+
+    Attributes
+    ----------
+    expression : str
+        The call, with places for groups of keywords.
+    data : strategy
+        Draws expressions of the arguments, and which of them are read-only.
+    groups : dict of str to dict of str to strategy
+        Keywords of each group.
+    always : dict of str to tuple of str
+        Keywords that are given in every call, so that it is short and repeatable.
+    documented : callable
+        Returns what is wrong with a result, or nothing.
+    near : {"value", "normalized", "pvalue"} or None
+        What is compared between float32 and float64; "normalized" is the value of calls
+        that do not change `normalize`.
+    names : set of str
+        Names of parameters, one of which a message has.
+    """
+
+    expression: str
+    data: st.SearchStrategy
+    groups: dict = field(default_factory=dict)
+    always: dict = field(default_factory=dict)
+    documented: Callable = is_anything
+    near: str | None = None
+    names: frozenset = frozenset()
+
+    @property
+    def calls(self):
+        return calls(self)
+
+
+@st.composite
+def calls(draw, target):
+    values, read_only = draw(target.data)
+    return Call(
+        data=values,
+        expression=target.expression,
+        keywords={
+            group: draw(params.keywords(members, target.always.get(group, ())))
+            for group, members in target.groups.items()
+        },
+        read_only=read_only,
+    )
+
+
+COMMON_NAMES = {"n_samples", "n_features", "sample_weight"}
+# A kernel and a design are parameters that have parameters.
+COMMON_NAMES |= parameter_names(
+    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.kernels"]),
+    *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.designs"]),
+)
+
+
+def target(expression, data, *groups, callables, also=(), always=None, **options):
+    """Make a target; a group is a dictionary of strategies."""
+    groups = dict(zip(("keywords", "options"), groups, strict=False))
+    names = parameter_names(*(NAMESPACE[name] for name in callables.split()))
+    names |= COMMON_NAMES.union(also, *groups.values())
+    if always is None:
+        always = [
+            name
+            for name in ("n_jobs", "random_state", "n_resamples", "n_probes")
+            for members in groups.values()
+            if name in members
+        ]
+    given = {
+        group: tuple(name for name in always if name in members)
+        for group, members in groups.items()
+    }
+    return Target(expression, data, groups, given, names=frozenset(names), **options)

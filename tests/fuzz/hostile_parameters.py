@@ -1,0 +1,183 @@
+"""Expressions of the values of parameters, by name: allowed ones and hostile ones."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from hostile_data import one_of, rarely
+from hypothesis import strategies as st
+
+KERNELS = [
+    "'gaussian'",
+    "'laplace'",
+    "'imq'",
+    "'matern32'",
+    "'matern92'",
+    "('gaussian', 'laplace')",
+    "GaussianKernel(bandwidth=2.0)",
+    "LaplaceKernel(bandwidth=[0.5, 1.0])",
+    "MaternKernel(nu=2.5, p=1)",
+    "MaternKernel(nu=0.5, p=3)",
+    "[IMQKernel(), 'matern52']",
+    "'indicator'",
+    "IndicatorKernel(balanced=True)",
+    "RBF(1.0)",
+    "(lambda A, B: A @ B.T)",
+    "'linear'",
+    "'energy'",
+]
+HOSTILE_KERNELS = [
+    "'nope'",
+    "None",
+    "[]",
+    "3",
+    "GaussianKernel",
+    "['gaussian', None]",
+    "GaussianKernel(bandwidth=0)",
+    "GaussianKernel(bandwidth=1e-300)",
+    "GaussianKernel(bandwidth=1e300)",
+    "LaplaceKernel(bandwidth='nope')",
+    "MaternKernel(nu=2)",
+    "MaternKernel(p=0.5)",
+    "MaternKernel(p=np.inf)",
+    "MaternKernel(p=1e300)",
+    "IndicatorKernel(balanced='a')",
+    "(lambda A, B: 1.0)",
+    "(lambda A, B: np.full((len(A), len(B)), np.nan))",
+]
+BANDWIDTHS = ["'grid'", "'median'", "1.0", "0.1", "[0.5, 2.0]", "'dyadic'"]
+BANDWIDTHS += ["np.array([1, 2])", "np.float32(1)", "10", "1e-3", "1e3"]
+HOSTILE_NUMBERS = ["0", "-1", "np.nan", "np.inf", "'nope'", "None", "[]", "True", "1j"]
+HOSTILE_NUMBERS += ["10**400", "Fraction(1, 2)", "decimal.Decimal(1)", "[[1.0]]", "'1'"]
+HOSTILE_NUMBERS += ["1e-300", "1e300", "1e-160", "1e160", "1e-30", "1e30", "5e-324"]
+HOSTILE_NUMBERS += [
+    "np.array(1.0)",
+    "[1.0, None]",
+    "np.longdouble(1)",
+    "{}",
+    "object()",
+]
+HOSTILE_INTEGERS = ["0", "-1", "1.5", "None", "'a'", "True", "10**400", "np.nan", "[1]"]
+HOSTILE_INTEGERS += ["2.0", "np.array(2)", "np.uint8(2)", "10**9"]
+# A number of this size asks for as much work.
+HOSTILE_SIZES = [text for text in HOSTILE_INTEGERS if "**" not in text]
+DESIGNS = ["'u'", "'v'", "'l'", "'d'", "'b'", "'x'", "'r'", "Blocks(n_blocks=2)"]
+DESIGNS += ["Subdiagonals(n_subdiagonals=1)", "RandomPairs(n_pairs=5, replace=True)"]
+DESIGNS += ["Cross(n_first=2)", "CompleteV()", "RandomPairs(n_pairs=7)"]
+DESIGNS += ["Blocks(block_sizes=[2, 3])"]
+HOSTILE_DESIGNS = ["'U'", "None", "3", "CompleteU", "Blocks(n_blocks=0)", "[]"]
+HOSTILE_DESIGNS += ["Subdiagonals(n_subdiagonals=10**9)", "RandomPairs(n_pairs=10**6)"]
+HOSTILE_DESIGNS += ["Cross(n_first=np.int64(3))", "Blocks(n_blocks=np.int64(2))"]
+HOSTILE_DESIGNS += ["Blocks(block_sizes=[1])", "Cross(n_first='a')"]
+HOSTILE_DESIGNS += ["RandomPairs(n_pairs=1.5)", "Subdiagonals(n_subdiagonals='half')"]
+BOOLS = ["True", "False"]
+HOSTILE_BOOLS = ["None", "'a'", "1", "np.True_", "2", "np.array([True])"]
+HOSTILE_WORDS = ["'nope'", "None", "3", "['max']", "''", "np.str_('max')"]
+SEEDS = ["0", "1", "np.random.RandomState(1)", "np.random.default_rng(1)"]
+HOSTILE_SEEDS = [
+    "-1",
+    "'a'",
+    "1.5",
+    "2**32",
+    "10**400",
+    "None",
+    "np.int64(3)",
+    "[1, 2]",
+]
+JOBS = ["1", "None", "-1"]
+HOSTILE_JOBS = ["0", "'a'", "1.5", "True", "np.int64(2)", "-100", "10**400"]
+WEIGHTS = ["np.arange(len(X)) % 3 + 1.0", "np.ones(len(X))", "[1.0] * len(X)"]
+HOSTILE_WEIGHTS = ["np.zeros(len(X))", "-np.ones(len(X))", "np.ones(len(X) + 1)"]
+HOSTILE_WEIGHTS += ["np.nan * np.ones(len(X))", "1.0", "'a'", "1e300 * np.ones(len(X))"]
+HOSTILE_WEIGHTS += ["1e-300 * np.ones(len(X))", "1.0 * (np.arange(len(X)) == 0)"]
+HOSTILE_WEIGHTS += ["np.ones((len(X), 2))", "np.array(['a'] * len(X))"]
+METHODS = ["auto", "permutation", "swap", "shift", "wild", "asymptotic", "parametric"]
+WORDS = {
+    "pooling": ["'fuse'", "'mean'", "'max'", "None", "'agg'"],
+    "method": [f"'{word}'" for word in METHODS],
+    "selection": ["'lasso'", "'forward'", "'backward'"],
+    "correction": ["'bh'", "'by'", "'holm'", "None"],
+    "statistic": ["'cka'", "'hsic'"],
+    "pvalue": ["'gamma'", "'permutation'", "None"],
+    "preconditioner": ["'id'", "'med'", "'cov'", "'sclmed'", "'smpcov'"],
+}
+
+
+def values(allowed, hostile, one_in=5):
+    return rarely(one_of(hostile), one_of(allowed), one_in)
+
+
+def words(name):
+    return values(WORDS[name], HOSTILE_WORDS, 8)
+
+
+def numbers(*allowed):
+    return values(allowed, HOSTILE_NUMBERS)
+
+
+def sizes(*allowed):
+    return values(allowed, HOSTILE_SIZES)
+
+
+KERNEL = values(KERNELS, HOSTILE_KERNELS)
+BOOL = values(BOOLS, HOSTILE_BOOLS)
+RUN = {
+    "n_jobs": values(JOBS[:1], [*JOBS[1:], *HOSTILE_JOBS], 12),
+    "random_state": values(SEEDS, HOSTILE_SEEDS, 12),
+}
+STATISTIC = {
+    "kernel": KERNEL,
+    "bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
+    "n_bandwidths": sizes("2", "1", "np.int64(2)", "3"),
+    "design": values(DESIGNS, HOSTILE_DESIGNS),
+    "normalize": BOOL,
+    "squared": BOOL,
+    "fuse_nu": numbers("'auto'", "1.0", "1e-9", "1e9"),
+    "verbose": values(["0"], ["-1", "'a'", "None", "True", "np.int64(0)"], 4),
+}
+TARGET = {
+    "target_kernel": values(["'auto'", *KERNELS], HOSTILE_KERNELS),
+    "target_bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
+}
+MMD = {**STATISTIC, "second_order": BOOL}
+HSIC = {**MMD, **TARGET}
+KSD = {**STATISTIC, "standardize": BOOL}
+POOLING = {"pooling": words("pooling")}
+TEST = {
+    "method": words("method"),
+    "pooling": words("pooling"),
+    "n_groups": values(["4", "2", "None", "np.int64(6)", "1000"], HOSTILE_SIZES),
+}
+RESAMPLES = {"n_resamples": sizes("19", "9", "np.int64(19)", "1")}
+GRAM = {key: MMD[key] for key in ("design", "normalize", "second_order")}
+FACTORS = {
+    "kernel": KERNEL,
+    "target_kernel": TARGET["target_kernel"],
+    "bandwidth_factor": numbers("1.0", "0.1", "10"),
+    "target_bandwidth_factor": numbers("1.0", "0.1", "10"),
+}
+SCORE = {**FACTORS, "statistic": words("statistic"), "pvalue": words("pvalue")}
+SELECTOR = {
+    **FACTORS,
+    "n_features_to_select": values(
+        ["1", "'auto'", "2", "0.5"], [*HOSTILE_INTEGERS, "1e-300"]
+    ),
+    "method": words("selection"),
+    "step": values(["1", "2", "0.5"], HOSTILE_INTEGERS),
+    "n_probes": sizes("3", "0", "1"),
+}
+SCORER = {
+    "kernel": KERNEL,
+    "bandwidth_factor": FACTORS["bandwidth_factor"],
+    "design": STATISTIC["design"],
+    "normalize": BOOL,
+    "pooling": words("pooling"),
+}
+
+
+@st.composite
+def keywords(draw, strategies, always=()):
+    """Draw up to four of some keywords, and those that are always given."""
+    if not strategies:
+        return {}
+    names = st.sampled_from(sorted(strategies))
+    chosen = draw(st.lists(names, unique=True, max_size=4))
+    return {name: draw(strategies[name]) for name in sorted({*chosen, *always})}
