@@ -190,6 +190,7 @@ def test_mean_of_hsics_is_the_hsic_of_the_mean_kernels(design):
 
 
 @pytest.mark.parametrize("design", ["v", "u", "l", "d", "b", "x"])
+@pytest.mark.filterwarnings("ignore:1 of [0-9]+ rows are not used")
 def test_mean_of_ksds_is_the_ksd_of_the_mean_stein_kernel(design):
     X = np.random.RandomState(0).normal(size=(11, 2))
     params = {"design": design, "normalize": False}
@@ -287,6 +288,7 @@ def test_mean_hsic_over_all_samples_of_a_discrete_distribution_is_exact(
 
 
 @pytest.mark.parametrize("design", UNBIASED, ids=repr)
+@pytest.mark.filterwarnings("ignore:1 of [0-9]+ rows are not used")
 def test_mean_ksd_over_all_samples_of_a_discrete_distribution_is_exact(design):
     atoms, scores = np.random.RandomState(0).normal(size=(2, 4, 2))
     values = [
