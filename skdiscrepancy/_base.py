@@ -151,7 +151,8 @@ def check_finite(values: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(values)):
         raise ValueError(
             "The statistic is not finite: distances, gradients or bandwidths are too "
-            "large or too small for floating point. Rescale the data."
+            "large or too small for floating point. Rescale the data, or choose a "
+            "`bandwidth` of the order of the distances between rows."
         )
     return values
 
