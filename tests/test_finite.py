@@ -79,7 +79,7 @@ def test_sorted_squares_of_narrow_kernels_are_those_of_tiles():
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 @pytest.mark.parametrize(
-    "scale, dtype",
+    ("scale", "dtype"),
     [
         (2.0**-30, np.float32),
         (2.0**20, np.float32),
@@ -131,7 +131,7 @@ def test_ksd_of_small_designs_does_not_depend_on_the_unit(design, method):
 def test_ksd_test_refuses_what_the_score_refuses(design):
     X, S = draw(40)
     for function in (ksd_score, ksd_test):
-        with pytest.raises(ValueError, match="not finite.*Rescale.*`bandwidth`"):
+        with pytest.raises(ValueError, match=r"not finite.*Rescale.*`bandwidth`"):
             function(X, 1e200 * S, design=design, random_state=0)
 
 

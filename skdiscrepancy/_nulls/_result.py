@@ -15,8 +15,8 @@ from skdiscrepancy.pooling import fuse
 
 # Statistics that agree to this part are equal: some resamples change nothing.
 TIES = 1e-9
-# A scale that is so small against the statistics has underflown: no statistic is so many
-# standard deviations large.
+# A scale that is so small against the statistics has vanished: no statistic is so many
+# standard deviations away from 0.
 VANISHED = 1e-100
 
 
