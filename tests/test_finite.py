@@ -5,13 +5,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
 
 from skdiscrepancy import hsic_test, ksd_score, ksd_test, mmd_test
 from skdiscrepancy._engine import GramSource, group_sums, kernel_source
 from skdiscrepancy._nulls import rank_pvalue
 from skdiscrepancy._nulls._result import combine
 from skdiscrepancy._nulls._units import ScaledSource, scaled_group_sums
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+from skdiscrepancy.model_checking import HyvarinenScorer, stein_thinning
 
 POOLINGS = ["max", "mean", "fuse", "agg"]
 
@@ -221,3 +224,97 @@ def test_what_enters_a_rank_is_finite(wrong):
     values[0, 2] = wrong
     with pytest.raises(ValueError, match="not finite"):
         combine(values, (np.ones(1),), ["a"], **options)
+
+
+@pytest.mark.parametrize("pvalue", ["gamma", "permutation"])
+def test_scores_of_columns_are_finite_or_refused(pvalue):
+    X, Y = draw(20)
+    narrow = LaplaceKernel(bandwidth=1e-308)
+    with pytest.raises(ValueError, match="not finite"):
+        HSICScore(kernel=narrow, pvalue=pvalue)(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("method", ["filter", "mrmr", "lasso", "forward"])
+def test_paths_of_selectors_are_finite_beside_an_outlier(method):
+    X, Y = draw(20, 3)
+    X[0] = 1e200
+    selector = HSICSelector(2, method=method).fit(X, Y[:, 0])
+    assert np.all(np.isfinite(selector.scores_))
+    for name in ("objective", "relevance", "redundancy"):
+        assert np.all(np.isfinite(selector.path_[name]))
+
+
+def test_joint_kernels_beyond_floating_point_are_refused():
+    X, Y = draw(20, 3)
+    X[0] = 1e200
+    with pytest.raises(ValueError, match=r"not finite|spread over"):
+        HSICSelector(2, method="backward").fit(X, Y[:, 0])
+
+
+def test_hyvarinen_score_beyond_floating_point_is_refused():
+    X = draw(20)[0]
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="not finite"),
+    ):
+        HyvarinenScorer()(lambda rows: 1e200 * rows, X)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_thinning_refuses_gradients_without_squares(standardize):
+    X = draw(20)[0]
+    with pytest.raises(ValueError, match="not finite"):
+        stein_thinning(X, 1e200 * X, 3, standardize=standardize)
+
+
+def null_sample(kind, rng, n, d=2):
+    """Draw float32 rows that are all from one distribution."""
+    X = rng.normal(size=(n, d))
+    if kind == "ties":
+        X = rng.randint(3, size=(n, d)).astype(float)
+    elif kind == "outliers":
+        X[rng.rand(n) < 0.1] *= 1e6
+    elif kind == "a constant column":
+        X[:, 0] = 7
+    return X.astype(np.float32)
+
+
+@pytest.mark.parametrize("test", [mmd_test, hsic_test])
+@pytest.mark.parametrize("bandwidth", [0.01, 1.0, 1e4])
+@pytest.mark.parametrize("kind", ["ties", "outliers", "a constant column"])
+def test_float32_tests_reject_at_their_level(test, bandwidth, kind):
+    n_draws, rng = 200, np.random.RandomState(0)
+    options = {"bandwidth": bandwidth, "n_resamples": 39}
+    if test is hsic_test:
+        options["target_bandwidth"] = bandwidth
+    n_rejected = 0
+    for seed in range(n_draws):
+        X, Y = null_sample(kind, rng, 20), null_sample(kind, rng, 20)
+        result = test(X, Y, random_state=seed, **options)
+        assert_finite(result)
+        n_rejected += result.pvalue <= 0.1
+    # The level is exact: one seed in 10 000 fails.
+    assert n_rejected <= binom.isf(1e-4, n_draws, 0.1)
+
+
+@pytest.mark.parametrize("bandwidth", [0.3, 1.0, 1e4])
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**20])
+def test_float32_ksd_rejects_a_true_model_at_its_level(bandwidth, unit):
+    n_draws, rng = 200, np.random.RandomState(0)
+    n_rejected = 0
+    for seed in range(n_draws):
+        X = rng.normal(size=(40, 2))
+        rows, gradients = (Z.astype(np.float32) for Z in (X * unit, -X / unit))
+        result = ksd_test(
+            rows,
+            gradients,
+            bandwidth=bandwidth * unit,
+            pooling="fuse",
+            n_resamples=39,
+            random_state=seed,
+        )
+        assert_finite(result)
+        n_rejected += result.pvalue <= 0.1
+    # Random signs are right for many rows; at 40, a level of .15 is never reached. One
+    # seed in 10 000 fails.
+    assert n_rejected <= binom.isf(1e-4, n_draws, 0.15)

@@ -110,8 +110,12 @@ def _equal_columns(G: np.ndarray) -> np.ndarray:
     """Return classes of equal columns of a factor."""
     # Columns that are equal are neighbours in the order of one combination of rows.
     order = np.argsort(np.cos(np.arange(1, len(G) + 1)) @ G, kind="stable")
-    gaps = np.abs(np.diff(G[:, order], axis=1)).max(axis=0, initial=0.0)
-    return _classes_in_order(order, gaps > EQUAL * np.abs(G).max(initial=0.0))
+    gaps = np.zeros(len(order) - 1)
+    # Row by row: a factor can be large.
+    for row in G:
+        np.maximum(gaps, np.abs(np.diff(row[order])), out=gaps)
+    size = max(G.max(initial=0.0), -G.min(initial=0.0))
+    return _classes_in_order(order, gaps > EQUAL * size)
 
 
 def _twins(A: np.ndarray) -> np.ndarray:

@@ -45,7 +45,8 @@ class TestResult:
     null_limit : frozen distribution of :mod:`scipy.stats` or None
         Distribution of the statistic under the null hypothesis if the test is not by
         resampling: Student's t for the designs X, L and B, a gamma distribution
-        (Pearson's type III) for HSIC. None for tests by resampling.
+        (Pearson's type III) for HSIC, or a normal distribution if the permutations
+        have a negative skewness. None for tests by resampling.
 
     References
     ----------

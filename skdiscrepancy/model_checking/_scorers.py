@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import check_number, generator_of
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
 from skdiscrepancy._ksd import (
@@ -211,7 +212,7 @@ class HyvarinenScorer(BaseEstimator):
             ahead = check_gradients(score(X + shift), X)[:, j]
             behind = check_gradients(score(X - shift), X)[:, j]
             total += (ahead - behind) / (2 * shift[j])
-        return -float(total.mean())
+        return -float(check_finite(total.mean()))
 
 
 class MMDScorer(BaseEstimator):

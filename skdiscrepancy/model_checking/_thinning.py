@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import check_flag, check_number
 from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model
@@ -81,14 +82,8 @@ def stein_thinning(
     if standardize:
         rows, S = _standardize(rows, S)
     Y, trace = _precondition(rows, preconditioner)
-    # Twice the sum of the Stein kernel with the chosen rows, and its diagonal.
-    objective = trace + np.einsum("ij,ij->i", S, S)
-    indices = np.empty(n_points, dtype=np.int64)
-    for step in range(n_points):
-        chosen = indices[step] = int(np.argmin(objective))
-        if step + 1 < n_points:
-            objective += 2 * _stein_column(rows, Y, S, trace, chosen)
-    return indices
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _choose(rows, Y, S, trace, n_points)
 
 
 class SteinThinning(BaseEstimator):
@@ -239,6 +234,20 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         )
     precision = cho_solve(cho_factor(covariance), np.eye(d))
     return X @ precision, float(np.trace(precision))
+
+
+def _choose(
+    X: np.ndarray, Y: np.ndarray, S: np.ndarray, trace: float, n_points: int
+) -> np.ndarray:
+    """Return the rows that make KSD smallest, one after the other; Y = X Gamma."""
+    # Twice the sum of the Stein kernel with the chosen rows, and its diagonal.
+    objective = trace + np.einsum("ij,ij->i", S, S)
+    indices = np.empty(n_points, dtype=np.int64)
+    for step in range(n_points):
+        chosen = indices[step] = int(np.argmin(check_finite(objective)))
+        if step + 1 < n_points:
+            objective += 2 * _stein_column(X, Y, S, trace, chosen)
+    return indices
 
 
 def _stein_column(
