@@ -145,6 +145,7 @@ class Statistics:
         """Refuse numbers beyond the range of floating point."""
         check_finite(self.values)
         check_finite(self.scales)
+        check_finite(self.sizes)
 
 
 def check_finite(values: np.ndarray) -> np.ndarray:
@@ -152,7 +153,8 @@ def check_finite(values: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(values)):
         raise ValueError(
             "The statistic is not finite: distances, gradients or bandwidths are too "
-            "large or too small for floating point. Rescale the data."
+            "large or too small for floating point. Rescale the data, or choose a "
+            "`bandwidth` of the order of the distances between rows."
         )
     return values
 
@@ -238,7 +240,7 @@ class BaseDiscrepancy(BaseEstimator):
         else:
             pooled, scales = values, np.ones_like(values)
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
-        value = pool_statistics(pooled, pooling=self.pooling, nu=nu)
+        value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
         return DiscrepancyResult(value, values, scales, kernels)
 
     def _walk_options(self) -> dict[str, Any]:

@@ -17,6 +17,8 @@ __all__ = ["normalize_statistics", "pool_statistics"]
 POOLINGS = ("fuse", "mean", "max", None)
 # How statistics become one test; "agg" pools the p-values of the kernels.
 TEST_POOLINGS = ("max", "mean", "fuse", "agg")
+# Sums of fewer than 1e8 numbers below this are finite.
+LARGE = 1e300
 
 
 def __dir__() -> list[str]:
@@ -63,21 +65,14 @@ def normalize_statistics(
     >>> normalize_statistics([1.0, 0.0], [2.0, 0.0]).tolist()
     [0.5, 0.0]
     """
-    statistics = _as_numbers(statistics, "statistics")
-    scales = _as_numbers(scales, "scales")
+    statistics = _finite_vector(statistics, "statistics")
+    scales = _finite_vector(scales, "scales", statistics.shape)
     limits = _as_numbers(rounding, "rounding")
-    if statistics.ndim != 1 or scales.shape != statistics.shape:
-        raise ValueError(
-            f"scales has shape {scales.shape} and statistics {statistics.shape}, must "
-            "have one dimension and the same length."
-        )
     if limits.shape not in ((), statistics.shape) or not np.all(limits >= 0):
         raise ValueError(
             f"rounding == {rounding!r}, must be a number >= 0, or as many as "
             f"statistics, {statistics.size}."
         )
-    if not (np.all(np.isfinite(statistics)) and np.all(np.isfinite(scales))):
-        raise ValueError("statistics and scales must be finite numbers.")
     if np.any(scales < 0):
         raise ValueError(f"scales == {scales!r}, must be >= 0.")
     flat = scales <= limits
@@ -89,7 +84,18 @@ def normalize_statistics(
             f"{int(np.argmax(undefined))}, while the statistic is not: it cannot be "
             "normalised. Use normalize=False, or more and more varied data."
         )
-    return np.divide(statistics, scales, out=np.zeros_like(statistics), where=~flat)
+    with np.errstate(over="ignore"):
+        normalized = np.divide(
+            statistics, scales, out=np.zeros_like(statistics), where=~flat
+        )
+    if not np.all(np.isfinite(normalized)):
+        k = int(np.argmin(np.isfinite(normalized)))
+        raise ValueError(
+            f"scales[{k}] == {scales[k]:.3g}, must be larger for a statistic of "
+            f"{statistics[k]:.3g}: their ratio is beyond floating point. Use "
+            "normalize=False, or rescale the data."
+        )
+    return normalized
 
 
 def _as_numbers(values: Any, name: str) -> np.ndarray:
@@ -137,24 +143,46 @@ def pool_statistics(
     >>> round(pool_statistics([1.0, 2.0], pooling="fuse", nu=1000.0), 3)
     1.999
     """
-    statistics = _as_numbers(statistics, "statistics")
-    if statistics.ndim != 1 or not statistics.size:
+    statistics = _finite_vector(statistics, "statistics")
+    if not statistics.size:
         raise ValueError(
             f"statistics has shape {statistics.shape}, must have one dimension and at "
             "least one entry."
         )
-    if not np.all(np.isfinite(statistics)):
-        raise ValueError("statistics must be finite numbers.")
     check_pooling(pooling, statistics.size)
     if pooling is None:
         return float(statistics[0])
-    if pooling == "mean":
-        return float(np.mean(statistics))
     if pooling == "max":
         return float(np.max(statistics))
+    # Next to the largest number, only fractions have sums and differences.
+    unit = 1.0
+    if np.abs(statistics).max() > LARGE:
+        unit = 2.0 ** (1 + len(statistics).bit_length())
+    if pooling == "mean":
+        return unit * float(np.mean(statistics / unit))
     check_number(nu, "nu", strict=True)
     assert nu is not None
-    return float(fuse(statistics, nu))
+    rate = min(unit * float(nu), np.finfo(np.float64).max)
+    return unit * float(fuse(statistics / unit, rate))
+
+
+def _finite_vector(
+    values: ArrayLike, name: str, shape: tuple[int, ...] | None = None
+) -> np.ndarray:
+    """Return finite numbers, one for each kernel, as an array."""
+    vector = _as_numbers(values, name)
+    if vector.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {vector.shape}, must have one dimension and at least "
+            "one entry."
+        )
+    if shape is not None and vector.shape != shape:
+        raise ValueError(
+            f"{name} has shape {vector.shape}, must have {shape} as statistics."
+        )
+    if not np.all(np.isfinite(vector)):
+        raise ValueError(f"{name} must be finite numbers.")
+    return vector
 
 
 def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:
@@ -163,7 +191,8 @@ def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:
     # give their common value to the last bit.
     top = statistics.max(axis=0)
     # expm1 and log1p keep the digits of the mean, the limit for small nu.
-    excess = np.log1p(np.mean(np.expm1(nu * (statistics - top)), axis=0))
+    with np.errstate(over="ignore"):
+        excess = np.log1p(np.mean(np.expm1(nu * (statistics - top)), axis=0))
     return top + excess / nu
 
 

@@ -139,7 +139,12 @@ def test_densities_without_a_sampler_are_named():
 @pytest.mark.parametrize(
     ("statistics", "scales", "rounding", "match"),
     [
-        ([1.0, 2.0], [1.0, 2.0, 3.0], 0.0, r"scales has shape \(3,\) and statistics"),
+        (
+            [1.0, 2.0],
+            [1.0, 2.0, 3.0],
+            0.0,
+            r"scales has shape \(3,\), must have \(2,\)",
+        ),
         ([[1.0]], [[2.0]], 0.0, "must have one dimension"),
         (1.0, 2.0, 0.0, "must have one dimension"),
         ("a", [1.0], 0.0, "statistics must be finite numbers"),

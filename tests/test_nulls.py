@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import itertools
 import sys
 import tracemalloc
 
@@ -15,15 +16,17 @@ from skdiscrepancy._engine import (
     PairedSource,
     RowSums,
     SignedSums,
+    factor_of,
     kernel_source,
     row_sums,
     walk,
 )
-from skdiscrepancy._nulls import signed_means
+from skdiscrepancy._nulls import gamma_pvalue, invariants, signed_means
+from skdiscrepancy._nulls._moments import least_pvalue, permutation_moments
 from skdiscrepancy._nulls._shifts import _ShiftTask
 from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
-from skdiscrepancy.kernels import GaussianKernel
+from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
 
 def draw(n, d=2, seed=0):
@@ -181,3 +184,109 @@ def test_sums_from_features_are_those_of_their_gram_matrix(diagonal):
     assert_allclose(by_tiles[0], K.sum(axis=1), rtol=1e-12)
     found = row_sums(source, 50, diagonal=diagonal)
     assert_allclose(found[0], K.sum(axis=1), rtol=1e-12)
+
+
+def factor_of_labels(labels):
+    return factor_of(np.array(labels, dtype=object)[:, np.newaxis], IndicatorKernel())
+
+
+def statistics_of_permutations(A, B):
+    """Return <A, P B P'> for all permutations P, the identity first."""
+    orders = map(list, itertools.permutations(range(len(A))))
+    return np.array([np.vdot(A, B[np.ix_(order, order)]) for order in orders])
+
+
+LABELS = [
+    [0, 0, 1, 2, 3, 4, 5],
+    [0, 0, 1, 1, 2, 3, 4],
+    [0, 0, 0, 1, 2, 3, 4],
+    [0, 0, 0, 0, 0, 0, 1],
+    [0, 0, 0, 0, 1, 1, 1],
+]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("x", [[0, 1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 1, 1, 7], "random"])
+def test_no_permutation_test_has_a_pvalue_below_the_bound(labels, x):
+    rng = np.random.RandomState(len(set(labels)))
+    x = rng.normal(size=7) if isinstance(x, str) else np.array(x, dtype=float)
+    G = factor_of(x[:, np.newaxis], GaussianKernel(bandwidth=1.0)).rows
+    F = factor_of_labels(labels).rows
+    values = statistics_of_permutations(G.T @ G, F.T @ F)
+    for _ in range(20):
+        order = rng.permutation(7)
+        observed = np.square(G[:, order] @ F.T).sum()
+        exact = np.mean(values >= observed - 1e-9 * abs(values).max())
+        a, b = invariants(G[:, order]), invariants(F)
+        assert least_pvalue(a, b) <= exact + 1e-12
+        assert gamma_pvalue(observed, a, b) >= least_pvalue(a, b)
+
+
+def test_bound_of_two_equal_labels_is_the_probability_of_one_pair():
+    G = factor_of(np.arange(30.0)[:, np.newaxis] ** 1.5, GaussianKernel(bandwidth=9.0))
+    labels = [0, *range(29)]
+    bound = least_pvalue(invariants(G.rows), invariants(factor_of_labels(labels).rows))
+    assert_allclose(bound, 2 / (30 * 29))
+
+
+def test_bound_without_equal_rows_is_that_of_all_permutations():
+    X, Y = draw(9, 1)
+    a, b = (
+        invariants(factor_of(Z, GaussianKernel(bandwidth=1.0)).rows) for Z in (X, Y)
+    )
+    assert_allclose(least_pvalue(a, b), 1 / 362_880)
+
+
+def test_bound_of_two_classifications_is_the_probability_of_their_table():
+    x, y = [0] * 5 + [1] * 4, [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    a, b = (invariants(factor_of_labels(z).rows) for z in (x, y))
+    # C(5, 4) C(4, 0) / C(9, 4), the hypergeometric probability.
+    assert_allclose(least_pvalue(a, b), 5 / 126)
+
+
+@pytest.mark.parametrize("bandwidth", [0.15, 0.05])
+def test_moments_of_narrow_kernels_are_those_of_all_permutations(bandwidth):
+    # Gram matrices that are the identity but for entries of 1e-2 to 1e-8.
+    x = np.array([0.0, 0.21, 0.43, 0.66, 0.9, 1.15, 1.4])
+    G = factor_of(x[:, np.newaxis], GaussianKernel(bandwidth=bandwidth)).rows
+    F = factor_of_labels([0, 0, 1, 1, 2, 3, 4]).rows
+    K = GaussianKernel(bandwidth=bandwidth)(x[:, np.newaxis])
+    np.fill_diagonal(K, 0)
+    L = np.kron(np.eye(4), np.ones((2, 2)))[:7, :7]
+    L[4:, 4:] = np.eye(3)
+    H = np.eye(7) - 1 / 7
+    # H (I + K) H: the statistic of the identity is the same for every permutation.
+    values = statistics_of_permutations(H @ K @ H, H @ (L - np.eye(7)) @ H)
+    gaps = values - values.mean()
+    _, variance, third = permutation_moments(invariants(G), invariants(F))
+    assert_allclose(variance, np.mean(gaps**2), rtol=1e-5)
+    skewness = np.mean(gaps**3) / np.mean(gaps**2) ** 1.5
+    assert_allclose(third / variance**1.5, skewness, rtol=1e-4)
+
+
+@pytest.mark.parametrize("labels", [[0, *range(11)], [0, 0, 1, 1, *range(2, 10)]])
+def test_gamma_rejects_nearly_unique_labels_at_its_level(labels):
+    # Where the skewness is negative, a mirrored gamma distribution ends below the
+    # largest statistics: it rejects 6 times too often at .001, 30 times at .0001.
+    n, rng = len(labels), np.random.RandomState(0)
+    pairs = list(itertools.combinations(range(n), 2))
+    if labels[3] == labels[2]:
+        # Every way to choose the rows of both pairs of equal labels.
+        chosen = [
+            p for p in itertools.combinations(pairs, 2) if not set(p[0]) & {*p[1]}
+        ]
+    else:
+        chosen = [(pair,) for pair in pairs]
+    b, pvalues = invariants(factor_of_labels(labels).rows), []
+    for _ in range(25):
+        x = rng.normal(size=(n, 1))
+        G = factor_of(x, GaussianKernel(bandwidth=6.0)).rows
+        a, A = invariants(G), G.T @ G
+        if permutation_moments(a, b)[2] < 0:
+            values = [np.trace(A) + 2 * sum(A[p] for p in ps) for ps in chosen]
+            pvalues.append([gamma_pvalue(value, a, b) for value in values])
+    assert len(pvalues) >= 5
+    # All permutations count, so that the rates are those of each x: they are exact but
+    # for the distribution that stands for them.
+    for level in (0.05, 0.01, 1e-3, 1e-4):
+        assert np.mean(np.array(pvalues) <= level) < 1.5 * level

@@ -54,6 +54,17 @@ class TestPool:
         # Jensen's inequality, the tighter bound for small nu.
         assert fuse >= np.mean(statistics) - rounding
 
+    @pytest.mark.parametrize("nu", [5e-324, 1e-300, 1.0, 1e300, 1.7e308])
+    @pytest.mark.parametrize("rule", ["mean", "max", "fuse"])
+    @pytest.mark.parametrize("n_kernels", [1, 2, 50])
+    def test_pooled_numbers_next_to_the_largest_are_finite(self, rule, nu, n_kernels):
+        most = np.finfo(float).max
+        for value in (most, -most):
+            alike = pool_statistics([value] * n_kernels, pooling=rule, nu=nu)
+            assert_allclose(alike, value, rtol=1e-14)
+        ends = pool_statistics([most, -most], pooling=rule, nu=nu)
+        assert 0 <= ends <= most
+
     @collections
     def test_fuse_tends_to_the_maximum_for_large_nu(self, statistics):
         for nu in (1e6, 1e12):
@@ -118,6 +129,18 @@ class TestNormalize:
     def test_zero_over_zero_is_zero(self):
         normalized = normalize_statistics([0.0, 3.0, -0.0], [0.0, 2.0, 0.0])
         assert_array_equal(normalized, [0.0, 1.5, 0.0])
+
+    def test_ratio_beyond_floating_point_is_refused(self):
+        with pytest.raises(ValueError, match=r"scales\[1\] == 1e-300.*rescale"):
+            normalize_statistics([1.0, 1e300], [1.0, 1e-300])
+
+    @pytest.mark.parametrize("name", ["scales", "rounding"])
+    def test_wrong_shapes_are_refused_by_name(self, name):
+        given = {"scales": [1.0, 1.0], name: [1.0, 1.0, 1.0]}
+        with pytest.raises(ValueError, match=rf"{name} (has shape \(3,\)|== \[1)"):
+            normalize_statistics([1.0, 1.0], **given)
+        with pytest.raises(ValueError, match=r"statistics has shape \(1, 1\)"):
+            normalize_statistics([[1.0]], [1.0])
 
     @pytest.mark.parametrize("statistic", [1.0, -1e-300])
     def test_nonzero_over_zero_suggests_not_to_normalize(self, statistic):

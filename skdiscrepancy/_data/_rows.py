@@ -70,8 +70,9 @@ class Rows:
         limit = RANGE[self.dtype]
         if spread > limit or 0 < spread < 1 / limit:
             raise ValueError(
-                f"The data spread over {spread:.3g}, must spread over {1 / limit:.0e} "
-                f"to {limit:.0e}: outside, {self.dtype} has no squares. Rescale them."
+                f"The values of X, Y or y spread over {spread:.3g}, must spread over "
+                f"{1 / limit:.0e} to {limit:.0e}: outside, {self.dtype} has no "
+                "squares. Rescale them."
             )
         return self
 

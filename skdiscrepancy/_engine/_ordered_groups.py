@@ -10,6 +10,11 @@ from skdiscrepancy._engine._lines import Line
 from skdiscrepancy._engine._parallel import Task
 from skdiscrepancy._loops import group_sums_below, scan_sums
 
+# Once the diagonal is subtracted, so small a fraction of it is rounding, or has few
+# digits: of the sum of a row, and of the sum of squares.
+ROW_LOST = 1e-12
+SQUARES_LOST = 1e-8
+
 
 class OrderedGroups(Task):
     """Groups of the rows of one column.
@@ -36,7 +41,19 @@ class OrderedGroups(Task):
         own = line.diagonal(k)
         rows = line.sums(k)
         rows -= own
-        squares = scan_sums(line.steps, profile.squared())[0]
-        squares -= own**2
+        rows[np.abs(rows) < ROW_LOST * own] = 0
         below = group_sums_below(line.values, self.groups, self.n_groups, profile)
-        return below + below.T, rows, float(squares.sum())
+        return below + below.T, rows, self._squares(k)
+
+    def _squares(self, k: int) -> float:
+        """Return the sum of the squares of kernel k without the diagonal."""
+        line, squared = self.line, self.line.profiles[k].squared()
+        own = line.diagonal(k) ** 2
+        squares = scan_sums(line.steps, squared)[0]
+        squares -= own
+        total = float(squares.sum())
+        if total > SQUARES_LOST * own * len(squares):
+            return total
+        # Beside the diagonal, the squares of a narrow kernel are lost.
+        one_group = np.zeros(len(line.values), dtype=np.int64)
+        return 2 * float(group_sums_below(line.values, one_group, 1, squared).sum())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._engine import Factor
 from skdiscrepancy._nulls._moments import gamma_limit, invariants
 from skdiscrepancy._nulls._result import TestResult
@@ -37,7 +38,7 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     """
     G, F = x.rows, y.rows
     n = G.shape[1]
-    product = float(np.square(G @ F.T).sum())
+    product = float(check_finite(np.square(G @ F.T).sum()))
     limit = None
     if min(x.norm, y.norm) > 1e-12 * n:
         limit = gamma_limit(invariants(G), invariants(F))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, ndtr
+from scipy.special import gammaincc, gammaln, ndtr
 from scipy.stats import pearson3
 
 # In the sum of third powers, directions of eigenvalues below this part of the trace do
@@ -22,6 +22,8 @@ MAX_SQUARE = 4096
 NO_SKEWNESS = 1e-4
 # A variance that is so small a part of its terms is rounding.
 NO_VARIANCE = 1e-12
+# Entries of matrices that differ by less than this fraction of the largest are equal.
+EQUAL = 1e-9
 
 
 class Invariants(NamedTuple):
@@ -31,7 +33,8 @@ class Invariants(NamedTuple):
     from A first: it shifts the statistic by a constant and leaves a matrix without
     trace, whose moments are central ones. The others are, for that matrix with
     diagonal d: tr(A^2), sum d_i^2, tr(A^3), sum d_i^3, sum a_ij^3, d' diag(A^2) and
-    d' A d.
+    d' A d. `classes` numbers the rows: rows of one class can be exchanged without a
+    change of the matrix.
     """
 
     n: int
@@ -43,11 +46,14 @@ class Invariants(NamedTuple):
     U: float
     R: float
     B: float
+    classes: np.ndarray
 
 
 def invariants(G: np.ndarray) -> Invariants:
     """Compute the invariants of A = G' G, for a centred factor G."""
-    n = G.shape[1]
+    rank, n = G.shape
+    if 2 * rank >= n and n <= MAX_SQUARE:
+        return _invariants_of_matrix(G.T @ G)
     M = G @ G.T
     diagonal = np.einsum("ri,ri->i", G, G)
     diagonal_of_square = np.einsum("ri,ri->i", M @ G, G)
@@ -69,7 +75,88 @@ def invariants(G: np.ndarray) -> Invariants:
         U=float(cubes + (d**3 - raised**3).sum()),
         R=float(d @ square),
         B=float(np.square(G @ d).sum() - c * (d @ d - d.sum() ** 2 / n)),
+        classes=_equal_columns(G),
     )
+
+
+def _invariants_of_matrix(A: np.ndarray) -> Invariants:
+    """Compute the invariants of a centred matrix from its entries.
+
+    If A is nearly a multiple of the centring matrix, as for labels that are nearly all
+    different and for narrow kernels, little is left of it. The entries of what is left
+    have all their digits. The sums over A have lost them.
+    """
+    n = len(A)
+    c = np.trace(A) / (n - 1)
+    E = A + c / n
+    E[np.diag_indices(n)] -= c
+    d, squares = np.diagonal(E), np.square(E)
+    square = squares.sum(axis=1)
+    return Invariants(
+        n=n,
+        mean_part=float(c),
+        T2=float(square.sum()),
+        S2=float(d @ d),
+        T3=float(np.vdot(E @ E, E)),
+        S3=float((d**3).sum()),
+        U=float(np.vdot(squares, E)),
+        R=float(d @ square),
+        B=float(d @ E @ d),
+        classes=_twins(A),
+    )
+
+
+def _equal_columns(G: np.ndarray) -> np.ndarray:
+    """Return classes of equal columns of a factor."""
+    # Columns that are equal are neighbours in the order of one combination of rows.
+    order = np.argsort(np.cos(np.arange(1, len(G) + 1)) @ G, kind="stable")
+    gaps = np.zeros(len(order) - 1)
+    # Row by row: a factor can be large.
+    for row in G:
+        np.maximum(gaps, np.abs(np.diff(row[order])), out=gaps)
+    size = max(G.max(initial=0.0), -G.min(initial=0.0))
+    return _classes_in_order(order, gaps > EQUAL * size)
+
+
+def _twins(A: np.ndarray) -> np.ndarray:
+    """Return classes of rows whose exchange leaves a symmetric matrix unchanged.
+
+    Equal rows are twins, and so are rows of labels that occur once. Twins that are not
+    neighbours in the order of the rows by size may be missed.
+    """
+    n, tolerance = len(A), EQUAL * np.abs(A).max()
+    d, size = np.diagonal(A), np.square(A).sum(axis=1)
+    weights = np.cos(np.arange(1, n + 1))
+    order = np.lexsort((A @ weights, np.round(size / max(size.max(), 1e-300) / EQUAL)))
+    first, second = order[:-1], order[1:]
+    gaps = np.abs(A[first] - A[second])
+    every = np.arange(n - 1)
+    gaps[every, first] = gaps[every, second] = np.abs(d[first] - d[second])
+    return _classes_in_order(order, gaps.max(axis=1) > tolerance)
+
+
+def _classes_in_order(order: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Number the classes of rows; `new` tells where one begins after the first."""
+    classes = np.empty(len(order), dtype=np.int64)
+    classes[order] = np.concatenate(([0], np.cumsum(new)))
+    return classes
+
+
+def least_pvalue(a: Invariants, b: Invariants) -> float:
+    """Return a bound that no p-value over all permutations is below.
+
+    Permutations within the classes of a matrix do not change the statistic. They are so
+    many that the p-value is at least the probability of the contingency table of both
+    classifications, that of Fisher's exact test: 1 / n! without classes, and
+    2 / (n (n - 1)) if two labels agree and all others are different.
+    """
+
+    def log_orders(classes: np.ndarray) -> float:
+        return float(gammaln(1.0 + np.unique(classes, return_counts=True)[1]).sum())
+
+    table = a.classes * a.n + b.classes
+    bound = log_orders(a.classes) + log_orders(b.classes) - log_orders(table)
+    return float(np.exp(bound - gammaln(1.0 + a.n)))
 
 
 def _sum_of_cubes(G: np.ndarray, M: np.ndarray) -> float:
@@ -129,23 +216,25 @@ def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, flo
 class GammaLimit(NamedTuple):
     """The gamma distribution with three moments of the permutations.
 
-    Shifted, and mirrored if the skewness is negative: Pearson's type III.
+    Shifted: Pearson's type III. Where the permutations have a negative skewness, the
+    normal distribution takes its place: the mirrored gamma distribution ends before the
+    largest statistic of the permutations. `least` is the smallest p-value.
     """
 
     mean: float
     deviation: float
     skewness: float
+    least: float
 
     def pvalue(self, statistic: float) -> float:
-        """Return the upper tail, never 0."""
+        """Return the upper tail, not below what the permutations can give."""
         z = (statistic - self.mean) / self.deviation
-        if abs(self.skewness) < NO_SKEWNESS:
+        if self.skewness < NO_SKEWNESS:
             tail = ndtr(-z)
         else:
             shape = 4 / self.skewness**2
-            argument = max(shape + 2 * z / self.skewness, 0)
-            tail = (gammaincc if self.skewness > 0 else gammainc)(shape, argument)
-        return float(np.clip(tail, np.finfo(float).tiny, 1.0))
+            tail = gammaincc(shape, max(shape + 2 * z / self.skewness, 0))
+        return float(np.clip(tail, max(self.least, np.finfo(float).tiny), 1.0))
 
     def distribution(self, scale: float) -> Any:
         """Return the distribution of a multiple of the statistic, as scipy has it."""
@@ -162,7 +251,8 @@ def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
     if variance <= NO_VARIANCE * terms[0] * terms[1]:
         return None
     deviation = float(np.sqrt(variance))
-    return GammaLimit(mean, deviation, third / deviation**3)
+    skewness = max(third / deviation**3, 0.0)
+    return GammaLimit(mean, deviation, skewness, min(least_pvalue(a, b), 1.0))
 
 
 def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import RandomStateLike
 from skdiscrepancy._engine import (
     RowSums,
@@ -21,6 +22,7 @@ from skdiscrepancy._engine import (
 )
 from skdiscrepancy._nulls._options import Options
 from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._units import ScaledSums, in_units, unit_exponents
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear
 
 
@@ -165,11 +167,25 @@ def signed_means(
     """
     n_bytes = -(-n_resamples // 8)
     bits = np.frombuffer(generator.bytes(n * n_bytes), dtype=np.uint8)
-    signed = SignedSums(reducer, bits.reshape(n, n_bytes), n_resamples)
-    parts = reduce_pairs(design, n, signed, random_state=random_state, **walk_options)
-    total = reduce(SignedPart.merge, parts)
-    squares = np.maximum(total.squares, np.finfo(float).tiny)
-    return total.sums / total.n_pairs, np.sqrt(squares) / total.n_pairs
+
+    def sums_of(core: RowSums) -> SignedPart:
+        signed = SignedSums(core, bits.reshape(n, n_bytes), n_resamples)
+        parts = reduce_pairs(
+            design, n, signed, random_state=random_state, **walk_options
+        )
+        return reduce(SignedPart.merge, parts)
+
+    total = sums_of(reducer)
+    exponents = unit_exponents(
+        np.abs(total.sums).max(axis=1),
+        total.squares,
+        total.n_pairs,
+        np.dtype(np.float64),
+    )
+    if exponents.any():
+        total = sums_of(ScaledSums(reducer, exponents))
+    means, scale = total.sums / total.n_pairs, np.sqrt(total.squares) / total.n_pairs
+    return in_units(means, -exponents), in_units(scale, -exponents)
 
 
 def normal_test(
@@ -207,31 +223,29 @@ def normal_test(
     result : TestResult
         Result, without a null distribution.
     """
-    if isinstance(design, Blocks):
-        parts = walk(design.regions(n), reducer, **walk_options)
-        count = len(parts)
-        # The last block may be smaller, and counts by its pairs.
-        weights = np.array([part.weight for part in parts])[:, np.newaxis]
-        weights /= weights.mean()
-        means = np.array([part.mean for part in parts])
-        values = (weights * means).mean(axis=0)
-        deviations = np.sqrt(np.mean(np.square(weights * (means - values)), axis=0))
-    else:
-        moments = design_moments(
-            design, n, reducer, random_state=random_state, **walk_options
-        )
-        values, deviations = moments.mean, moments.scale / 2
-        count = design.size(n)
-        if isinstance(design, Cross):
-            [region] = design.regions(n)
-            count = region.row_stop - region.row_start
+    count = _independent_parts(design, n)
     if count < 2:
         raise ValueError(
             f"The design {design!r} has {count} independent part for {n} samples, must "
             "have 2 or more for method == 'asymptotic'."
         )
-    sizes = np.maximum(np.abs(values), np.finfo(float).tiny)
-    useful = deviations > 1e-9 * sizes
+
+    def means_of(core: RowSums) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _means_and_deviations(
+                core, design, n, random_state=random_state, **walk_options
+            )
+
+    values, deviations = means_of(reducer)
+    sizes = np.maximum(np.abs(values), deviations)
+    with np.errstate(over="ignore"):
+        squares = np.square(deviations)
+    exponents = unit_exponents(sizes, squares, 1, np.dtype(np.float64))
+    if exponents.any():
+        values, deviations = means_of(ScaledSums(reducer, exponents))
+    check_finite(values)
+    check_finite(deviations)
+    useful = deviations > 1e-9 * np.abs(values)
     z = np.where(useful, values, 0) / np.where(useful, deviations, 1)
     z *= np.sqrt(count - 1)
     # Student's distribution, which tends to the normal one, for few parts.
@@ -244,7 +258,38 @@ def normal_test(
         null_distribution=np.empty(0),
         method="asymptotic",
         kernels=kernels,
-        statistics=np.asarray(values),
+        statistics=check_finite(in_units(values, -exponents)),
         pvalues=adjusted,
         null_limit=t(count - 1),
     )
+
+
+def _independent_parts(design: Design, n: int) -> int:
+    """Return the number of means of a design that are independent of each other."""
+    if isinstance(design, Blocks):
+        return len(list(design.regions(n)))
+    if isinstance(design, Cross):
+        [region] = design.regions(n)
+        return region.row_stop - region.row_start
+    return design.size(n)
+
+
+def _means_and_deviations(
+    reducer: RowSums, design: Design, n: int, *, random_state: Any, **walk_options: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of a core, and the standard deviation of its independent parts.
+
+    One entry for each kernel.
+    """
+    if not isinstance(design, Blocks):
+        moments = design_moments(
+            design, n, reducer, random_state=random_state, **walk_options
+        )
+        return moments.mean, moments.scale / 2
+    parts = walk(design.regions(n), reducer, **walk_options)
+    # The last block may be smaller, and counts by its pairs.
+    weights = np.array([part.weight for part in parts])[:, np.newaxis]
+    weights /= weights.mean()
+    means = np.array([part.mean for part in parts])
+    values = (weights * means).mean(axis=0)
+    return values, np.sqrt(np.mean(np.square(weights * (means - values)), axis=0))

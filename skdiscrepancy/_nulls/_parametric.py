@@ -64,7 +64,7 @@ def parametric_test(
     """
     statistics, scales = observed
     values = np.empty((len(statistics), 1 + n_resamples))
-    values[:, 0] = statistics / scales
+    values[:, 0] = _standardize(statistics, scales)
     seeds = draw_seeds(generator, n_resamples)
     work = _DrawTask(evaluate, draw)
     for b, answer in enumerate(run_all(seeds, work, n_jobs, verbose), start=1):
@@ -88,4 +88,11 @@ class _DrawTask(Task):
 
     def __call__(self, seed: int) -> np.ndarray:
         statistics, scales = self.evaluate(self.draw(np.random.RandomState(seed)))
-        return statistics / scales
+        return _standardize(statistics, scales)
+
+
+def _standardize(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Divide statistics by their scales; a scale is 0 only if its statistic is."""
+    return np.divide(
+        statistics, scales, out=np.zeros_like(statistics), where=scales > 0
+    )

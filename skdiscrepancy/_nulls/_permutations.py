@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import GroupSums, Source, group_sums
+from skdiscrepancy._engine import GroupSums, Source
 from skdiscrepancy._nulls._result import TestResult, combine, null_scales
+from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
 # Divisions that are evaluated at a time, and columns of a matrix for their products.
 CHUNK = 4096
@@ -76,13 +77,17 @@ def permutation_test(
        2025.
     """
     bounds, moves = group_bounds(m, n, n_groups)
-    sums = group_sums(source, bounds, **walk_options)
+    sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     in_x = bounds[:-1] < m
     Z = draw_groups(in_x, moves, n_resamples, generator)
     values = mmd_of_groups(sums, bounds, Z, m, n, unbiased=unbiased)
+    values = in_units(values, -exponents)
     # In units of the deviation under the null, for the first of them.
     unit = np.sqrt(2) * (1 / m + 1 / n) / (m + n)
-    scales = tuple(unit * scale for scale in null_scales(sums.rows, sums.squares))
+    scales = tuple(
+        in_units(unit * scale, -exponents)
+        for scale in null_scales(sums.rows, sums.squares)
+    )
     return combine(values, scales, kernels, pooling=pooling, method="permutation")
 
 

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy.pooling import fuse
 
 # Statistics that agree to this part are equal: some resamples change nothing.
 TIES = 1e-9
+# A scale that is so small against the statistics has vanished: no statistic is so many
+# standard deviations away from 0.
+VANISHED = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,8 @@ class TestResult:
     null_limit : frozen distribution of :mod:`scipy.stats` or None
         Distribution of the statistic under the null hypothesis if the test is not by
         resampling: Student's t for the designs X, L and B, a gamma distribution
-        (Pearson's type III) for HSIC. None for tests by resampling.
+        (Pearson's type III) for HSIC, or a normal distribution if the permutations
+        have a negative skewness. None for tests by resampling.
 
     References
     ----------
@@ -117,7 +122,12 @@ def combine(
     """Pool the statistics of all resamples in the same way, and rank that of the data.
 
     With several scales, the pooled statistics on each are standardised by their mean
-    and deviation over all resamples, the data included, and the largest counts.
+    and standard deviation over all resamples, the data included, and the largest
+    counts.
+
+    What enters a rank is finite: statistics and scales that are not finite are refused.
+    A kernel has the p-value 1 and no part in the pooled statistic if its scale
+    vanishes, or if no resample changes its statistic.
 
     Parameters
     ----------
@@ -139,11 +149,18 @@ def combine(
     result : TestResult
         Result.
     """
+    for numbers in (values, *scales):
+        check_finite(numbers)
+    statistics = values[:, 0].copy()
+    # Powers of two change no digit, and squares of numbers of the order of one exist.
+    exponents = np.frexp(np.abs(values).max(axis=1))[1]
+    values = np.ldexp(values, -exponents[:, np.newaxis])
+    scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
     deviations = values.std(axis=1)
-    sizes = np.abs(values).max(axis=1)
-    # A kernel that no resample changes says nothing.
-    changed = deviations > TIES * np.maximum(sizes, np.finfo(float).tiny)
-    useful = changed if useful is None else useful & changed
+    # A kernel that no resample changes carries no information.
+    usable = deviations > TIES * np.abs(values).max(axis=1)
+    usable &= np.min(scales, axis=0) > VANISHED
+    useful = usable if useful is None else useful & usable
     pooled = np.zeros(values.shape[1])
     pvalues = np.ones(len(values))
     if useful.any():
@@ -166,7 +183,7 @@ def combine(
         null_distribution=pooled[1:],
         method=method,
         kernels=kernels,
-        statistics=values[:, 0].copy(),
+        statistics=statistics,
         pvalues=pvalues,
     )
 
@@ -203,7 +220,11 @@ def aggregate(z: np.ndarray) -> np.ndarray:
 
 
 def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
-    """Return the part of all values, the data included, that is as large."""
+    """Return the fraction of all values that are at least as large as the observed.
+
+    The values include the observed one, so the p-value is never 0.
+    """
+    check_finite(values)
     tolerance = ties * np.abs(values).max(initial=0.0)
     return float(np.mean(values >= observed - tolerance))
 

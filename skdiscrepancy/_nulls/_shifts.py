@@ -88,16 +88,16 @@ def shift_test(
         )
         parts.append(products)
         if orbit == 0:
-            centred = np.outer(x_squares[0], y_squares[0]).ravel()
-            whole = np.outer(x_squares[1], y_squares[1]).ravel()
-            scale = np.sqrt(centred)
+            # Roots first: the product of two small sums of squares may underflow.
+            roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
+            scale = np.outer(*roots).ravel()
+            remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
     values = np.concatenate(parts, axis=1) / (n * (n - 3))
     # In units of the deviation under the null.
-    scale = np.maximum(scale, np.finfo(float).tiny)
     scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
     method = "permutation" if shuffle else "shift"
     # What is left of a constant once it is centred is rounding.
-    useful = centred > ROUNDING * whole
+    useful = remains > ROUNDING
     return combine(
         values, (scale,), kernels, pooling=pooling, method=method, useful=useful
     )
@@ -138,6 +138,12 @@ def _all_shifts(
             y_squares += of_y
     products = irfft(spectrum, n=n, axis=0).reshape(n, -1).T
     return products, x_squares, y_squares
+
+
+def _remaining(squares: np.ndarray) -> np.ndarray:
+    """Return the fraction of the sums of squares that centring leaves."""
+    centred, whole = squares
+    return np.divide(centred, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 def _diagonals(n: int) -> Iterator[np.ndarray]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import Source, group_sums
+from skdiscrepancy._engine import Source
 from skdiscrepancy._nulls._permutations import quadratic_forms
 from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
 
 def wild_test(
@@ -55,7 +56,7 @@ def wild_test(
         Result.
     """
     bounds = np.unique(np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64))
-    sums = group_sums(source, bounds, **walk_options)
+    sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     signs = generator.choice((-1.0, 1.0), size=(n_resamples, len(bounds) - 1))
     observed = sums.rows.sum(axis=1)
     # Pairs within a group have no sign of their own, and are left out.
@@ -63,7 +64,8 @@ def wild_test(
     sums.groups[:, own, own] = 0
     resampled = quadratic_forms(sums.groups, signs)
     values = np.column_stack((observed, resampled)) / (n * (n - 1))
-    scale = deviation_of_signs(sums.squares, n)
+    values = in_units(values, -exponents)
+    scale = in_units(deviation_of_signs(sums.squares, n), -exponents)
     return combine(values, (scale,), kernels, pooling=pooling, method="wild")
 
 
@@ -71,9 +73,10 @@ def complete_means(
     source: Source, n: int, **walk_options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the U-statistics of a core, and their deviations under random signs."""
-    sums = group_sums(source, np.array([0, n]), **walk_options)
+    sums, exponents = scaled_group_sums(source, np.array([0, n]), **walk_options)
     means = sums.rows.sum(axis=1) / (n * (n - 1))
-    return means, deviation_of_signs(sums.squares, n)
+    deviations = deviation_of_signs(sums.squares, n)
+    return in_units(means, -exponents), in_units(deviations, -exponents)
 
 
 def deviation_of_signs(squares: np.ndarray, n: int) -> np.ndarray:
@@ -81,4 +84,4 @@ def deviation_of_signs(squares: np.ndarray, n: int) -> np.ndarray:
 
     `squares` are the sums of the squares of the core off the diagonal.
     """
-    return np.sqrt(2 * np.maximum(squares, np.finfo(float).tiny)) / (n * (n - 1))
+    return np.sqrt(2 * squares) / (n * (n - 1))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import RandomStateLike, check_number, validate_with_target
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
@@ -75,7 +76,9 @@ class HSICScore(BaseEstimator):
         The p-values do not depend on this choice.
     pvalue : {"gamma", "permutation"} or None, default="gamma"
         Null distribution of the p-values. None computes no p-values. Up to six rows,
-        the p-values are exact, from all permutations.
+        the p-values are exact, from all permutations. A p-value of "gamma" is never
+        below the smallest that permutations can give: 1 / n! if all rows differ, and
+        2 / (n (n - 1)) if only two labels agree.
     n_resamples : int, default=999
         Number of random permutations for "permutation". All columns share them.
     n_jobs : int or None, default=None
@@ -180,7 +183,7 @@ class HSICScore(BaseEstimator):
             return score, pvalue(column)
 
         results = columns.map(evaluate)
-        scores, pvalues = np.array(results).T
+        scores, pvalues = check_finite(np.array(results)).T
         return scores, None if self.pvalue is None else pvalues
 
     def _pvalue_function(self, target: Variable) -> Callable[[Variable], float]:

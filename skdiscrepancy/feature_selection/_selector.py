@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
@@ -199,7 +200,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
-        self.scores_ = columns.alignments(target)
+        self.scores_ = check_finite(columns.alignments(target))
         probes = None
         if k is None:
             orders = Permutations(len(X), self.n_probes, self.random_state)
@@ -286,9 +287,9 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         ]
         self.path_ = Bunch(
             feature=np.array(chosen),
-            objective=np.array([value for _, value in path]),
+            objective=check_finite(np.array([value for _, value in path])),
             relevance=self.scores_[chosen],
-            redundancy=np.array(redundancy),
+            redundancy=check_finite(np.array(redundancy)),
         )
         self.n_features_ = len(chosen)
         self.support_ = np.zeros(columns.n_features, dtype=bool)

@@ -62,7 +62,9 @@ class Variable:
     def factor(self) -> Factor:
         """Factor of the centred Gram matrix; not complete for a rough kernel."""
         if self._factor is None:
-            self._factor = factor_of(self.rows, self.kernel)
+            # A factor that is not finite makes scores that are refused.
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._factor = factor_of(self.rows, self.kernel)
         return self._factor
 
     @property

@@ -1,0 +1,320 @@
+"""Numbers that leave the package are finite, and p-values are never zero."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
+
+from skdiscrepancy import hsic_test, ksd_score, ksd_test, mmd_test
+from skdiscrepancy._engine import GramSource, group_sums, kernel_source
+from skdiscrepancy._nulls import rank_pvalue
+from skdiscrepancy._nulls._result import combine
+from skdiscrepancy._nulls._units import ScaledSource, scaled_group_sums
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector
+from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+from skdiscrepancy.model_checking import HyvarinenScorer, stein_thinning
+
+POOLINGS = ["max", "mean", "fuse", "agg"]
+
+
+def draw(n, d=2, seed=0):
+    return np.random.RandomState(seed).normal(size=(2, n, d))
+
+
+def assert_finite(result):
+    assert np.isfinite(result.statistic)
+    assert np.all(np.isfinite(result.null_distribution))
+    assert np.all(np.isfinite(result.statistics))
+    for pvalue in (result.pvalue, *result.pvalues):
+        assert 0 < pvalue <= 1
+
+
+def assert_same_test(one, other, rtol):
+    """Check that two results rank the data alike."""
+    assert_finite(one)
+    assert_finite(other)
+    # Ranks of nearly equal numbers may differ by rounding, by some of 999.
+    assert_allclose(one.pvalue, other.pvalue, atol=0.005)
+    assert_allclose(one.pvalues, other.pvalues, atol=0.005)
+    assert_allclose(one.statistic, other.statistic, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("bandwidth", [1.0, [1.0, 1.5], [0.3, 1.0, 8.0]])
+def test_narrow_kernels_in_float32_give_the_test_of_float64(bandwidth, pooling):
+    # Values of a kernel of 1e-30, whose squares float32 does not have.
+    X, Y = draw(60, 64)
+    options = {"kernel": "gaussian", "bandwidth": bandwidth, "pooling": pooling}
+    single, double = (
+        mmd_test(X.astype(t), Y.astype(t), random_state=0, **options)
+        for t in (np.float32, np.float64)
+    )
+    # 0.3 makes zeros in float32 and values of 1e-300 in float64.
+    if not isinstance(bandwidth, list) or 0.3 not in bandwidth:
+        assert_same_test(single, double, rtol=1e-3)
+    assert_finite(single)
+    assert_finite(double)
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "matern32"])
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e-7])
+def test_sorted_and_tiled_sums_of_narrow_kernels_give_one_test(kernel, bandwidth):
+    x, y = draw(900, 1)
+    # A second column that is constant has no sorted order and changes no distance.
+    X, Y = (np.column_stack((z, np.zeros(900))) for z in (x, y))
+    options = {"kernel": kernel, "bandwidth": bandwidth, "random_state": 0}
+    assert_same_test(mmd_test(x, y, **options), mmd_test(X, Y, **options), rtol=1e-6)
+
+
+def test_sorted_squares_of_narrow_kernels_are_those_of_tiles():
+    x = np.random.RandomState(0).normal(size=(900, 1))
+    bounds = np.arange(0, 901, 30)
+    for bandwidth in (1e-8, 1e-6, 1e-3, 1.0):
+        kernel = LaplaceKernel(bandwidth=bandwidth)
+        found = group_sums(kernel_source([kernel], x), bounds)
+        K = kernel(x)
+        np.fill_diagonal(K, 0)
+        assert_allclose(found.squares, np.square(K).sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("scale", "dtype"),
+    [
+        (2.0**-30, np.float32),
+        (2.0**20, np.float32),
+        (2.0**-300, np.float64),
+        (2.0**300, np.float64),
+        (2.0**-490, np.float64),
+    ],
+)
+def test_ksd_does_not_depend_on_the_unit_of_the_data(scale, dtype, shift, pooling):
+    X = draw(80)[0]
+    # Powers of two change no digit, but the Stein kernel changes by their square.
+    one, other = (
+        ksd_test(
+            ((X + shift) * unit).astype(dtype),
+            (-(X + shift) / unit).astype(dtype),
+            pooling=pooling,
+            random_state=0,
+        )
+        for unit in (1.0, scale)
+    )
+    assert_same_test(one, other, rtol=1e-3 if dtype is np.float32 else 1e-9)
+
+
+@pytest.mark.parametrize("design", ["u", "r", "d", "l", "b", "x"])
+@pytest.mark.parametrize("exponent", [150, 250, 500])
+def test_large_gradients_give_one_test_for_each_design(design, exponent):
+    X, S = draw(64)
+    # Gradients that are large against the inverse of the bandwidth multiply the Stein
+    # kernel by their square.
+    one, other = (
+        ksd_test(X, S * 2.0**e, design=design, random_state=0) for e in (60, exponent)
+    )
+    assert_same_test(one, other, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["wild", "asymptotic"])
+@pytest.mark.parametrize("design", ["l", "b", "x"])
+def test_ksd_of_small_designs_does_not_depend_on_the_unit(design, method):
+    X = draw(64)[0]
+    # The Stein kernel is of the order of 1e-180: its squares underflow.
+    one, other = (
+        ksd_test(X * unit, (1 - X) / unit, design=design, method=method, random_state=0)
+        for unit in (1.0, 2.0**300)
+    )
+    assert_same_test(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", ["u", "r", "d", "l", "b", "x"])
+def test_ksd_test_refuses_what_the_score_refuses(design):
+    X, S = draw(40)
+    for function in (ksd_score, ksd_test):
+        with pytest.raises(ValueError, match=r"not finite.*Rescale.*`bandwidth`"):
+            function(X, 1e200 * S, design=design, random_state=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bandwidth", [1e-8, 1e-3, 1.0, 1e3, 1e8])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_results_are_finite_for_every_bandwidth(bandwidth, dtype, pooling):
+    X, Y = draw(40, 3)
+    X[0] = 1e6
+    X, Y = X.astype(dtype), Y.astype(dtype)
+    options = {"bandwidth": bandwidth, "pooling": pooling, "n_resamples": 19}
+    assert_finite(mmd_test(X, Y, random_state=0, **options))
+    assert_finite(hsic_test(X, Y, random_state=0, **options))
+    X[0] = 0
+    assert_finite(ksd_test(X, -X, random_state=0, **options))
+
+
+def test_scaled_sums_are_sums_of_scaled_values():
+    H = np.random.RandomState(0).normal(size=(50, 50))
+    H = (H + H.T) * 2.0**700
+    bounds = np.arange(0, 51, 5)
+    sums, exponents = scaled_group_sums(GramSource(H), bounds)
+    assert exponents[0] > 0
+    expected = group_sums(GramSource(H * 2.0 ** -int(exponents[0])), bounds)
+    for found, part in zip(sums, expected, strict=True):
+        assert_array_equal(found, part)
+
+
+def test_usual_sums_have_no_unit():
+    X = draw(50)[0]
+    source = kernel_source([GaussianKernel(bandwidth=1.0)], X)
+    sums, exponents = scaled_group_sums(source, np.array([0, 20, 50]))
+    assert not exponents.any()
+    assert_array_equal(sums.groups, group_sums(source, np.array([0, 20, 50])).groups)
+
+
+def test_scaled_source_has_the_same_tiles_and_pairs():
+    X = draw(30)[0].astype(np.float32)
+    source = kernel_source([GaussianKernel(bandwidth=b) for b in (0.2, 1.0)], X)
+    scaled = ScaledSource(source, np.array([-3, 2]))
+    rows, cols = slice(0, 12), slice(12, 30)
+    whole = dict(scaled.block(rows, cols, np.empty((2, 12, 18))))
+    pairs = scaled.aligned(np.repeat(np.arange(12), 18), np.tile(cols_of(cols), 12))
+    for k, factor in ((0, 8.0), (1, 0.25)):
+        assert whole[k].dtype == np.float64
+        expected = factor * source.kernels[k](X[rows], X[cols])
+        assert_allclose(whole[k], expected, rtol=1e-4)
+        assert_allclose(pairs[k].reshape(12, 18), expected, rtol=1e-4)
+
+
+def cols_of(index):
+    return np.arange(index.start, index.stop)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_a_scale_that_vanishes_removes_its_kernel_alone(pooling):
+    values = np.random.RandomState(0).normal(size=(2, 100))
+    scales = np.ones(2)
+    options = {"pooling": pooling, "method": "wild"}
+    expected = combine(values[:1], (scales[:1],), ["a"], **options)
+    found = combine(values, (scales * [1, 0],), ["a", "b"], **options)
+    assert found.pvalue == expected.pvalue
+    assert_array_equal(found.null_distribution, expected.null_distribution)
+    assert found.pvalues[1] == 1
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
+def test_pooled_statistics_do_not_depend_on_the_unit_of_a_kernel(pooling, exponent):
+    values = np.random.RandomState(0).normal(size=(3, 100))
+    units = 2.0 ** np.array([0, exponent, 0])
+    options = {"pooling": pooling, "method": "wild"}
+    one = combine(values, (np.ones(3),), list("abc"), **options)
+    other = combine(values * units[:, np.newaxis], (units,), list("abc"), **options)
+    assert_array_equal(one.null_distribution, other.null_distribution)
+    assert_array_equal(one.pvalues, other.pvalues)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_enters_a_rank_is_finite(wrong):
+    values = np.array([[1.0, 2.0, 3.0]])
+    options = {"pooling": "max", "method": "wild"}
+    with pytest.raises(ValueError, match="not finite"):
+        rank_pvalue(np.array([1.0, wrong]), 1.0)
+    with pytest.raises(ValueError, match="not finite"):
+        combine(values, (np.array([wrong]),), ["a"], **options)
+    values[0, 2] = wrong
+    with pytest.raises(ValueError, match="not finite"):
+        combine(values, (np.ones(1),), ["a"], **options)
+
+
+@pytest.mark.parametrize("pvalue", ["gamma", "permutation"])
+def test_scores_of_columns_are_finite_or_refused(pvalue):
+    X, Y = draw(20)
+    narrow = LaplaceKernel(bandwidth=1e-308)
+    with pytest.raises(ValueError, match="not finite"):
+        HSICScore(kernel=narrow, pvalue=pvalue)(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("method", ["filter", "mrmr", "lasso", "forward"])
+def test_paths_of_selectors_are_finite_beside_an_outlier(method):
+    X, Y = draw(20, 3)
+    X[0] = 1e200
+    selector = HSICSelector(2, method=method).fit(X, Y[:, 0])
+    assert np.all(np.isfinite(selector.scores_))
+    for name in ("objective", "relevance", "redundancy"):
+        assert np.all(np.isfinite(selector.path_[name]))
+
+
+def test_joint_kernels_beyond_floating_point_are_refused():
+    X, Y = draw(20, 3)
+    X[0] = 1e200
+    with pytest.raises(ValueError, match=r"not finite|spread over"):
+        HSICSelector(2, method="backward").fit(X, Y[:, 0])
+
+
+def test_hyvarinen_score_beyond_floating_point_is_refused():
+    X = draw(20)[0]
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="not finite"),
+    ):
+        HyvarinenScorer()(lambda rows: 1e200 * rows, X)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_thinning_refuses_gradients_without_squares(standardize):
+    X = draw(20)[0]
+    with pytest.raises(ValueError, match="not finite"):
+        stein_thinning(X, 1e200 * X, 3, standardize=standardize)
+
+
+def null_sample(kind, rng, n, d=2):
+    """Draw float32 rows that are all from one distribution."""
+    X = rng.normal(size=(n, d))
+    if kind == "ties":
+        X = rng.randint(3, size=(n, d)).astype(float)
+    elif kind == "outliers":
+        X[rng.rand(n) < 0.1] *= 1e6
+    elif kind == "a constant column":
+        X[:, 0] = 7
+    return X.astype(np.float32)
+
+
+@pytest.mark.parametrize("test", [mmd_test, hsic_test])
+@pytest.mark.parametrize("bandwidth", [0.01, 1.0, 1e4])
+@pytest.mark.parametrize("kind", ["ties", "outliers", "a constant column"])
+def test_float32_tests_reject_at_their_level(test, bandwidth, kind):
+    n_draws, rng = 200, np.random.RandomState(0)
+    options = {"bandwidth": bandwidth, "n_resamples": 39}
+    if test is hsic_test:
+        options["target_bandwidth"] = bandwidth
+    n_rejected = 0
+    for seed in range(n_draws):
+        X, Y = null_sample(kind, rng, 20), null_sample(kind, rng, 20)
+        result = test(X, Y, random_state=seed, **options)
+        assert_finite(result)
+        n_rejected += result.pvalue <= 0.1
+    # The level is exact: one seed in 10 000 fails.
+    assert n_rejected <= binom.isf(1e-4, n_draws, 0.1)
+
+
+@pytest.mark.parametrize("bandwidth", [0.3, 1.0, 1e4])
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**20])
+def test_float32_ksd_rejects_a_true_model_at_its_level(bandwidth, unit):
+    n_draws, rng = 200, np.random.RandomState(0)
+    n_rejected = 0
+    for seed in range(n_draws):
+        X = rng.normal(size=(40, 2))
+        rows, gradients = (Z.astype(np.float32) for Z in (X * unit, -X / unit))
+        result = ksd_test(
+            rows,
+            gradients,
+            bandwidth=bandwidth * unit,
+            pooling="fuse",
+            n_resamples=39,
+            random_state=seed,
+        )
+        assert_finite(result)
+        n_rejected += result.pvalue <= 0.1
+    # Random signs are right for many rows; at 40, a level of .15 is never reached. One
+    # seed in 10 000 fails.
+    assert n_rejected <= binom.isf(1e-4, n_draws, 0.15)
