@@ -467,3 +467,11 @@ def test_pairs_of_ones_own_design_are_checked(rows, cols):
         ValueError, match=r"Own\(\) must give one or more pairs .* 0 to 4"
     ):
         list(Own().chunks(5, 10))
+
+
+def test_mask_takes_pairs_that_come_as_one_array():
+    class OnePair(Design):
+        def pairs(self, n, random_state=None):
+            return np.array([[0], [1]])
+
+    assert_array_equal(OnePair().mask(3), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])

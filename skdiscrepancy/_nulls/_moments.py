@@ -22,6 +22,8 @@ MAX_SQUARE = 4096
 NO_SKEWNESS = 1e-4
 # A variance that is so small a part of its terms is rounding.
 NO_VARIANCE = 1e-12
+# Numbers of a factor that are compared at a time.
+BLOCK_NUMBERS = 2**18
 # Entries of matrices that differ by less than this fraction of the largest are equal.
 EQUAL = 1e-9
 
@@ -111,9 +113,12 @@ def _equal_columns(G: np.ndarray) -> np.ndarray:
     # Columns that are equal are neighbours in the order of one combination of rows.
     order = np.argsort(np.cos(np.arange(1, len(G) + 1)) @ G, kind="stable")
     gaps = np.zeros(len(order) - 1)
-    # Row by row: a factor can be large.
-    for row in G:
-        np.maximum(gaps, np.abs(np.diff(row[order])), out=gaps)
+    # Some rows at a time: a factor can be large.
+    step = max(1, BLOCK_NUMBERS // len(order))
+    for start in range(0, len(G), step):
+        ordered = G[start : start + step, order]
+        steps = np.abs(ordered[:, 1:] - ordered[:, :-1])
+        np.maximum(gaps, steps.max(axis=0), out=gaps)
     size = max(G.max(initial=0.0), -G.min(initial=0.0))
     return _classes_in_order(order, gaps > EQUAL * size)
 

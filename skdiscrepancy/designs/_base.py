@@ -138,7 +138,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         """
         pairs = self.pairs(n, random_state=random_state)
         counts = np.zeros((n, n), dtype=np.int64)
-        np.add.at(counts, pairs, 1)
+        np.add.at(counts, tuple(pairs), 1)
         return counts + counts.T if self.upper else counts
 
     def n_unused(self, n: int) -> int:
