@@ -151,7 +151,7 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     A hash of one number for each row, a combination of its columns in float32, in
     increasing order.
     """
-    weights = np.random.RandomState(0).uniform(1, 2, size=X.shape[1])
+    weights = np.asarray(np.random.RandomState(0).uniform(1, 2, size=X.shape[1]))
     numbers = np.zeros(len(X))
     with np.errstate(all="ignore"):
         for start in range(0, len(X), HASHED_ROWS):
