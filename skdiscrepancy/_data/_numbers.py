@@ -68,7 +68,7 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     Returns
     -------
     numbers : ndarray of the same shape
-        float32 if the values are, else float64.
+        In float32 if the values are, else in float64.
     """
     if values.dtype.kind in "iuf":
         return (
