@@ -155,7 +155,7 @@ for number in range(n_interrupts):
     try:
         calls[name]()
     except KeyboardInterrupt as interrupt:
-        # As an interactive session does, which keeps the traceback and its frames.
+        # As an interactive shell does, which keeps the traceback and its frames.
         outcome, kept = "interrupted", interrupt
     signal.setitimer(signal.ITIMER_REAL, 0)
     start = time.monotonic()

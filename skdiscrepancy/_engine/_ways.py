@@ -29,7 +29,7 @@ from skdiscrepancy.designs import Region, square
 
 # The type that sums in sorted order are made in, whatever the columns are.
 IN_ORDER = np.dtype(np.float64)
-# From so many rows a group on, sums in sorted order are faster.
+# Sums in sorted order are faster if groups have at least this many rows.
 MIN_GROUP_ROWS = 4
 
 

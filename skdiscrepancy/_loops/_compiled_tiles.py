@@ -108,6 +108,15 @@ def _add_to_groups(columns, bounds, group_sums, col_sums):
 
 
 @loop
+def _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums):
+    """Add the columns to their groups if row i is the last of its group."""
+    group = row_groups[i]
+    if i == row_groups.size - 1 or row_groups[i + 1] != group:
+        for k in range(columns.shape[0]):
+            _add_to_groups(columns[k], col_bounds, group_sums[k, group], col_sums[k])
+
+
+@loop
 def decay_group_sums(
     x, rates, doubles, row_groups, col_bounds, group_sums, row_sums, col_sums, squares
 ):
@@ -121,7 +130,6 @@ def decay_group_sums(
     group_sums[:] = 0
     col_sums[:] = 0
     squares[:] = 0
-    last = x.shape[0] - 1
     for i in range(x.shape[0]):
         for k in range(rates.size):
             if doubles[k] == 0:
@@ -132,12 +140,7 @@ def decay_group_sums(
                     _square(values)
                 total = _square_and_add_row_and_squares(values, columns[k], squares[k])
             row_sums[k, i] = total
-        group = row_groups[i]
-        if i == last or row_groups[i + 1] != group:
-            for k in range(rates.size):
-                _add_to_groups(
-                    columns[k], col_bounds, group_sums[k, group], col_sums[k]
-                )
+        _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums)
 
 
 @loop
@@ -211,7 +214,6 @@ def stein_group_sums(
     group_sums[:] = 0
     col_sums[:] = 0
     squares[:] = 0
-    last = distance.shape[0] - 1
     for i in range(distance.shape[0]):
         for k in range(kinds.size):
             _stein_row(
@@ -227,12 +229,7 @@ def stein_group_sums(
             if drop_diagonal:
                 values[i] = 0
             row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
-        group = row_groups[i]
-        if i == last or row_groups[i + 1] != group:
-            for k in range(kinds.size):
-                _add_to_groups(
-                    columns[k], col_bounds, group_sums[k, group], col_sums[k]
-                )
+        _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums)
 
 
 @loop
