@@ -86,14 +86,12 @@ class HSICEstimator(BaseDiscrepancy):
         own; a label kernel on X is not used for a numeric y, which then has the default
         kernels. Decimals are numbers. Dates, periods and durations are numbers too, in
         seconds since the first of them.
-    bandwidth : "grid", "median", "dyadic", float or array-like of float, \
-            default="grid"
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels on X that have none of their own, from the distances
         between rows in the kernel's norm. "grid": at equal steps from the 5 % to the
         95 % quantile. "median": their median. "dyadic": from half of the 5 % to twice
         the 95 % quantile in steps of the root of two.
-    target_bandwidth : "grid", "median", "dyadic", float or array-like of float, \
-            default="grid"
+    target_bandwidth : str, float or array-like of float, default="grid"
         Bandwidths of the kernels on y.
     n_bandwidths : int, default=10
         Points of the grids.

@@ -62,8 +62,7 @@ class MMDEstimator(BaseDiscrepancy):
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
         Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
-    bandwidth : "grid", "median", "dyadic", float or array-like of float, \
-            default="grid"
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that have none of their own, from the distances
         between rows of the reference sample in the kernel's norm. "grid": at equal
         steps from the 5 % to the 95 % quantile. "median": their median. "dyadic": from
