@@ -7,9 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.covariance import EmpiricalCovariance
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -37,6 +39,7 @@ from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 from skdiscrepancy.model_checking import (
     HyvarinenScorer,
     KSDScorer,
+    MMDScorer,
     SteinThinning,
     stein_thinning,
 )
@@ -399,3 +402,18 @@ class TestModelsThatWorkInPlace:
         HyvarinenScorer()(model, X)
         KSDScorer()(model, X)
         assert_array_equal(X, NUMBERS)
+
+
+def test_a_series_is_refused_as_any_sample_of_one_dimension():
+    series = pd.Series(np.arange(6.0))
+    with pytest.raises(ValueError, match=r"Expected .* (array|container)"):
+        KSDEstimator(lambda rows: -rows).fit(series)
+
+
+def test_masked_rows_are_refused_before_a_step_of_a_pipeline_reads_them():
+    X = np.random.RandomState(0).normal(size=(30, 2))
+    pipeline = make_pipeline(StandardScaler(), GaussianMixture()).fit(X)
+    masked = np.ma.masked_array(X, mask=X > 2)
+    for scorer in (KSDScorer(), HyvarinenScorer(), MMDScorer()):
+        with pytest.raises(ValueError, match="X contains masked entries"):
+            scorer(pipeline, masked)

@@ -15,6 +15,7 @@ from skdiscrepancy._data._labels import (
     as_array,
     as_labels,
     encode_labels,
+    refuse_masked,
     refuse_missing,
 )
 from skdiscrepancy._data._numbers import as_numbers, is_numeric
@@ -54,6 +55,7 @@ __all__ = [
     "generator_of",
     "is_numeric",
     "refuse_different_labels",
+    "refuse_masked",
     "refuse_missing",
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",

@@ -112,7 +112,8 @@ def _refuse_date_columns(X: Any, name: str) -> None:
         _refuse_dates(X, name, f"the type {X.dtype}")
     elif kind == "O" and holds_dates(np.asarray(X)):
         _refuse_dates(X, name, "dates")
-    for column, kind in zip(_names_of(X), getattr(X, "dtypes", ()), strict=False):
+    names = _names_of(X)
+    for column, kind in zip(names, X.dtypes if names else (), strict=False):
         if str(kind).lower().startswith(DATE_TYPES) or (
             getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))
         ):

@@ -20,6 +20,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
     generator_of,
+    refuse_masked,
     validate_rows,
 )
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
@@ -307,6 +308,8 @@ class MMDScorer(BaseEstimator):
 
 def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     """Return the last step of a pipeline, and X in its space."""
+    # Before a step forgets the mask.
+    refuse_masked(X, "X")
     if isinstance(estimator, FrozenEstimator):
         return last_step(estimator.estimator, X)
     if hasattr(estimator, "best_estimator_"):
