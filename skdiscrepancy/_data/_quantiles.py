@@ -48,7 +48,7 @@ class ListedDistances:
             drawn = self.values[:: self.size // DRAWN].copy()
             least, most = _bounds(drawn, rank / self.size)
             below = self.values < least
-            n_below = np.count_nonzero(below)
+            n_below = int(np.count_nonzero(below))
             inside = self.values[~below & (self.values <= most)]
             if n_below <= rank and rank + 1 < n_below + len(inside):
                 return inside, rank - n_below
