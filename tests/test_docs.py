@@ -58,6 +58,12 @@ def problems(path):
 
 
 THINGS = list(classes_and_functions())
+# Pages that can be referred to: those with a label before their title.
+LABELS = {
+    label
+    for page in (ROOT / "doc").rglob("*.rst")
+    for label in re.findall(r"\A\.\. _(\w+):\n", page.read_text())
+}
 
 
 @pytest.mark.parametrize(("module", "name"), list(public_names()))
@@ -80,6 +86,7 @@ def test_docstring_has_all_sections(path, thing):
         assert numpydoc.docscrape.FunctionDoc(vars(thing)["__call__"])["Returns"]
     else:
         assert doc["Attributes"]
+    assert doc["See Also"]
     assert doc["References"]
     assert doc["Examples"]
     # Each reference is cited: sphinx warns of one that is not.
@@ -116,3 +123,12 @@ def test_docstrings_of_methods_pass_validation(path, thing):
         assert inspect.getdoc(member), f"{path}.{name} has no docstring"
         if member.__doc__:
             assert not problems(f"{path}.{name}"), f"{path}.{name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "thing"), [pytest.param(*item, id=item[0]) for item in THINGS]
+)
+def test_docstring_links_to_a_page_of_the_guide(path, thing):
+    link = r"Read more in the :ref:`User Guide <(\w+)>`\."
+    (label,) = re.findall(link, inspect.getdoc(thing))
+    assert label in LABELS

@@ -24,6 +24,8 @@ class ColumnTests:
 
     ``print(tests)`` shows them, the smallest p-value first.
 
+    Read more in the :ref:`User Guide <testing>`.
+
     Attributes
     ----------
     feature_names : list of length n_features
