@@ -22,7 +22,9 @@ VANISHED = 1e-100
 
 @dataclass(frozen=True, eq=False)
 class TestResult:
-    """Result of a test, by the rank of the data among resamples [1]_.
+    """Result of a test.
+
+    The p-value comes from the rank of the data among resamples [1]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
