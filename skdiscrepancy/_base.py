@@ -84,6 +84,8 @@ class DiscrepancyResult:
 
     What `evaluate` of the estimators returns: the terms of a pooled statistic [1]_.
 
+    Read more in the :ref:`User Guide <score>`.
+
     Attributes
     ----------
     value : float
@@ -95,6 +97,13 @@ class DiscrepancyResult:
         The scale sigma_k of each kernel, 0 for constant data; ones if not normalised.
     kernels : list of length n_kernels
         The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+
+    See Also
+    --------
+    MMDEstimator.evaluate : Compares two samples.
+    HSICEstimator.evaluate : Measures how y depends on X.
+    KSDEstimator.evaluate : Compares a sample with a model.
+    skdiscrepancy.plotting.BandwidthDisplay : Draws the statistic of each kernel.
 
     References
     ----------

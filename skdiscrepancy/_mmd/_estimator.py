@@ -57,6 +57,8 @@ class MMDEstimator(BaseDiscrepancy):
         cv = StratifiedKFold(shuffle=True, random_state=0)
         GridSearchCV(HSICEstimator(...), grid, cv=cv).fit(Z, labels)
 
+    Read more in the :ref:`User Guide <mmd>`.
+
     Parameters
     ----------
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")

@@ -22,7 +22,11 @@ VANISHED = 1e-100
 
 @dataclass(frozen=True, eq=False)
 class TestResult:
-    """Result of a test, by the rank of the data among resamples [1]_.
+    """Result of a test.
+
+    The p-value comes from the rank of the data among resamples [1]_.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
@@ -47,6 +51,13 @@ class TestResult:
         resampling: Student's t for the designs X, L and B, a gamma distribution
         (Pearson's type III) for HSIC, or a normal distribution if the permutations
         have a negative skewness. None for tests by resampling.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_test : Tests whether two samples differ.
+    skdiscrepancy.hsic_test : Tests whether y depends on X.
+    skdiscrepancy.ksd_test : Tests whether a model fits.
+    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
 
     References
     ----------

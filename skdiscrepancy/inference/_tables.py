@@ -20,9 +20,12 @@ CORRECTIONS = ("bh", "by", "holm", None)
 
 @dataclass(frozen=True, eq=False)
 class ColumnTests:
-    """Tests of all columns of a table, with p-values that are corrected for them [1]_.
+    """Tests of all columns of a table, with corrected p-values.
 
-    ``print(tests)`` shows them, the smallest p-value first.
+    The p-values are corrected for the number of columns [1]_. ``print(tests)`` shows
+    the tests, the smallest p-value first.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------

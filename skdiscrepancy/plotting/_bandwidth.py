@@ -41,6 +41,8 @@ class BandwidthDisplay:
 
     Made by :meth:`from_estimator` or :meth:`from_result`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     kernel_names : list of str of length n_kernels
@@ -76,6 +78,11 @@ class BandwidthDisplay:
         Median distances, one for each norm.
     pooled_line_ : matplotlib Line2D
         The pooled value, or the p-value of the test.
+
+    See Also
+    --------
+    NullDistributionDisplay : Draws the null distribution of a test.
+    skdiscrepancy.DiscrepancyResult : Holds the statistics that are drawn.
 
     References
     ----------

@@ -26,6 +26,8 @@ class DesignDisplay:
 
     Made by :meth:`from_design` or :meth:`from_estimator`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     mask : array-like of shape (n_samples, n_samples)
@@ -44,6 +46,10 @@ class DesignDisplay:
     texts_ : list of matplotlib Text
         The numbers in the cells, row by row; empty if no entry is used twice, or for
         more than 30 samples, where a colour bar takes their place.
+
+    See Also
+    --------
+    skdiscrepancy.designs.check_design : Turns a letter into a design.
 
     References
     ----------

@@ -20,6 +20,8 @@ class NullDistributionDisplay:
     tail of: Student's for the designs X, L and B, a gamma density for HSIC with one
     kernel. Made by :meth:`from_result`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     null_distribution : array-like of shape (n_resamples,)
@@ -47,6 +49,11 @@ class NullDistributionDisplay:
         The density, None for a test by resampling.
     observed_ : matplotlib Line2D
         The statistic of the data.
+
+    See Also
+    --------
+    BandwidthDisplay : Draws the p-value of each kernel.
+    skdiscrepancy.inference.TestResult : Holds the statistics that are drawn.
 
     References
     ----------

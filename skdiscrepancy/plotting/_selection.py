@@ -26,6 +26,8 @@ class SelectionDisplay:
     make the difference of both large. Use :meth:`from_estimator` to draw the path of a
     fitted selector.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     relevance : array-like of shape (n_selected,)
@@ -45,6 +47,10 @@ class SelectionDisplay:
         Bars of the relevance.
     redundancy_bars_ : matplotlib BarContainer
         Bars of the redundancy.
+
+    See Also
+    --------
+    skdiscrepancy.feature_selection.HSICSelector : Computes the path that is drawn.
 
     References
     ----------

@@ -37,6 +37,8 @@ class WitnessDisplay:
 
     Made by :meth:`from_estimator`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     grid : list of ndarray
@@ -64,6 +66,11 @@ class WitnessDisplay:
         The sample: its points, or marks on the lower axis for one feature.
     reference_ : matplotlib Line2D or None
         The reference, on the upper axis for one feature.
+
+    See Also
+    --------
+    skdiscrepancy.MMDEstimator.witness : Computes the function for two samples.
+    skdiscrepancy.KSDEstimator.witness : Computes the function for a model.
 
     References
     ----------
