@@ -418,7 +418,7 @@ class BandwidthDisplay:
                 color=GREY,
                 linestyle="--",
                 zorder=0,
-                label=f"level {level:g} (filled: significant)",
+                label=f"level {level:g} (filled: below)",
             )
         number, label = self._pooled()
         line = panel.axhline(number, color="black", zorder=1, label=label)

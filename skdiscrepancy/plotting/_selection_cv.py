@@ -193,5 +193,11 @@ class SelectionCVDisplay:
         ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, "Cross-validated score by number of columns", ncols=3)
+        named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
+        legend_above(
+            ax,
+            "Cross-validated score by number of columns",
+            ncols=3,
+            handles=[handle for handle in named if handle is not None],
+        )
         return self

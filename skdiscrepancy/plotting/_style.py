@@ -170,7 +170,7 @@ def draw_pvalues(
         color=GREY,
         linestyle="--",
         zorder=0,
-        label=f"level {level:g} (filled: significant)",
+        label=f"level {level:g} (filled: below)",
     )
     name_rows(ax, names)
     pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
