@@ -81,6 +81,9 @@ def alternatives(results):
         # Some sizes are in two cases.
         if all(any(line[key] != other[key] for key in keys) for other in table):
             table.append(line)
+    for table in tables.values():
+        order = list(dict.fromkeys(line["computation"] for line in table))
+        table.sort(key=lambda line: (order.index(line["computation"]), line["rows"]))
     return tables
 
 
