@@ -111,10 +111,6 @@ class DiscrepancyResult(Result):
 
     See Also
     --------
-    skdiscrepancy.plotting.BandwidthDisplay : Draws the result.
-
-    See Also
-    --------
     MMDEstimator.evaluate : Compares two samples.
     HSICEstimator.evaluate : Measures how y depends on X.
     KSDEstimator.evaluate : Compares a sample with a model.

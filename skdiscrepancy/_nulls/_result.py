@@ -25,8 +25,9 @@ VANISHED = 1e-100
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult(Result):
-    """Result of a test: the statistic, its p-value and the null distribution [1]_.
+    """Result of a test: the statistic, its p-value and the null distribution.
 
+    The p-value is the rank of your data among the resamples [1]_.
     ``statistic, pvalue = result`` unpacks the two numbers, as for the results of
     :mod:`scipy.stats`. A notebook shows the result as a table. Two results are equal if
     all their attributes are.

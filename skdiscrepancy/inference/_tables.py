@@ -20,8 +20,9 @@ CORRECTIONS = ("bh", "by", "holm", None)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnTests(Result):
-    """Tests of all columns of a table, with p-values corrected for their number [1]_.
+    """Tests of all columns of a table, with p-values corrected for their number.
 
+    The corrections bound the false discovery rate [1]_ or the family-wise error rate.
     The repr, ``print(tests)``, the table in a notebook, :meth:`to_frame` and
     :meth:`plot` have the same order: the smallest p-value first; among equal p-values
     the largest statistic first. The attributes have the order of the columns of your

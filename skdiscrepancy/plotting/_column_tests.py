@@ -37,6 +37,8 @@ class ColumnTestsDisplay:
     Use :meth:`from_result`, or the method `plot` of
     :class:`~skdiscrepancy.inference.ColumnTests`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     feature_names : list of length n_features

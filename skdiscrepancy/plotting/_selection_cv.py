@@ -33,6 +33,8 @@ class SelectionCVDisplay:
 
     Use :meth:`from_estimator` to draw the curve of a fitted selector.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     n_features : array-like of shape (n_sizes,)
