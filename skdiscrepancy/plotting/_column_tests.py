@@ -61,6 +61,11 @@ class ColumnTestsDisplay:
     significant_ : matplotlib Line2D
         The filled markers.
 
+    See Also
+    --------
+    skdiscrepancy.mmd_column_tests : Tests which columns of two samples differ.
+    skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
+
     References
     ----------
     .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
