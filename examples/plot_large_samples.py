@@ -79,9 +79,9 @@ plt.show()
 
 # %%
 # What counts is the number of pairs, not the number of rows. A test on all pairs of
-# 8000 rows is far stronger than a test on the million disjoint pairs that takes about
-# as long. Blocks lie between the two. So draw a random subset as large as your time
-# allows, and keep disjoint pairs for streams that you cannot store. A test of a single
-# column uses all rows at little cost, but it misses changes in how columns depend on
-# each other. Finally, a million rows make tiny differences significant. Look at the
-# score as well as the p-value to decide whether a difference matters.
+# 8000 rows is far stronger than a test on disjoint pairs of a million rows, which takes
+# about as long. Blocks lie between the two. So draw a random subset as large as your
+# time allows, and keep disjoint pairs for streams that you cannot store. A test of a
+# single column uses all rows at little cost, but it misses changes in how columns
+# depend on each other. Finally, a million rows make tiny differences significant. Look
+# at the score as well as the p-value to decide whether a difference matters.

@@ -65,10 +65,9 @@ axes[0].set_ylabel("petal length, standardised")
 plt.show()
 
 # %%
-# Both tests reject the single Gaussian and accept two or three Gaussians. Two are
-# enough, and have the best log-likelihood, because two of the three species overlap in
-# these columns. A model that passes is not proved right: with 75 rows, a small misfit
-# stays undetected. The last panel shows the blind spot of KSD. It sees the shape of
-# each cluster, but hardly its weight, so wrong weights get the same p-value as right
-# ones. MMD and the log-likelihood detect them. If clusters are far apart, use one of
-# these as well.
+# Both tests reject the single Gaussian, and neither rejects two or three Gaussians. Two
+# have the best log-likelihood, because two of the three species overlap in these
+# columns. A model that passes is not proved right, since 75 rows do not reveal a small
+# misfit. The last panel shows the blind spot of KSD: it sees the shape of each cluster
+# but hardly its weight, so right and wrong weights get the same p-value. MMD and the
+# log-likelihood do detect wrong weights. If clusters are far apart, use one of these.
