@@ -76,9 +76,9 @@ for ax, (name, (x, y)) in zip(axes.flat, shapes.items(), strict=True):
 plt.show()
 
 # %%
-# Correlation detects only the two lines. Mutual information and HSIC also detect the
-# parabola, the circle, the cross and the growing spread. HSIC alone detects the waves,
-# because it tries many bandwidths. None of the tests is misled by the four clusters,
-# where x and y are independent. HSIC has its limits, too. It misses the faint line,
-# for which correlation is the better test, and the small fields of the chessboard,
-# which none of the three tests detects in 150 points.
+# Correlation detects the two lines and nothing else. Mutual information and HSIC detect
+# the clear line, the parabola, the circle, the cross and the growing spread. HSIC alone
+# detects the waves, because it tries many bandwidths. None of the tests is misled by
+# the four clusters, where x and y are independent. HSIC has its limits, too. It misses
+# the faint line, for which correlation is the better test, and the small fields of the
+# chessboard, which none of the three tests detects in 150 points.

@@ -46,8 +46,8 @@ pairs = pd.Series(
         for name in means.index
     }
 )
-columns = {"pairs": pairs, "mean": means, "standard deviation": spreads}
-print(pd.concat(columns, axis=1).round(4))
+report = means.add_prefix("mean ").join(spreads.add_prefix("std "))
+print(report.assign(pairs=pairs).round(4))
 
 # %%
 # The upper row shows the pairs that each design uses, for 16 rows. Below is the

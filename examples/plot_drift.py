@@ -4,7 +4,7 @@ On which day did my data drift, and where?
 ==========================================
 
 A model in production works as long as new data look like its training data. This
-example finds the days on which a table drifts, then the columns, then the rows.
+example detects data drift by day, then finds the columns and the rows behind it.
 """
 
 # %%
@@ -93,8 +93,8 @@ for ax in axes:
 plt.show()
 
 # %%
-# Both drifting days are detected, without a false alarm. On March 7 the column tests
-# name the basket and the channel. On March 11 they name nothing, because a shift by one
-# row leaves every single column as it was: test all columns together as well. The
-# largest contributions are then rows far from the usual relation of distance and time.
-# The test also has a limit: it misses March 9, when the fault affects 60 of 200 orders.
+# The tests detect March 7 and March 11, without a false alarm. On March 7 the column
+# tests name the basket and the channel. On March 11 they name nothing, because a shift
+# by one row leaves each single column as it was. So test all columns together, too, and
+# look at the rows: the largest contributions lie far from the usual relation of
+# distance and time. The test misses March 9, when the fault affects 60 of 200 orders.

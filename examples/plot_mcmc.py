@@ -66,10 +66,10 @@ for name, (log_density, chain) in runs.items():
         "second half, every 10th row": chain[1600::10],
         "Stein thinning": SteinThinning(160, model).fit(chain).points_,
     }
-    ksd[name] = {key: ksd_score(X, model, **options) for key, X in kept[name].items()}
+    scores = {key: ksd_score(X, model, **options) for key, X in kept[name].items()}
     samples = np.stack(draws[log_density], axis=-1)
-    values = [ksd_score(X, model, **options) for X in samples]
-    ksd.loc["independent draws", name] = np.mean(values)
+    mean = np.mean([ksd_score(X, model, **options) for X in samples])
+    ksd[name] = pd.Series({**scores, "independent draws": mean})
 print(ksd.round(2))
 
 # %%

@@ -69,5 +69,6 @@ plt.show()
 # have the best log-likelihood, because two of the three species overlap in these
 # columns. A model that passes is not proved right, since 75 rows do not reveal a small
 # misfit. The last panel shows the blind spot of KSD: it sees the shape of each cluster
-# but hardly its weight, so right and wrong weights get the same p-value. MMD and the
-# log-likelihood do detect wrong weights. If clusters are far apart, use one of these.
+# but hardly its weight, so right and wrong weights get the same p-value. MMD detects
+# the wrong weights, and the log-likelihood drops. If clusters are far apart, do not
+# rely on KSD alone.

@@ -32,23 +32,22 @@ wine, variety = load_wine(return_X_y=True)
 wine = StandardScaler().fit_transform(wine)
 first, second = train_test_split(wine[variety == 1], test_size=0.5, random_state=0)
 
+samples = {
+    "same grape variety": second,
+    "different grape varieties": wine[variety == 0],
+}
+
 print("Do two samples of wine differ? (MMD)")
-test = mmd_test(first, second, random_state=0)
-answer("same grape variety", test.pvalue, "yes, they differ", "no difference detected")
-test = mmd_test(first, wine[variety == 0], random_state=0)
-answer(
-    "different grape varieties",
-    test.pvalue,
-    "yes, they differ",
-    "no difference detected",
-)
+for label, sample in samples.items():
+    test = mmd_test(first, sample, random_state=0)
+    answer(label, test.pvalue, "yes, they differ", "no difference detected")
 
 # %%
 # **Does y depend on X?** The Hilbert-Schmidt independence criterion (HSIC) detects
 # dependence of any shape. Here y is the progression of diabetes after one year.
 diabetes = load_diabetes()
 
-print("\nDoes the progression of diabetes depend on it? (HSIC)")
+print("\nDoes the progression of diabetes depend on this column? (HSIC)")
 for name, label in {"bmi": "body mass index", "age": "age", "sex": "sex"}.items():
     column = diabetes.data[:, [diabetes.feature_names.index(name)]]
     test = hsic_test(column, diabetes.target, random_state=0)
@@ -67,8 +66,8 @@ for label, rows in {"texture": texture, "log(texture)": np.log(texture)}.items()
     answer(label, test.pvalue, "no, it does not", "no misfit detected")
 
 # %%
-# The two grape varieties differ, body mass index and age are related to the progression
-# of diabetes, and a Gaussian fits the logarithm of the texture but not the texture
-# itself. "Not detected" is not a proof: with few rows, small effects stay hidden. Nor
-# is a small p-value a large effect. For the size of an effect, compare scores such as
+# The two grape varieties differ, the progression of diabetes depends on body mass index
+# and age, and a Gaussian does not fit the texture. "Not detected" is not a proof of the
+# opposite, because a few hundred rows do not reveal small effects. Nor does a small
+# p-value mean a large effect. To compare the size of effects, use scores such as
 # :func:`~skdiscrepancy.mmd_score`.
