@@ -2,9 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import contextlib
 import dataclasses
 import inspect
+import io
 import re
+import textwrap
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +20,7 @@ import skdiscrepancy
 
 ROOT = Path(__file__).parent.parent
 API = ROOT / "doc" / "api.rst"
+README = (ROOT / "README.rst").read_text(encoding="utf-8")
 MODULES = [
     skdiscrepancy.__name__,
     *(
@@ -116,3 +120,19 @@ def test_docstrings_of_methods_pass_validation(path, thing):
         assert inspect.getdoc(member), f"{path}.{name} has no docstring"
         if member.__doc__:
             assert not problems(f"{path}.{name}"), f"{path}.{name}"
+
+
+def test_lines_of_the_readme_fit_into_100_columns():
+    assert not [line for line in README.splitlines() if len(line) > 100]
+
+
+def test_code_of_the_readme_prints_what_its_comments_say():
+    # Users copy all blocks into one session, so they share their names.
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?: {4}.*\n|\n)+)", README)
+    code = "\n".join(textwrap.dedent(block) for block in blocks)
+    promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert promised
+    assert printed.getvalue().splitlines() == promised
