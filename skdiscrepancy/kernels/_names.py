@@ -41,6 +41,8 @@ def check_kernel(
 
     The names are those of the kernels of [1]_.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     kernel : str, kernel object, or a tuple or list of them
@@ -55,6 +57,11 @@ def check_kernel(
     -------
     kernels : list of kernel objects
         Those given, and new ones for names.
+
+    See Also
+    --------
+    Kernel : Is the base class of the kernels.
+    skdiscrepancy.bandwidths.kernel_collection : Also chooses the bandwidths.
 
     References
     ----------
