@@ -42,6 +42,7 @@ nitpick_ignore_regex = [("py:.*", r"(matplotlib|numpy|pandas|scipy|sklearn)\..*"
 autosummary_generate = True
 # Types are in the docstrings.
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 # The templates list the methods.
 numpydoc_show_class_members = False
 
@@ -69,6 +70,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "gallery_order.position",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("skdiscrepancy",),
+    "thumbnail_size": (600, 400),
     "min_reported_time": 10**6,
     "write_computation_times": False,
     "download_all_examples": False,
