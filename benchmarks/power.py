@@ -21,8 +21,8 @@ from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
 RESULTS = Path(__file__).resolve().parent / "results"
 LEVELS = (0.05, 0.01)
 POOLINGS = ("max", "fuse", "agg", "mean")
-# Defaults were chosen on draws with the seeds 0 to 99.
-FIRST_SEED = 10_000
+# Defaults were chosen on draws with other seeds: 0 to 99 and 40 000 to 50 399.
+FIRST_SEED = 60_000
 
 
 def bump(t):

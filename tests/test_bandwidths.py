@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from skdiscrepancy._data._quantiles import ColumnDistances
+from skdiscrepancy._data._quantiles import DRAWN, ColumnDistances, ListedDistances
 from skdiscrepancy._engine import decay_rate
 from skdiscrepancy._loops import chains_of
 from skdiscrepancy.bandwidths import (
@@ -159,6 +159,34 @@ def columns(n_samples):
         # Multiples of 2^-20 are exact also after the shift.
         "offset": np.round(x * 2**20) / 2**20 + 1e8,
     }
+
+
+def orders(size):
+    """Lists of numbers in all kinds of orders; every 100th is drawn for bounds."""
+    rng = np.random.RandomState(3)
+    values = rng.gamma(2.0, size=size)
+    misleading = values.copy()
+    misleading[:: size // DRAWN] = 1e-3
+    return {
+        "random": values,
+        "ascending": np.sort(values),
+        "descending": np.sort(values)[::-1],
+        "ties": np.ceil(values),
+        "constant": np.ones(size),
+        "misleading": misleading,
+    }
+
+
+class TestListedDistances:
+    @pytest.mark.parametrize("kind", orders(DRAWN))
+    def test_quantiles_are_those_of_numpy(self, kind):
+        values = orders(100 * DRAWN)[kind]
+        listed = ListedDistances(values.copy())
+        for level in (0, 1e-6, 0.05, 0.5, 0.95, 1 - 1e-6, 1):
+            # The difference of two neighbours rounds, and so does what is added.
+            assert_allclose(
+                listed.quantile(level), np.quantile(values, level), rtol=1e-15
+            )
 
 
 class TestColumnDistances:

@@ -90,8 +90,7 @@ def test_no_rates_have_no_values():
     assert list(decay_values(np.ones((2, 2)), [], [])) == []
 
 
-def test_group_sums_of_chains_are_sums_of_exponentials():
-    pytest.importorskip("numba")
+def test_group_sums_of_chains_are_sums_of_exponentials(engine):
     x = np.random.RandomState(0).gamma(2, 3, size=(12, 15))
     row_groups, bounds = np.repeat([0, 1, 2], 4), np.array([0, 4, 9, 15])
     found = decay_group_sums(x, RATES, row_groups, bounds)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-# Distances of one column that bounds of a quantile are taken from.
-DRAWN_GAPS = 4096
+# Distances that bounds of a quantile are taken from.
+DRAWN = 4096
 # The draw is part of how a quantile is found, not of chance.
 SEED = 0
 TOO_LARGE = (
@@ -25,7 +25,7 @@ class ListedDistances:
     Parameters
     ----------
     values : ndarray of shape (n_distances,)
-        Distances; quantiles reorder them.
+        Distances; quantiles of few distances reorder them.
     """
 
     def __init__(self, values: np.ndarray):
@@ -35,11 +35,24 @@ class ListedDistances:
     def quantile(self, fraction: float) -> float:
         """Return a quantile.
 
-        numpy's own works on a copy and selects several order statistics at once, which
-        is slower than to select one and to look for its neighbour.
+        To compare two million distances with two bounds takes a fifth of the time of a
+        selection among all of them. Only the distances between the bounds are sorted.
         """
         position = fraction * (self.size - 1)
-        return _interpolate(self.values, int(position), position % 1)
+        inside, rank = self._around(int(position))
+        return _interpolate(inside, rank, position % 1)
+
+    def _around(self, rank: int) -> tuple[np.ndarray, int]:
+        """Return the distances around that of a rank, and its rank among them."""
+        if self.size > 8 * DRAWN:
+            drawn = self.values[:: self.size // DRAWN].copy()
+            least, most = _bounds(drawn, rank / self.size)
+            below = self.values < least
+            n_below = int(np.count_nonzero(below))
+            inside = self.values[~below & (self.values <= most)]
+            if n_below <= rank and rank + 1 < n_below + len(inside):
+                return inside, rank - n_below
+        return self.values, rank
 
 
 class ColumnDistances:
@@ -84,32 +97,17 @@ class ColumnDistances:
         """
         n = len(self.x)
         starts, stops = np.arange(1, n + 1), np.full(n, n)
-        if self.n_pairs <= 8 * DRAWN_GAPS:
+        if self.n_pairs <= 8 * DRAWN:
             return starts, stops
-        least, most = self._bounds(rank / self.n_pairs)
-        closer = starts if least is None else self._places(least, "left").clip(starts)
-        further = stops if most is None else self._places(most, "right").clip(closer)
+        first, second = _drawn_pairs(n)
+        drawn = np.abs(self.x[first] - self.x[second])
+        least, most = _bounds(drawn, rank / self.n_pairs)
+        closer = self._places(least, "left").clip(starts)
+        further = self._places(most, "right").clip(closer)
         n_below, n_inside = int((closer - starts).sum()), int((further - closer).sum())
         if n_below <= rank and rank + 1 < n_below + n_inside:
             return closer, further
         return starts, stops
-
-    def _bounds(self, share: float) -> tuple[float | None, float | None]:
-        """Return two distances that the quantile is most likely between."""
-        first, second = _drawn_pairs(len(self.x))
-        drawn = np.abs(self.x[first] - self.x[second])
-        # Four standard deviations, on both sides.
-        width = 4 * np.sqrt(share * (1 - share) / DRAWN_GAPS) + 4 / DRAWN_GAPS
-        least, most = int((share - width) * DRAWN_GAPS), share + width
-        low = high = None
-        if least > 0:
-            drawn.partition(least)
-            low = drawn[least]
-        if most < 1:
-            index = int(most * DRAWN_GAPS)
-            drawn.partition(index)
-            high = drawn[index]
-        return low, high
 
     def _places(self, gap: float, side: Literal["left", "right"]) -> np.ndarray:
         """Return where the values at a distance above each one are."""
@@ -126,6 +124,35 @@ class ColumnDistances:
         return self.x[cols] - self.x[rows]
 
 
+def _bounds(drawn: np.ndarray, share: float) -> tuple[float, float]:
+    """Return two distances that a quantile is most likely between.
+
+    Parameters
+    ----------
+    drawn : ndarray of shape (n_drawn,)
+        Some of the distances; they are reordered.
+    share : float
+        Fraction of all distances that are smaller.
+
+    Returns
+    -------
+    least, most : float
+        The bounds, infinite where the drawn distances have none.
+    """
+    n_drawn = len(drawn)
+    # Four standard deviations, on both sides.
+    width = 4 * np.sqrt(share * (1 - share) * n_drawn) + 4
+    low, high = int(share * n_drawn - width), int(share * n_drawn + width)
+    least, most = -np.inf, np.inf
+    if low > 0:
+        drawn.partition(low)
+        least = drawn[low]
+    if high < n_drawn:
+        drawn.partition(high)
+        most = drawn[high]
+    return least, most
+
+
 def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
     """Return the value of a rank plus a share of the step to the next; reorders."""
     values.partition(rank)
@@ -139,5 +166,5 @@ def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
 def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw pairs of different rows, the same ones for every column."""
     generator = np.random.RandomState(SEED)
-    first = generator.randint(n, size=DRAWN_GAPS)
-    return first, (first + generator.randint(1, n, size=DRAWN_GAPS)) % n
+    first = generator.randint(n, size=DRAWN)
+    return first, (first + generator.randint(1, n, size=DRAWN)) % n

@@ -262,8 +262,6 @@ class KernelSource(Source):
                 np.fill_diagonal(distance, np.inf)
             rates = [self.rates[k] for k in members]
             sums = decay_group_sums(distance, rates, row_groups, bounds)
-            if sums is None:
-                return super().tile_groups(rows, cols, row_groups, col_groups)
             for k, *part in zip(members, *sums, strict=True):
                 parts[k] = part
         groups, of_rows, of_cols, squares = zip(*parts, strict=True)

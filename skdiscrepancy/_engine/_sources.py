@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from skdiscrepancy._data import Index
+from skdiscrepancy._loops import TileGroups
 
 # Pairs that the size of the values is taken from.
 SIZE_PAIRS = 256
@@ -107,17 +108,11 @@ class Source:
         sums: tuple[np.ndarray, ...],
     ) -> None:
         """Write the sums that :meth:`tile_groups` gives."""
-        left, right = (
-            np.eye(int(groups[-1]) + 1, dtype=self.dtype)[groups]
-            for groups in (row_groups, col_groups)
-        )
+        groups = TileGroups(row_groups, col_groups, self.dtype)
         for k, values in values_of_kernels:
             if on_diagonal:
                 np.fill_diagonal(values, 0)
-            by_row_group = left.T @ values
-            sums[0][k] = by_row_group @ right
-            sums[1][k] = values.sum(axis=1)
-            sums[2][k] = by_row_group.sum(axis=0)
+            groups.add_up(values, sums, k)
             sums[3][k] = np.vdot(values, values)
 
     def sizes(self, n: int) -> np.ndarray:

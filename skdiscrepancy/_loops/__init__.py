@@ -14,6 +14,7 @@ from skdiscrepancy._loops._numba import compiled
 from skdiscrepancy._loops._ordered_groups import group_sums_below
 from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy._loops._tiles import (
+    TileGroups,
     city_block,
     decay,
     decay_group_sums,
@@ -28,6 +29,7 @@ from skdiscrepancy._loops._tiles import (
 __all__ = [
     "FAR",
     "Profile",
+    "TileGroups",
     "chains_of",
     "city_block",
     "compiled",

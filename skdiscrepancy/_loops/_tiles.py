@@ -60,10 +60,10 @@ def decay_values(
 
 def decay_group_sums(
     x: np.ndarray, rates: list[float], row_groups: np.ndarray, col_bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return sums of exp(rate * x) over groups of rows and columns, one row a rate.
 
-    Then those over rows, over columns, and of squares; None without compiled loops.
+    Then the sums over rows, over columns, and of squares.
 
     Parameters
     ----------
@@ -77,14 +77,18 @@ def decay_group_sums(
         Bounds of the groups of columns.
     """
     loops = compiled("tiles")
-    if loops is None or not x.flags.c_contiguous:
-        return None
     shape = (len(rates), int(row_groups[-1]) + 1, len(col_bounds) - 1)
     group_sums = np.empty(shape, dtype=x.dtype)
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     squares = np.empty((len(rates), 1), dtype=x.dtype)
     chains = chains_of(rates, x.dtype)
+    if loops is None or not x.flags.c_contiguous:
+        col_groups = np.repeat(np.arange(shape[2]), np.diff(col_bounds))
+        sums = (group_sums, row_sums, col_sums, squares[:, 0])
+        groups = TileGroups(row_groups, col_groups, x.dtype)
+        _decay_group_sums(x, rates, chains, groups, sums)
+        return sums
     loops.decay_group_sums(
         ready(x),
         np.array(rates, dtype=x.dtype)[chains.order],
@@ -102,6 +106,61 @@ def decay_group_sums(
         chains.back(col_sums),
         chains.back(squares[:, 0]),
     )
+
+
+class TileGroups:
+    """Groups of the rows and columns of a tile, whose values are added up by products.
+
+    Parameters
+    ----------
+    row_groups, col_groups : ndarray
+        Group of each row, and of each column, in order from 0 on.
+    dtype : numpy dtype
+        Type of the values.
+    """
+
+    def __init__(self, row_groups: np.ndarray, col_groups: np.ndarray, dtype: np.dtype):
+        left, self.right = (
+            np.eye(int(groups[-1]) + 1, dtype=dtype)[groups]
+            for groups in (row_groups, col_groups)
+        )
+        self.left = left.T
+        self.ones = np.ones(len(row_groups), dtype=dtype)
+
+    def add_up(self, values: np.ndarray, sums: Sequence[np.ndarray], k: int) -> None:
+        """Write the sums over groups, rows and columns of the tile of kernel `k`.
+
+        Products with indicators, and with ones, are faster than sums along an axis.
+        """
+        by_col_group = values @ self.right
+        sums[0][k] = self.left @ by_col_group
+        sums[1][k] = by_col_group.sum(axis=1)
+        sums[2][k] = self.ones @ values
+
+
+def _decay_group_sums(
+    x: np.ndarray,
+    rates: list[float],
+    chains: Chains,
+    groups: TileGroups,
+    sums: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Write the sums of `decay_group_sums` without compiled loops."""
+    values = np.empty_like(x)
+    next_squares = np.append(chains.squares, 0)[1:]
+    previous = None
+    for k, n_squares, n_next in zip(*chains, next_squares, strict=True):
+        if not n_squares:
+            decay(x, rates[k], values)
+        for _ in range(n_squares):
+            np.multiply(values, values, out=values)
+        groups.add_up(values, sums, k)
+        if n_squares == 1:
+            # The exponentials of the rate before, squared.
+            sums[3][previous] = sums[0][k].sum()
+        if n_next != 1:
+            sums[3][k] = np.vdot(values, values)
+        previous = k
 
 
 def stein_sums(
