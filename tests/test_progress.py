@@ -324,11 +324,13 @@ def test_a_generator_that_is_closed_ends_the_line(screen):
     assert screen.getvalue().endswith("\n")
     assert not _progress._this_thread.loops
     # So does one that is forgotten.
-    results = arrivals(iter("abc"), "letters", 3, 1)
+    letters = (letter for letter in "abc")
+    results = arrivals(letters, "letters", 3, 1)
     next(results)
     del results
     gc.collect()
     assert screen.getvalue().count("\n") == 2
+    assert list(letters) == []
     assert not _progress._this_thread.loops
 
 
@@ -423,6 +425,15 @@ def test_short_loops_after_the_kernel_sums_are_shown_if_they_take_long(
     for name, what in (("mmd_test", "permutations"), ("ksd_test", "resamples")):
         CALLS[name](verbose=1)
         assert labels_of(capsys.readouterr().err) == {"kernel sums", what}
+
+
+@pytest.mark.parametrize(
+    ("verbose", "error"), [(-1, ValueError), ("loud", TypeError), (None, TypeError)]
+)
+@every_call
+def test_what_is_no_verbosity_is_refused(name, verbose, error):
+    with pytest.raises(error, match=r"verbose == .*, must be an integer >= 0"):
+        CALLS[name](verbose=verbose)
 
 
 def test_times_are_clocks():

@@ -13,7 +13,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from threading import Lock, local
 from time import monotonic
 from typing import Any, Protocol, TextIO
@@ -363,7 +363,7 @@ def progress(
 
 
 def arrivals(
-    results: Iterable[Any],
+    results: Generator[Any, None, None],
     what: str,
     total: float,
     verbose: int,
@@ -375,8 +375,9 @@ def arrivals(
 
     Parameters
     ----------
-    results : iterable
-        The results; the time goes by while the next one is waited for.
+    results : generator
+        The results; the time goes by while the next one is waited for. It is closed at
+        the end.
     what : str
         What is done, in the words of users.
     total : float
@@ -393,7 +394,7 @@ def arrivals(
     result : object
         The results.
     """
-    with progress(what, total, verbose, seconds=seconds) as line:
+    with closing(results), progress(what, total, verbose, seconds=seconds) as line:
         if work is not None:
             line.step = 0.0
         for result in results:
