@@ -301,13 +301,15 @@ def check_page(
     """Return what is wrong with a page."""
     browser.resize(WIDTHS[0])
     browser.open(address + page)
-    found = list(browser.evaluate(FAULTS))
+    found = []
     for width in WIDTHS:
         browser.resize(width)
         found += [f"{text} (at {width})" for text in browser.evaluate(OVERFLOWS)]
         if screenshots:
             name = page.removesuffix(".html").replace("/", "__")
             browser.save_screenshot(screenshots / str(width) / f"{name}.png")
+    # Last, since buttons that were clicked look different.
+    found += browser.evaluate(FAULTS)
     return list(dict.fromkeys([*found, *reported(browser.events, address)]))
 
 

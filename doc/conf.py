@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("skdiscrepancy",),
     "thumbnail_size": (600, 400),
+    "default_thumb_file": str(HERE / "_static" / "thumbnail.png"),
     "min_reported_time": 10**6,
     "write_computation_times": False,
     "download_all_examples": False,
