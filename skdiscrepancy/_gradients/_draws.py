@@ -81,8 +81,8 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     except NotImplementedError as error:
         reason = f": {error}" if str(error) else "."
         raise TypeError(
-            f"model == {model!r}, must be a model that you can sample from. Its method "
-            f"`sample` or `rvs` is not implemented{reason}"
+            f"model == {model!r}, must be a model that samples can be drawn from. Its "
+            f"method `sample` or `rvs` is not implemented{reason}"
         ) from error
 
 
