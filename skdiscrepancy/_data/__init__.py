@@ -1,4 +1,4 @@
-"""Rows, labels, targets and the checks of single arguments."""
+"""Rows, labels and targets, and checks of single parameters."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
