@@ -75,7 +75,7 @@ class Rows:
             raise ValueError(
                 f"The values of X, Y or y spread over {spread:.3g}, must spread over "
                 f"{1 / limit:.0e} to {limit:.0e}, because {self.dtype} has no squares "
-                "of other numbers. Rescale the data."
+                "outside this range. Rescale the data."
             )
         return self
 
