@@ -211,7 +211,7 @@ def kernel_collection(
     Returns
     -------
     kernels : list of kernel objects
-        Kernels in the order of `kernel`, with the bandwidths of each kernel in a row.
+        Kernels in the order of `kernel`, then in the order of their bandwidths.
 
     See Also
     --------

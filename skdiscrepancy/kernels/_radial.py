@@ -261,7 +261,7 @@ class MaternKernel(RadialKernel):
         `nu` >= 1.5.
     p : float, default=2
         Order of the Minkowski distance, at least 1. 1 is the L1 distance, 2 the
-        Euclidean distance, and `numpy.inf` the maximum distance. KSD needs 2.
+        Euclidean distance, and `numpy.inf` the maximum distance. KSD needs `p` = 2.
     bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
         Distance over which the kernel decays, in the units of your data. If None, the
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
