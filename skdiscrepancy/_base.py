@@ -261,8 +261,8 @@ def second_order_statistics(
     )
     nu = float(n) if design.complete else moments.weight / n
     with np.errstate(all="ignore"):
-        sizes = reducer.sizes(n)
-    return Statistics(moments.mean, moments.scale, nu, sizes, reducer.dtype)
+        scales, sizes = moments.scale, reducer.sizes(n)
+    return Statistics(moments.mean, scales, nu, sizes, reducer.dtype)
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
@@ -297,6 +297,16 @@ def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     """Say how many rows a design leaves out."""
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
+
+
+def warn_left_out(design: Design, n: int, where: str = "") -> None:
+    """Say how many of n rows a design has in no pair."""
+    n_unused = design.n_unused(n)
+    if n_unused:
+        warn_user(
+            f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
+            "pair for the last."
+        )
 
 
 def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:

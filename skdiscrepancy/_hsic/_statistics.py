@@ -122,10 +122,13 @@ def paired_rows(n_rows: int, design: Design) -> int:
     A sample is a pair of rows, (Z_i, Z_{i+n}).
     """
     n = n_rows // 2
-    if n_rows % 2:
-        warn_unused(
-            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
-        )
+    left_out = design.n_unused(n)
+    n_unused = n_rows % 2 + 2 * left_out
+    if n_unused:
+        why = f"the design {design!r} works on pairs of rows, i and i + {n}"
+        if left_out:
+            why += f", and leaves out the last {left_out} of {n} pairs"
+        warn_unused(n_unused, n_rows, f"{why}.")
     return n
 
 

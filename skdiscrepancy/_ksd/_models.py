@@ -43,7 +43,13 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
                 "sklearn.frozen."
             )
         # A copy, in its order: a model that works in place must not change the sample.
-        model = clone(model).fit(X.copy(order="K"), y)
+        try:
+            with np.errstate(all="ignore"):
+                model = clone(model).fit(X.copy(order="K"), y)
+        except ValueError as error:
+            raise ValueError(
+                f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
+            ) from error
     return model, score_function_of(model)
 
 

@@ -16,6 +16,7 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
+    warn_left_out,
     warn_unused,
 )
 from skdiscrepancy._data import Index, RandomStateLike, check_flag
@@ -177,6 +178,7 @@ def paired_size(m: int, n: int, design: Design) -> int:
             f"the design {design!r} pairs the rows of two samples, and the other one "
             f"has {min(m, n)}.",
         )
+    warn_left_out(design, min(m, n), " in each sample")
     return min(m, n)
 
 
