@@ -2,7 +2,7 @@
 
 1. It returns what its documentation says, and all numbers in it are finite; p-values
    are above 0 and at most 1. Or it raises ValueError or TypeError with a message that
-   has the name of a parameter.
+   has the name of a parameter, and no number of hundreds of digits.
 2. The arguments, their arrays and the models among them are as before the call.
 3. The global random states of Python and numpy are as before the call.
 4. The same call with the same `random_state` gives the same bits, for `n_jobs` 1 and 2.
@@ -62,6 +62,9 @@ TIME_LIMIT = 30
 # largest number. A p-value of 19 resamples moves by 1/20 for each rank that rounding
 # exchanges.
 TOLERANCE = {"value": 0.01, "pvalue": 0.26}
+# Messages do not print all digits of a number.
+LONGEST_WORD = 100
+PVALUES = ("pvalue", "pvalues", "adjusted_pvalues")
 VALIDATION = "sklearn/utils/validation.py"
 # Of scikit-learn, about models and folds that the call asked for.
 SKLEARN_WARNINGS = (ConvergenceWarning, DataConversionWarning)
@@ -141,6 +144,8 @@ def run_once(call, change=None):
             outcome.result = call.run(data, keywords)
         except Exception as error:
             outcome.error = error
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     after = prints_of(data), prints_of(without_generators(keywords))
     for was, now in zip(before, after, strict=True):
         for name in was:
@@ -165,6 +170,8 @@ def check_error(outcome, target):
     words = set(re.findall(r"\w+", str(error)))
     # Errors of single columns say so, and are raised from the error itself.
     frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    if any(len(word) > LONGEST_WORD for word in words):
+        raise Finding("message", f"long {where}", str(outcome)[:2000])
     known = type(error) in (ValueError, TypeError) and is_validation(frames)
     if not known and not words & target.names:
         raise Finding("message", where, str(outcome))
@@ -175,7 +182,7 @@ def check_result(result, target):
         value = np.asarray(value)
         if value.dtype.kind in "fc" and not np.all(np.isfinite(value)):
             raise Finding("result", f"{name} not finite", f"{name} is {short(value)}")
-        is_pvalue = name.split(".")[-1].split("[")[0] in ("pvalue", "pvalues")
+        is_pvalue = name.split(".")[-1].split("[")[0] in PVALUES
         if is_pvalue and not np.all((value > 0) & (value <= 1)):
             raise Finding(
                 "result", f"{name} not in (0, 1]", f"{name} is {short(value)}"
