@@ -21,6 +21,7 @@ from skdiscrepancy._data import (
     check_rows,
     check_run_options,
     refuse_unknown_keywords,
+    shown,
     warn_user,
 )
 from skdiscrepancy._engine import RowSums, design_moments, run_all
@@ -197,8 +198,8 @@ class BaseDiscrepancy(BaseEstimator):
             check_flag(getattr(self, name), name)
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
-                f"squared == False, must be True for design == {self.design!r} and "
-                f"normalize == {self.normalize}: only a V-statistic that is not "
+                f"squared == False, must be True for design == {shown(self.design)} "
+                f"and normalize == {self.normalize}: only a V-statistic that is not "
                 "normalised has a square root."
             )
         check_pooling(self.pooling, n_kernels)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KernelDensity
@@ -41,6 +42,7 @@ from skdiscrepancy.designs import (
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, LaplaceKernel, MaternKernel
 from skdiscrepancy.model_checking import HyvarinenScorer, neg_mmd_scorer, stein_thinning
+from skdiscrepancy.plotting import WitnessDisplay
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 X = np.random.RandomState(0).normal(size=(60, 2))
@@ -291,6 +293,13 @@ class TestArgumentsOfDesigns:
             with pytest.raises(ValueError, match=r"n_samples == 10+\.\.\., must be at"):
                 getattr(design, method)(HUGE)
 
+    def test_messages_print_the_beginning_of_a_long_design(self, design):
+        names = design.get_params()
+        design = clone(design).set_params(**dict.fromkeys(names, HUGE))
+        with pytest.raises(TypeError, match=r"n == 1\.5, must be an integer") as error:
+            design.size(1.5)
+        assert len(str(error.value)) < 200
+
 
 @pytest.mark.parametrize("sizes", [[[2], [2, 3]], [2**63, 2**63], ["a"], 3, [2.0]])
 def test_block_sizes_that_are_no_list_of_integers_are_named(sizes):
@@ -456,3 +465,19 @@ def test_orders_of_matern_kernels_are_checked_before_their_derivatives(nu):
 def test_a_model_that_cannot_be_fitted_is_named():
     with pytest.raises(ValueError, match=r"model == GaussianMixture.*cannot be fitted"):
         KSDEstimator(GaussianMixture(2, random_state=0)).fit(1e300 * X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1e39, 1e300])
+@pytest.mark.filterwarnings("ignore:.*is not positive definite")
+def test_a_norm_of_huge_order_is_the_largest_difference(dtype, p):
+    rows = X.astype(dtype)
+    large, limit = (MaternKernel(bandwidth=1.0, p=order)(rows) for order in (p, np.inf))
+    assert_array_equal(large, limit)
+
+
+@pytest.mark.parametrize("features", [1.5, {}, object(), [], [0.0]], ids=range(5))
+def test_features_that_are_no_columns_are_named(features):
+    estimator = MMDEstimator().fit(X)
+    with pytest.raises(ValueError, match=r"features == .*must be one or two different"):
+        WitnessDisplay.from_estimator(estimator, X + 1, features=features)

@@ -269,15 +269,16 @@ def at_least(n: Any, least: int, design: Design) -> int:
     if not isinstance(n, Integral) or isinstance(n, bool):
         raise TypeError(
             f"n == {shown(n)}, must be an integer >= {least} for the design "
-            f"{design!r}: the number of samples."
+            f"{shown(design)}: the number of samples."
         )
     if n < least:
         raise ValueError(
-            f"n_samples == {n}, must be >= {least} for the design {design!r}."
+            f"n_samples == {n}, must be >= {least} for the design {shown(design)}."
         )
     if int(n) > LARGEST:
         raise ValueError(
-            f"n_samples == {shown(n)}, must be at most 2**40 for the design {design!r}."
+            f"n_samples == {shown(n)}, must be at most 2**40 for the design "
+            f"{shown(design)}."
         )
     return int(n)
 

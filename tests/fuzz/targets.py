@@ -303,7 +303,7 @@ def selection_targets():
     )
     for method, more in [
         ("fit_transform(X, y)", ""),
-        ("fit(X, y)", ".inverse_transform(X[:, :1])"),
+        ("fit(X, y)", ".inverse_transform(np.zeros((2, 1)))"),
         ("fit(X, y)", ".get_feature_names_out({options})"),
         ("fit(X, y)", ".get_support({options})"),
     ]:
