@@ -481,3 +481,13 @@ def test_features_that_are_no_columns_are_named(features):
     estimator = MMDEstimator().fit(X)
     with pytest.raises(ValueError, match=r"features == .*must be one or two different"):
         WitnessDisplay.from_estimator(estimator, X + 1, features=features)
+
+
+@pytest.mark.parametrize("widths", [[1.0, 2.0], (1.0, 2.0)], ids=["list", "tuple"])
+def test_arrays_of_bandwidths_give_the_test_of_lists(widths):
+    results = [
+        MMDEstimator(bandwidth=bandwidth, random_state=0).fit(X).test(X[:50] + 0.3)
+        for bandwidth in (widths, np.array(widths))
+    ]
+    assert results[0].pvalue == results[1].pvalue
+    assert len(results[1].kernels) == 4

@@ -367,7 +367,8 @@ def print_of(value):
             if hasattr(value, part)
         )
     if type(value).__module__.startswith(("pandas", "polars")):
-        return repr(value), repr(getattr(value, "dtypes", None))
+        # The values, not the table: pandas shortens tables, and warns of float16.
+        return repr(value.to_numpy().tolist()), repr(getattr(value, "dtypes", None))
     if isinstance(value, dict):
         return prints_of(value)
     if isinstance(value, KernelDensity):
