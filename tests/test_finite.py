@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -16,7 +17,14 @@ from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdiscrepancy import hsic_test, ksd_score, ksd_test, mmd_test
+from skdiscrepancy import (
+    hsic_from_gram,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_from_gram,
+    mmd_test,
+)
 from skdiscrepancy._engine import GramSource, group_sums, kernel_source
 from skdiscrepancy._gradients import _numeric
 from skdiscrepancy._nulls import rank_pvalue
@@ -402,9 +410,9 @@ SCORES = [(name, False) for name in MODELS]
 SCORES += [(name, True) for name in MODELS if name != "covariance"]
 
 
-def gradients_or_message(score, X):
+def value_or_message(function, argument):
     try:
-        return score(X)
+        return function(argument)
     except ValueError as error:
         return str(error)
 
@@ -417,7 +425,7 @@ def test_gradients_of_models_are_finite_or_refused_without_a_warning(
     # Every warning is an error in this suite.
     score = score_function(MODELS[name], finite_differences=finite_differences)
     X = size * np.array([[-1.5], [-0.5], [0.75], [2.0]])
-    gradients = gradients_or_message(score, X)
+    gradients = value_or_message(score, X)
     if isinstance(gradients, str):
         assert re.search(r"\b(X|model)\b", gradients)
     else:
@@ -462,3 +470,34 @@ def test_finite_differences_ask_for_some_columns_at_a_time(
     # Four shifts of eight rows for each of five columns.
     assert len(n_rows) == n_calls
     assert sum(n_rows) == 4 * 8 * 5
+
+
+@pytest.mark.parametrize("design", ["v", "u", "b", "d"])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("second_order", [False, True])
+@pytest.mark.parametrize("size", [1e155, 1e160, 1e300, 1e308])
+def test_large_gram_matrices_are_scored_or_refused_without_a_warning(
+    design, normalize, second_order, size
+):
+    X, Y = draw(10, 1)
+    rows = np.vstack((X, Y))
+    K = np.exp(-((rows - rows.T) ** 2))
+    options = {"design": design, "normalize": normalize, "second_order": second_order}
+    # Every warning is an error in this suite, but the one of rows in no pair.
+    for score, small in (
+        (
+            lambda c: mmd_from_gram(
+                c * K[:10, :10], c * K[10:, 10:], c * K[:10, 10:], **options
+            ),
+            1.0,
+        ),
+        (lambda c: hsic_from_gram(c * K, K, **options), 1.0),
+    ):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*rows are not used")
+            found, expected = value_or_message(score, size), score(small)
+        if isinstance(found, str):
+            assert "The statistic is not finite" in found
+        else:
+            # In units of the size, which does not change a normalised score.
+            assert_allclose(found / (1 if normalize else size), expected, rtol=1e-9)
