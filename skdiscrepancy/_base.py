@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_rows,
     check_run_options,
     refuse_unknown_keywords,
+    shown,
     warn_user,
 )
 from skdiscrepancy._engine import RowSums, design_moments, run_all
@@ -272,8 +273,8 @@ class BaseDiscrepancy(BaseEstimator):
             check_flag(getattr(self, name), name)
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
-                f"squared == False, must be True for design == {self.design!r} and "
-                f"normalize == {self.normalize}: only a V-statistic that is not "
+                f"squared == False, must be True for design == {shown(self.design)} "
+                f"and normalize == {self.normalize}: only a V-statistic that is not "
                 "normalised has a square root."
             )
         check_pooling(self.pooling, n_kernels)
@@ -343,8 +344,8 @@ def second_order_statistics(
     )
     nu = float(n) if design.complete else moments.weight / n
     with np.errstate(all="ignore"):
-        sizes = reducer.sizes(n)
-    return Statistics(moments.mean, moments.scale, nu, sizes, reducer.dtype)
+        scales, sizes = moments.scale, reducer.sizes(n)
+    return Statistics(moments.mean, scales, nu, sizes, reducer.dtype)
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
@@ -379,6 +380,16 @@ def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
     """Say how many rows a design leaves out."""
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
+
+
+def warn_left_out(design: Design, n: int, where: str = "") -> None:
+    """Say how many of n rows a design has in no pair."""
+    n_unused = design.n_unused(n)
+    if n_unused:
+        warn_user(
+            f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
+            "pair for the last."
+        )
 
 
 def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:

@@ -14,6 +14,8 @@ from skdiscrepancy.designs import Pairs, Region
 
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
 CHUNK_BYTES = 2**24
+# Deviations without a square in floating point have one if divided by this.
+LARGE_UNIT = 2.0**600
 
 
 class Moments(NamedTuple):
@@ -21,12 +23,14 @@ class Moments(NamedTuple):
 
     The mean is the statistic; four times the variance is the paper's sigma_k^2, with
     rows weighted by their length. Spread is the sum of weighted squared deviations:
-    pieces are merged without the cancellation of a difference of squares.
+    pieces are merged without the cancellation of a difference of squares. It is in
+    squares of `unit`, which is 1 unless these squares are beyond floating point.
     """
 
     weight: float
     mean: np.ndarray
     spread: np.ndarray
+    unit: np.ndarray
 
     @classmethod
     def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
@@ -35,23 +39,38 @@ class Moments(NamedTuple):
         weight = float(lengths.sum())
         mean = sums.sum(axis=1) / weight
         deviations = sums / lengths - mean[:, np.newaxis]
-        return cls(weight, mean, np.square(deviations) @ lengths)
+        with np.errstate(all="ignore"):
+            spread = np.square(deviations) @ lengths
+            unit = _unit_of(spread)
+            if np.any(unit > 1):
+                spread = np.square(deviations / unit[:, np.newaxis]) @ lengths
+        return cls(weight, mean, spread, unit)
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""
         weight = self.weight + other.weight
-        step = other.mean - self.mean
         share = other.weight / weight
-        return Moments(
-            weight,
-            self.mean + share * step,
-            self.spread + other.spread + self.weight * share * step**2,
-        )
+        with np.errstate(all="ignore"):
+            step = other.mean - self.mean
+            mean = self.mean + share * step
+            spread = self.spread + other.spread + self.weight * share * step**2
+            unit = np.maximum(_unit_of(spread), np.maximum(self.unit, other.unit))
+            if np.any(unit > 1):
+                spread = self.weight * share * (step / unit) ** 2
+                for part in (self, other):
+                    # One after the other: the square of the ratio underflows.
+                    spread += part.spread * (part.unit / unit) * (part.unit / unit)
+        return Moments(weight, mean, spread, unit)
 
     @property
     def scale(self) -> np.ndarray:
         """The paper's sigma_k."""
-        return 2 * np.sqrt(self.spread / self.weight)
+        return 2 * np.sqrt(self.spread / self.weight) * self.unit
+
+
+def _unit_of(spread: np.ndarray) -> np.ndarray:
+    """Return the unit in which sums of squares are finite."""
+    return np.where(np.isfinite(spread), 1.0, LARGE_UNIT)
 
 
 class RowSums:

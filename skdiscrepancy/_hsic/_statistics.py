@@ -49,10 +49,11 @@ def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
         Offsets of rows, and of columns.
     """
     n = row_sums.shape[1]
-    total = row_sums.sum(axis=1, keepdims=True)
-    if unbiased:
-        return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
-    return row_sums / n - total / (2 * n**2)
+    with np.errstate(all="ignore"):
+        total = row_sums.sum(axis=1, keepdims=True)
+        if unbiased:
+            return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
+        return row_sums / n - total / (2 * n**2)
 
 
 def complete_hsic(
@@ -84,13 +85,15 @@ def complete_hsic(
        2012.
     """
     n = row_sums.shape[1]
-    if unbiased:
-        statistics = row_sums.sum(axis=1) / (n * (n - 3))
-        projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
-        # The constant sum(c) of the projections has no variance.
-        return statistics, 4 * projections.std(axis=1)
-    means = row_sums / n
-    return means.mean(axis=1), 2 * means.std(axis=1)
+    # Results that are not finite are refused, without a warning before.
+    with np.errstate(all="ignore"):
+        if unbiased:
+            statistics = row_sums.sum(axis=1) / (n * (n - 3))
+            projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
+            # The constant sum(c) of the projections has no variance.
+            return statistics, 4 * projections.std(axis=1)
+        means = row_sums / n
+        return means.mean(axis=1), 2 * means.std(axis=1)
 
 
 def complete_statistics(
@@ -122,10 +125,13 @@ def paired_rows(n_rows: int, design: Design) -> int:
     A sample is a pair of rows, (Z_i, Z_{i+n}).
     """
     n = n_rows // 2
-    if n_rows % 2:
-        warn_unused(
-            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
-        )
+    left_out = design.n_unused(n)
+    n_unused = n_rows % 2 + 2 * left_out
+    if n_unused:
+        why = f"the design {design!r} works on pairs of rows, i and i + {n}"
+        if left_out:
+            why += f", and leaves out the last {left_out} of {n} pairs"
+        warn_unused(n_unused, n_rows, f"{why}.")
     return n
 
 

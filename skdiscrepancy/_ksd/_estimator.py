@@ -16,6 +16,7 @@ from skdiscrepancy._base import (
     Settings,
     explains_keywords,
     second_order_statistics,
+    warn_left_out,
 )
 from skdiscrepancy._data import (
     RandomStateLike,
@@ -34,7 +35,7 @@ from skdiscrepancy._ksd._models import (
     fit_model,
     gradients_at,
 )
-from skdiscrepancy._ksd._statistics import check_weights, warn_left_out, witness_values
+from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy._nulls import (
     Options,

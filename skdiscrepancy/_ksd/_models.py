@@ -57,7 +57,13 @@ def fit_model(
             [seed] = draw_seeds(generator_of(random_state), 1)
             model.set_params(**dict.fromkeys(names, seed))
         # A copy, in its order: a model that works in place must not change the sample.
-        model = model.fit(X.copy(order="K"), y)
+        try:
+            with np.errstate(all="ignore"):
+                model = model.fit(X.copy(order="K"), y)
+        except ValueError as error:
+            raise ValueError(
+                f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
+            ) from error
     return model, score_function_of(model)
 
 

@@ -14,7 +14,7 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
-    warn_unused,
+    warn_left_out,
 )
 from skdiscrepancy._data import RandomStateLike, check_flag, check_rows
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
@@ -98,13 +98,6 @@ def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarra
             f"at least {needed}."
         )
     return weights
-
-
-def warn_left_out(design: Design, n: int) -> None:
-    """Say how many of n rows a design has in no pair."""
-    n_unused = design.n_unused(n)
-    if n_unused:
-        warn_unused(n_unused, n, f"the design {design!r} has no pair for the last.")
 
 
 def witness_values(

@@ -19,6 +19,7 @@ from skdiscrepancy._data import (
     cross_products,
 )
 from skdiscrepancy._engine import (
+    Moments,
     RowSums,
     Source,
     WeightedSource,
@@ -199,10 +200,9 @@ def weighted_statistics(
     others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
     others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
     masses = w * others if unbiased else w
-    total = masses.sum()
-    values = sums.sum(axis=1) / total
-    deviations = sums / masses - values[:, np.newaxis]
-    scales = 2 * np.sqrt(np.square(deviations) @ masses / total)
     with np.errstate(all="ignore"):
+        # Statistics that are not finite are refused.
+        moments = Moments.of_row_sums(sums, masses)
+        scales = moments.scale
         sizes = source.sizes(n).mean(axis=1)
-    return Statistics(values, scales, float(1 / (w @ w)), sizes, source.dtype)
+    return Statistics(moments.mean, scales, float(1 / (w @ w)), sizes, source.dtype)

@@ -421,8 +421,10 @@ class MMDEstimator(BaseDiscrepancy):
         kernels = settings.kernels
         reference = as_sample(self.reference_, "reference_", kernels, least)
         Y = as_sample(Y, "X", kernels, least)
-        chosen = self.bandwidth, self.n_bandwidths
-        bandwidth = "dyadic" if chosen == ("grid", N_BANDWIDTHS) else self.bandwidth
+        bandwidth = self.bandwidth
+        # Not by ==, which compares arrays entry by entry.
+        if isinstance(bandwidth, str) and bandwidth == "grid":
+            bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
         return self._test(reference, Y, settings, options, bandwidth)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:

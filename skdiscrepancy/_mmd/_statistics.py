@@ -16,6 +16,7 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
+    warn_left_out,
     warn_unused,
 )
 from skdiscrepancy._data import Index, RandomStateLike, check_flag
@@ -63,13 +64,15 @@ def two_sample_mmd(
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     """
     m, n = within_x.shape[1], within_y.shape[1]
-    a = within_x / (m - unbiased) - cross_x / n
-    b = within_y / (n - unbiased) - cross_y / m
-    # mean(a) + mean(b) is the statistic: both hold the cross term once.
-    statistics = a.mean(axis=1) + b.mean(axis=1)
     harmonic = 2 * m * n / (m + n)
-    variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
-    return statistics, np.sqrt(variances)
+    # Results that are not finite are refused, without a warning before.
+    with np.errstate(all="ignore"):
+        a = within_x / (m - unbiased) - cross_x / n
+        b = within_y / (n - unbiased) - cross_y / m
+        # mean(a) + mean(b) is the statistic: both hold the cross term once.
+        statistics = a.mean(axis=1) + b.mean(axis=1)
+        variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
+        return statistics, np.sqrt(variances)
 
 
 class PooledGram(Source):
@@ -177,6 +180,7 @@ def paired_size(m: int, n: int, design: Design) -> int:
             f"the design {design!r} pairs the rows of two samples, and the other one "
             f"has {min(m, n)}.",
         )
+    warn_left_out(design, min(m, n), " in each sample")
     return min(m, n)
 
 

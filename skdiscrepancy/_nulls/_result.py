@@ -58,7 +58,8 @@ class TestResult(Result):
         Distribution of the statistic under the null hypothesis if the test is not by
         resampling: Student's t for the designs X, L and B, a gamma distribution
         (Pearson's type III) for HSIC, or a normal distribution if the permutations
-        have a negative skewness. None for tests by resampling.
+        have a negative skewness. None for tests by resampling, and for constant X or y,
+        which have the p-value 1.
 
     See Also
     --------

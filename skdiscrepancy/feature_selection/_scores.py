@@ -15,7 +15,7 @@ from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
-    check_verbose,
+    check_run_options,
     validate_with_target,
 )
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
@@ -172,7 +172,7 @@ class HSICScore(BaseEstimator):
         if self.pvalue not in PVALUES:
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
-        check_verbose(self.verbose)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
         X, y = validate_with_target(None, X, y, dtype=np.float64, ensure_min_samples=2)
         scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")

@@ -18,7 +18,7 @@ from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
-    check_verbose,
+    check_run_options,
     tag_target,
     validate_with_target,
     warn_user,
@@ -229,7 +229,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
-        check_verbose(self.verbose)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
         if isinstance(self.step, Integral):
             check_number(self.step, "step", integer=True, least=1)
         else:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
     check_number,
-    check_verbose,
+    check_run_options,
+    shown,
     tag_target,
     validate_with_target,
 )
@@ -153,7 +155,7 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         self : HSICSelectorCV
             Fitted selector.
         """
-        check_verbose(self.verbose)
+        check_run_options(self.n_jobs, None, self.verbose)
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         least, most = self._bounds(X.shape[1])
         selector = self._checked_selector()
@@ -201,15 +203,31 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
         labels = y.ndim == 1 and _target_kernel(candidate, y).of_labels
-        folds = check_cv(self.cv, y, classifier=labels)
+        name = f"cv == {shown(self.cv)}"
+        if isinstance(self.cv, (bool, Integral)):
+            check_number(self.cv, "cv", integer=True, least=2, most=len(X))
         # An iterable may hold masks, which have more entries than rows.
         rows = np.arange(len(X))
-        splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
-        for _, test in splits:
-            if len(test) < 4:
+        try:
+            folds = check_cv(self.cv, y, classifier=labels)
+            splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name}, must be an integer from 2 to {len(X)}, a splitter, or "
+                f"training rows and held-out rows of each fold: {error}"
+            ) from error
+        if not splits:
+            raise ValueError(f"{name} has no folds, must have one or more.")
+        for train, test in splits:
+            if np.ndim(train) != 1 or len(train) < 2:
                 raise ValueError(
-                    f"cv == {self.cv!r} holds out {len(test)} of {len(X)} rows, must "
-                    "hold out 4 or more."
+                    f"{name} trains on {np.size(train)} of {len(X)} rows, must train "
+                    "on 2 or more."
+                )
+            if np.ndim(test) != 1 or len(test) < 4:
+                raise ValueError(
+                    f"{name} holds out {np.size(test)} of {len(X)} rows, must hold out "
+                    "4 or more."
                 )
         return splits
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
@@ -314,11 +315,11 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         chosen = range(n_features)
     elif isinstance(features, (str, Integral)):
         chosen = [features]
-    columns = [_column_index(item, names) for item in chosen]
+    columns = [_column_index(item, names) for item in _listed(chosen)]
     valid = None not in columns and len(set(columns)) == len(columns)
     if not valid or len(columns) not in (1, 2):
         raise ValueError(
-            f"features == {features!r}, must be one or two different columns of "
+            f"features == {shown(features)}, must be one or two different columns of "
             f"{names}, by name or by index."
         )
     if isinstance(estimator, KSDEstimator) and len(columns) < n_features:
@@ -328,6 +329,11 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         )
     indices = [j for j in columns if j is not None]
     return indices, [names[j] for j in indices]
+
+
+def _listed(features: Any) -> list[Any]:
+    """Return features as a list; what is not a list has no columns."""
+    return list(features) if isinstance(features, Iterable) else []
 
 
 def _column_index(item: Any, names: list[str]) -> int | None:
