@@ -168,8 +168,8 @@ def paired_size(m: int, n: int, design: Design) -> int:
     if m != n:
         if design.complete:
             raise ValueError(
-                f"second_order == True, must be False for samples of different sizes "
-                f"({m} and {n} rows) with the design {design!r}."
+                f"second_order == True, must be False for samples of different sizes, "
+                f"{m} and {n} rows, with the design {design!r}."
             )
         warn_unused(
             abs(m - n),
