@@ -193,7 +193,7 @@ class DiscrepancyResult(Result):
         Returns
         -------
         display : BandwidthDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         return super().plot(**kwargs)
 

@@ -157,7 +157,7 @@ class TestResult(Result):
         Returns
         -------
         display : NullDistributionDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         return super().plot(**kwargs)
 

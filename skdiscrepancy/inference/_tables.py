@@ -132,7 +132,7 @@ class ColumnTests(Result):
         Returns
         -------
         display : ColumnTestsDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         return super().plot(**kwargs)
 
