@@ -93,7 +93,7 @@ def column_deviations(X: np.ndarray) -> np.ndarray:
     constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
     if np.any(constant):
         raise ValueError(
-            f"standardize == True, must be False because column "
+            f"standardize == True, must be False here: column "
             f"{int(np.argmax(constant))} of X is constant."
         )
     return deviations.astype(X.dtype)

@@ -161,7 +161,7 @@ class HSICScore(BaseEstimator):
         scores : ndarray of shape (n_features,)
             Score of each column. A larger score means a stronger dependence.
         pvalues : ndarray of shape (n_features,) or None
-            p-value of each column, or None if `pvalue` is None.
+            The p-value of each column, or None if `pvalue` is None.
         """
         if self.statistic not in list(STATISTICS):
             raise ValueError(
@@ -250,7 +250,7 @@ def hsic_regression(
     scores : ndarray of shape (n_features,)
         CKA of each column, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
-        p-value of each column, or None if `pvalue` is None.
+        The p-value of each column, or None if `pvalue` is None.
 
     See Also
     --------
@@ -308,7 +308,7 @@ def hsic_classif(
     scores : ndarray of shape (n_features,)
         CKA of each column, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
-        p-value of each column, or None if `pvalue` is None.
+        The p-value of each column, or None if `pvalue` is None.
 
     See Also
     --------

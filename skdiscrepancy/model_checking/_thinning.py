@@ -232,7 +232,7 @@ def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
     if np.any(constant):
         raise ValueError(
-            "standardize == True, must be False because column "
+            "standardize == True, must be False here: column "
             f"{int(np.argmax(constant))} of X is constant."
         )
     return X / deviations, S * deviations
@@ -248,8 +248,7 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         median = np.median(pdist(some)) if n > 1 else 0.0
         if not median > 0:
             raise ValueError(
-                "preconditioner == 'med', must be 'id' because most rows of X are "
-                "equal."
+                "preconditioner == 'med', must be 'id' here: most rows of X are equal."
             )
         return X / median**2, d / median**2
     centred = X - X.mean(axis=0)
@@ -262,8 +261,8 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         np.linalg.eigvalsh(covariance / np.outer(deviations, deviations))[0] < 1e-12 * d
     ):
         raise ValueError(
-            "preconditioner == 'cov', must be 'id' or 'med' because the covariance of "
-            "X is singular."
+            "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
+            "is singular."
         )
     precision = cho_solve(cho_factor(covariance), np.eye(d))
     return X @ precision, float(np.trace(precision))
