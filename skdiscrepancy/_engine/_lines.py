@@ -47,7 +47,7 @@ class Line:
         return float(self.profiles[k].polynomial[0])
 
     def spans(self) -> Iterator[tuple[int, float]]:
-        """Yield each kernel with the range of the column times the rate of the kernel."""
+        """Yield each kernel with the range of the column times its rate."""
         with np.errstate(over="ignore"):
             span = float(self.values[-1] - self.values[0])
         for k, profile in enumerate(self.profiles):
