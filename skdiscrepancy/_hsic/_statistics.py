@@ -178,7 +178,7 @@ def hsic_from_gram(
     L : array-like of shape (n_samples, n_samples)
         Gram matrix of y.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that enter the statistic. "u" and "v" use all pairs, the others
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
         Pair the rows i and i + N/2 also for "u" and "v".

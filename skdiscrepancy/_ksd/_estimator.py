@@ -79,8 +79,8 @@ class KSDEstimator(BaseDiscrepancy):
         Model to check; :func:`skdiscrepancy.model_checking.score_function` lists the
         supported models. `fit` clones and fits a density estimator of scikit-learn. To
         keep a fitted model, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`. A
-        callable returns the gradient of the log-density at each row of an array of
-        shape (n_samples, n_features), as an array of this shape. None is the Gaussian
+        callable takes an array of shape (n_samples, n_features) and returns the
+        gradients of the log-density, in an array of this shape. None is the Gaussian
         distribution with the mean and covariance of the sample passed to `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
@@ -90,7 +90,7 @@ class KSDEstimator(BaseDiscrepancy):
     n_bandwidths : int, default=10
         Number of bandwidths of a "grid".
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that enter the statistic. "u" and "v" use all pairs, the others
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     standardize : bool, default=False
         Divide each column by its standard deviation in `fit`, and multiply gradients by
@@ -216,7 +216,8 @@ class KSDEstimator(BaseDiscrepancy):
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute how badly the model fits a sample.
 
-        A search maximises this score unless you pass ``scoring=neg_ksd_scorer`` from
+        If the model fits, scores scatter around zero, may be negative, and shrink like
+        1 / sqrt(n). To search for the best model, pass ``scoring=neg_ksd_scorer`` from
         :mod:`skdiscrepancy.model_checking`.
 
         Parameters
@@ -340,8 +341,8 @@ class KSDEstimator(BaseDiscrepancy):
             rows. "asymptotic" is a normal limit that only the designs "x", "l" and "b"
             have and take by default. "parametric" draws samples from the model, and
             controls the type I error exactly if the model is known. If X is the sample
-            passed to `fit`, in any order, then "parametric" also fits the kernels and
-            an unfitted model to each draw, and controls the error for many rows.
+            passed to `fit`, in any order, "parametric" also refits the kernels, and a
+            model that `fit` fitted, to each draw. It is then valid for many rows.
         n_resamples : int, default=999
             Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=256

@@ -40,7 +40,7 @@ def ksd_from_gram(
     H : array-like of shape (n_samples, n_samples)
         Values of the Stein kernel for all pairs of rows.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that enter the statistic. "u" and "v" use all pairs, the others
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     normalize : bool, default=True
         Divide the statistic by its scale sigma_k.

@@ -207,7 +207,7 @@ def mmd_from_gram(
     K_xy : array-like of shape (m, n)
         Kernel values between the rows of the first and the second sample.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that enter the statistic. "u" and "v" use all pairs, the others
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
         Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.

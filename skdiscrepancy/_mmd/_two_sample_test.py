@@ -36,7 +36,7 @@ def two_sample_test(
     X, Y : ndarray of shape (n_samples, n_features)
         Samples.
     design : Design
-        Pairs of samples that enter the statistic.
+        Pairs of rows that enter the statistic.
     options : Options
         Options of the test.
     paired : bool

@@ -86,7 +86,7 @@ def swap_test(
     For MMD and HSIC of pairs, exchanging X_i and Y_i, or y_i and y_(i + n), multiplies
     h(i, j) by s_i s_j with s_i = -1. Under the null hypothesis, this does not change
     the distribution, so the type I error is exact. For KSD, these signs are the wild
-    bootstrap, whose type I error is right for many samples.
+    bootstrap, whose type I error is accurate for many samples.
 
     Parameters
     ----------

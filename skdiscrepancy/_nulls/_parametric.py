@@ -34,7 +34,7 @@ def parametric_test(
 
     Each statistic is divided by the scale of its sample. If all samples are treated in
     the same way, the type I error is exact for a known model. For a model that is
-    fitted to each sample, the type I error is right for many rows.
+    fitted to each sample, the type I error is accurate for many rows.
 
     Parameters
     ----------

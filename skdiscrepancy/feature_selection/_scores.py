@@ -42,8 +42,8 @@ class HSICScore(BaseEstimator):
 
     where K and L are the Gram matrices of the column and of y. The score of a constant
     column is 0. The p-values come from a permutation test. By default, no permutations
-    are drawn. Instead, a gamma distribution has the first three moments of *all*
-    permutations, which have closed forms [2]_.
+    are drawn. Instead, the p-values come from the gamma distribution with the first
+    three moments of *all* permutations, which have closed forms [2]_.
 
     If a column is independent of y, its score is not 0 but shrinks like 1 / n. It is
     larger for columns with heavy tails, and for labels that rarely occur twice. The

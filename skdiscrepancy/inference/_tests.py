@@ -30,9 +30,9 @@ def mmd_test(
 ) -> TestResult:
     """Test whether two samples have the same distribution.
 
-    A small p-value means that the distributions differ. The test detects any
-    difference, not only of the means, for example data drift (covariate shift). Its
-    false positive rate (type I error) is exact.
+    A small p-value means that the distributions differ. The test can detect any
+    difference, not only of the means, for example data drift (covariate shift). By
+    default, its false positive rate (type I error) is exact.
 
     By default, the test computes the unbiased MMD for Gaussian and Laplace kernels with
     many bandwidths, chosen from both samples. It divides the MMD of each kernel by each
@@ -56,8 +56,8 @@ def mmd_test(
         Number of groups of rows to permute if there are more rows. None permutes single
         rows, which takes more time.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine several kernels: the largest statistic, the mean, a smooth
-        maximum, or the smallest p-value.
+        How to combine several kernels. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
@@ -119,8 +119,9 @@ def hsic_test(
 ) -> TestResult:
     """Test whether X and y are independent.
 
-    A small p-value means that y depends on X. The test detects dependence of any form,
-    not only linear dependence. Its false positive rate (type I error) is exact.
+    A small p-value means that y depends on X. The test can detect dependence of any
+    form, not only linear dependence. By default, its false positive rate (type I error)
+    is exact.
 
     By default, the test computes the unbiased HSIC [1]_ for all products of Gaussian
     and Laplace kernels with many bandwidths. It divides the HSIC of each product by the
@@ -140,8 +141,8 @@ def hsic_test(
     n_resamples : int, default=999
         Smallest number of resamples.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine several products: the largest statistic, the mean, a smooth
-        maximum, or the smallest p-value.
+        How to combine several products. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels on X that do not have their own. "dyadic" takes steps
@@ -206,7 +207,7 @@ def ksd_test(
     """Test whether a sample comes from a model (goodness of fit).
 
     A small p-value means that the model does not fit. The false positive rate (type I
-    error) is right for many rows. If the model was fitted to these rows, the test
+    error) is accurate for many rows. If the model was fitted to these rows, the test
     rejects too rarely. In this case, test held-out rows, or pass the unfitted model and
     ``method="parametric"``.
 
@@ -235,8 +236,8 @@ def ksd_test(
         Largest number of random signs of "wild". With more rows, random groups of rows
         share a sign. None gives each row its own sign.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How to combine several kernels: the largest statistic, the mean, a smooth
-        maximum, or the smallest p-value.
+        How to combine several kernels. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a

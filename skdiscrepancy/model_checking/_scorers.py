@@ -64,7 +64,7 @@ class KSDScorer(BaseEstimator):
         distance between the held-out rows. All candidates of a search are scored with
         the same bandwidth. With a factor of 1, a search picks the flattest candidate.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that enter the statistic. "u" and "v" use all pairs, the others
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
         fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.

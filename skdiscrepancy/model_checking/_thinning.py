@@ -114,7 +114,7 @@ def _choose(
 
 
 class SteinThinning(BaseEstimator):
-    """Choose the few rows of a sample that represent a model best.
+    """Stein thinning: the few rows of a sample that represent a model best.
 
     Use Stein thinning to compress a Markov chain, and to correct its bias, for example
     from a burn-in that is too short. Each step adds the row that makes the KSD between
