@@ -150,7 +150,7 @@ def mmd_column_tests(
     if hasattr(X, "columns") and hasattr(Y, "columns"):
         if set(names) != set(y_names):
             raise ValueError(
-                f"Y has the columns {y_names}, must have those of X, {names}."
+                f"Y has the columns {y_names}, must have the columns of X, {names}."
             )
         of_y = [of_y[y_names.index(name)] for name in names]
     elif len(of_x) != len(of_y):

@@ -82,7 +82,7 @@ def legend_above(
         Title.
     ncols : int, default=1
         Number of columns, at most: a legend that is wider than its axes takes their
-        room, or that of the axes next to them.
+        room, or the room of the axes next to them.
     handles : list of matplotlib artists or None, default=None
         Artists in the legend; None for all that have a label.
 
