@@ -1,8 +1,8 @@
 """Sums of kernels on one column in sorted order, and of label kernels by class.
 
 On a single column, the sums of a Laplace or Matern kernel over a sample follow from
-each other in sorted order: O(n log n) in place of O(n^2), and as exact. Sums are
-float64, also those of float32 columns.
+each other in sorted order. This takes O(n log n) time instead of O(n^2) and is as
+exact. Sums are float64, even for float32 columns.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -47,22 +47,22 @@ class Line:
         return float(self.profiles[k].polynomial[0])
 
     def spans(self) -> Iterator[tuple[int, float]]:
-        """Yield each kernel with the distance of the ends of the column for it."""
+        """Yield each kernel with the range of the column times its rate."""
         with np.errstate(over="ignore"):
             span = float(self.values[-1] - self.values[0])
         for k, profile in enumerate(self.profiles):
             yield k, profile.rate * span
 
     def can_be_wide(self, k: int) -> bool:
-        """Tell whether sums of one minus kernel k can be made."""
+        """Tell whether one minus kernel k can be summed."""
         return self.profiles[k].degree == 0
 
     def sums(
         self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
     ) -> np.ndarray:
-        """Return the row sums of kernel k, rows and weights in their own order.
+        """Return the row sums of kernel k, in the order of the rows.
 
-        If `wide`, those of one minus the kernel.
+        If `wide`, return the row sums of one minus the kernel.
         """
         if weights is not None:
             weights = weights[np.newaxis, self.order]
@@ -103,7 +103,7 @@ class Line:
 
 
 class Classes:
-    """Labels, whose sums are those of their classes, and the kernels on them.
+    """Labels, whose sums follow from their classes, and the kernels on them.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Classes:
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column.
 
-        With one minus that kernel if `other_wide`.
+        If `other_wide`, the product is with one minus the kernel on the column.
         """
         within = np.argsort(self.codes[other.order], kind="stable")
         order = other.order[within]
@@ -168,6 +168,6 @@ class Classes:
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:
-    """Return the distance of each sorted value from the one before."""
+    """Return the distance of each sorted value from the previous value."""
     with np.errstate(over="ignore"):
         return np.diff(values, prepend=-np.inf)

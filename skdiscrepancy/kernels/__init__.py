@@ -1,4 +1,4 @@
-"""Kernels: radial profiles of a distance, and the label kernel."""
+"""Kernels that measure how similar two rows are, or two labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
