@@ -83,6 +83,6 @@ plt.show()
 # and L, with 128 pairs, is 15 times as noisy as U. A small difference must exceed this
 # noise, so use all pairs if you can afford them. With a clear difference, most of the
 # noise comes from the rows themselves, and more pairs do not remove it. Then X, R, D
-# and B are nearly as precise as U, although B has a seventeenth of its pairs. L is
-# imprecise in both cases. V is as precise as U but biased, because its mean is 0.004
-# where the truth is 0.
+# and B are nearly as precise as U, although B uses only a seventeenth of the pairs. L
+# is imprecise in both cases. V is as precise as U but biased. Without a difference its
+# mean is 0.004, although the true value is 0.
