@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
 )
-from skdiscrepancy.kernels import KernelLike, RadialKernel, check_kernel
+from skdiscrepancy.kernels import KernelLike, RadialKernel, RowKernel, check_kernel
 
 __all__ = [
     "bandwidth_grid",
@@ -241,6 +241,9 @@ def build_collection(
             by_rule.update(found)
     collection: list[Any] = []
     for kernel, values in zip(kernels, given, strict=True):
+        if isinstance(kernel, RowKernel):
+            collection.append(kernel.learn(samples))
+            continue
         if not isinstance(kernel, RadialKernel):
             collection.append(clone(kernel))
             continue

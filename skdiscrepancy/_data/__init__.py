@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._data._arrays import check_rows, validate_rows
-from skdiscrepancy._data._checks import check_flag, check_number, warn_user
+from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
     aligned_distances,
@@ -59,6 +59,7 @@ __all__ = [
     "refuse_missing",
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",
+    "shown",
     "tag_target",
     "validate_rows",
     "validate_with_target",

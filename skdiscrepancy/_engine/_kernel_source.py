@@ -24,7 +24,13 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
 from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
-from skdiscrepancy.kernels import IndicatorKernel, Kernel, KernelLike, RadialKernel
+from skdiscrepancy.kernels import (
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RadialKernel,
+    RowKernel,
+)
 
 # A kernel of this package, or one of Gaussian processes, by its place in a collection.
 Members: TypeAlias = dict[int, Any]
@@ -147,10 +153,14 @@ class FunctionReading(Reading):
     ) -> Values:
         """Yield the tiles of functions."""
         A = self.rows.take(rows)
+        B = None if cols is rows else self.rows.take(cols)
         for k, kernel in members.items():
             values = out[k] if out.ndim == 3 else out
-            # With one argument, a white kernel sees its diagonal.
-            values[...] = kernel(A) if cols is rows else kernel(A, self.rows.take(cols))
+            if isinstance(kernel, RowKernel):
+                values[...] = kernel.gram(A, A if B is None else B)
+            else:
+                # With one argument, a white kernel sees its diagonal.
+                values[...] = kernel(A, B)
             yield k, values
 
     def aligned(
@@ -159,6 +169,9 @@ class FunctionReading(Reading):
         """Write the values of functions for pairs."""
         A, B, same = self.rows.take(rows), self.rows.take(cols), rows == cols
         for k, kernel in members.items():
+            if isinstance(kernel, RowKernel):
+                out[k] = kernel.pairs(A, B)
+                continue
             for start in range(0, len(rows), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)
                 out[k, part] = np.diagonal(kernel(A[part], B[part]))

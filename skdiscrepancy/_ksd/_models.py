@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_rows, warn_user
+from skdiscrepancy._data import check_rows, shown, warn_user
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -135,14 +135,19 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
 def check_differentiable(kernel: Any) -> list[Any]:
     """Return the kernels of a parameter, refusing those that KSD cannot use."""
     works = [name for name, make in KERNELS.items() if make().differentiable]
-    kernels = check_kernel(kernel, names=works)
-    for item in kernels:
-        if not (isinstance(item, Kernel) and item.differentiable):
+    given = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
+    kernels = []
+    for item in given:
+        known = not isinstance(item, str) or item in works
+        [checked] = check_kernel([item]) if known else [None]
+        if not (isinstance(checked, Kernel) and checked.differentiable):
             raise ValueError(
-                f"kernel == {item!r}, must be one of {works} for KSD, or an object of "
-                "these kinds with p=2: it needs two derivatives."
+                f"kernel == {shown(item)}, must be one of {works} for KSD, or an "
+                "object of one of these kinds with p=2: KSD needs two derivatives of "
+                "the kernel."
             )
-    return kernels
+        kernels.append(checked)
+    return kernels or check_kernel(kernel)
 
 
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:

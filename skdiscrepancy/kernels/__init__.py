@@ -1,4 +1,4 @@
-"""Kernels: radial profiles of a distance, and the label kernel."""
+"""Kernels: functions of a distance, of labels, of two blocks of rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,8 +8,17 @@ from skdiscrepancy.kernels._base import (
     RadialKernel,
     warn_if_indefinite as warn_if_indefinite,
 )
+from skdiscrepancy.kernels._energy import EnergyKernel
+from skdiscrepancy.kernels._functions import (
+    CosineKernel,
+    FunctionKernel,
+    LinearKernel,
+    PolynomialKernel,
+    RowKernel,
+)
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
 from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
+from skdiscrepancy.kernels._precomputed import PrecomputedKernel
 from skdiscrepancy.kernels._radial import (
     LARGEST as LARGEST,
     GaussianKernel,
@@ -25,13 +34,20 @@ from skdiscrepancy.kernels._targets import (
 )
 
 __all__ = [
+    "CosineKernel",
+    "EnergyKernel",
+    "FunctionKernel",
     "GaussianKernel",
     "IMQKernel",
     "IndicatorKernel",
     "Kernel",
     "LaplaceKernel",
+    "LinearKernel",
     "MaternKernel",
+    "PolynomialKernel",
+    "PrecomputedKernel",
     "RadialKernel",
+    "RowKernel",
     "check_kernel",
 ]
 
