@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import pickle
+from contextlib import nullcontext
 from functools import partial
 
 import brute_force as reference
 import numpy as np
 import pytest
+import switches
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -265,6 +267,36 @@ def test_the_origin_of_the_energy_kernel_makes_no_difference(design):
             hsic_score(X, X[:, 0], kernel=other, target_kernel="energy", **options),
             rtol=1e-10,
         )
+
+
+@pytest.mark.parametrize("numba", [True, False])
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_energy_on_one_column_is_the_same_in_sorted_order_and_over_tiles(design, numba):
+    if numba:
+        pytest.importorskip("numba")
+    rng = np.random.RandomState(4)
+    # Heavy tails, ties and an offset.
+    x = np.round(rng.standard_t(2, size=(90, 1)), 1) + 1e4
+    y, z = rng.normal(size=(70, 1)) + 1e4, np.sin(x) + rng.normal(size=x.shape)
+    labels = rng.randint(3, size=len(x))
+    options = {"design": design, "kernel": "energy"}
+
+    def scores():
+        return [
+            mmd_score(x, y, **options),
+            hsic_score(x, z, **options),
+            hsic_score(x, labels, **options),
+            hsic_score(x, z, target_kernel="laplace", target_bandwidth=0.5, **options),
+            hsic_score(x, z, target_kernel="laplace", target_bandwidth=1e5, **options),
+            *MMDEstimator(**options).fit(x).contributions(y),
+        ]
+
+    with nullcontext() if numba else switches.without_numba():
+        with switches.in_order():
+            found = scores()
+        with switches.by_tiles():
+            expected = scores()
+    assert_allclose(np.hstack(found), np.hstack(expected), rtol=1e-9, atol=1e-11)
 
 
 def test_a_row_of_zeros_has_cosine_zero_and_lengths_make_no_difference():

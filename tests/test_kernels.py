@@ -479,7 +479,11 @@ class TestCheckKernel:
     @pytest.mark.parametrize(
         ("kernel", "error", "message"),
         [
-            ("rbff", ValueError, r"target_kernel == 'rbff', must be one of \['additive"),
+            (
+                "rbff",
+                ValueError,
+                r"target_kernel == 'rbff', must be one of \['additive",
+            ),
             (("imq", "x"), ValueError, "target_kernel == 'x', must be one of"),
             (3, TypeError, "target_kernel == 3, must be one of"),
             (None, TypeError, "target_kernel == None, must be one of"),

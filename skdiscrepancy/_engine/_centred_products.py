@@ -26,8 +26,6 @@ from skdiscrepancy.designs import square
 # Products of polynomials need so many bandwidths from the least to the largest value:
 # one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
-# Mean of a kernel above which one minus the kernel is summed.
-WIDE = 0.5
 
 Offsets = Callable[[np.ndarray], np.ndarray]
 Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
@@ -332,7 +330,7 @@ class _CentringTask(Task):
 
     def __call__(self, k: int) -> Centring:
         sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
-        wide = self.factor.can_be_wide(k) and sums.mean() > WIDE * len(sums)
+        wide = self.factor.is_wide(k, sums)
         if wide:
             sums, diagonal = self.factor.sums(k, wide=True), 0.0
         counted = sums if self.diagonal else sums - diagonal

@@ -211,20 +211,26 @@ class KernelSource(Source):
         return KernelSource([self.kernels[k] for k in kernels], self.readings)
 
     @property
+    def _one_column(self) -> Rows | None:
+        """The rows if they hold numbers in one column, else None."""
+        for reading in self.readings.values():
+            rows = getattr(reading, "rows", None)
+            if isinstance(rows, Rows) and rows.n_features == 1:
+                return rows
+        return None
+
+    @property
     def has_one_column(self) -> bool:
         """Whether the rows hold numbers in one column."""
-        return any(
-            isinstance(reading, DistanceReading) and reading.n_features == 1
-            for reading in self.readings.values()
-        )
+        return self._one_column is not None
 
     @property
     def columns(self) -> list[np.ndarray] | None:
         """The parts of the one column that the rows have, None if they have several."""
-        for reading in self.readings.values():
-            if isinstance(reading, DistanceReading) and reading.n_features == 1:
-                return [part[:, 0].astype(np.float64) for part in reading.rows.parts]
-        return None
+        rows = self._one_column
+        if rows is None:
+            return None
+        return [part[:, 0].astype(np.float64) for part in rows.parts]
 
     @property
     def labels(self) -> Codes | None:

@@ -24,7 +24,13 @@ from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import walk
-from skdiscrepancy._loops import Profile, compiled, scan_sums
+from skdiscrepancy._loops import (
+    DistanceProfile,
+    Profile,
+    compiled,
+    distance_sums,
+    scan_sums,
+)
 from skdiscrepancy.designs import Region, square
 
 # The type that sums in sorted order are made in, whatever the columns are.
@@ -66,7 +72,7 @@ class Ways(NamedTuple):
     """Which kernels of a source go in sorted order, and which over tiles."""
 
     source: Source
-    profiles: dict[int, Profile]
+    profiles: dict[int, Profile | DistanceProfile]
     others: list[int]
 
     @property
@@ -92,12 +98,14 @@ class Ways(NamedTuple):
 
 def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -> Ways:
     """Return which kernels of a source on n rows, in groups or not, go which way."""
-    profiles: dict[int, Profile] = {}
+    profiles: dict[int, Profile | DistanceProfile] = {}
     # Groups of single rows need all pairs.
     few_groups = MIN_GROUP_ROWS * n_groups <= n
     if isinstance(source, KernelSource) and source.has_one_column and few_groups:
         for k, kernel in enumerate(source.kernels):
             profile = line_profile(kernel)
+            if sums == "groups" and isinstance(profile, DistanceProfile):
+                continue
             if profile is not None and n >= min_rows(sums, profile.degree):
                 profiles[k] = profile
     others = [k for k in range(source.n_kernels) if k not in profiles]
@@ -230,13 +238,14 @@ class _TwoSampleTask(Task):
 
     def __init__(
         self,
-        steps: np.ndarray,
+        values: np.ndarray,
         weights: np.ndarray,
         positions: tuple[np.ndarray, np.ndarray],
         diagonal: bool,
         finish: Callable[..., Any],
     ):
-        self.steps = steps
+        self.values = values
+        self.steps = steps_of(values)
         self.weights = weights
         self.positions = positions
         self.diagonal = diagonal
@@ -269,14 +278,25 @@ class _TwoSampleTask(Task):
             # Where each row is, in the order of the rows.
             for at, order in zip((at_x, at_y), orders, strict=True):
                 at[order] = at.copy()
-        return cls(steps_of(values), weights, (at_x, at_y), diagonal, finish)
+        return cls(values, weights, (at_x, at_y), diagonal, finish)
 
-    def __call__(self, profile: Profile) -> Any:
-        over_x, over_y = scan_sums(self.steps, profile, self.weights)
+    def __call__(self, profile: Profile | DistanceProfile) -> Any:
+        (over_x, over_y), diagonal = self._sums(profile)
         at_x, at_y = self.positions
         within = over_x[at_x], over_y[at_y]
         cross = over_y[at_x], over_x[at_y]
         if not self.diagonal:
-            for sums in within:
-                sums -= profile.polynomial[0]
+            for sums, at in zip(within, self.positions, strict=True):
+                sums -= diagonal[at]
         return self.finish(*(sums[np.newaxis] for sums in (*within, *cross)))
+
+    def _sums(self, profile: Profile | DistanceProfile) -> tuple[np.ndarray, Any]:
+        """Return the sums over X and over Y, and the diagonal, in sorted order."""
+        if isinstance(profile, Profile):
+            diagonal = np.broadcast_to(profile.polynomial[0], self.values.shape)
+            return scan_sums(self.steps, profile, self.weights), diagonal
+        lengths = np.abs(self.values - profile.origin)
+        sums = np.outer(self.weights.sum(axis=1), lengths)
+        sums += (self.weights @ lengths)[:, np.newaxis]
+        sums -= distance_sums(self.steps, self.weights)
+        return sums, 2 * lengths
