@@ -11,7 +11,7 @@ explicit features without pairs; `_ways` decides which, and when.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._engine._centred_products import centred_products, factors_in_order
+from skdiscrepancy._engine._centred_products import centred_products, short_factors
 from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
     BATCH_NUMBERS,
@@ -89,7 +89,6 @@ __all__ = [
     "design_moments",
     "end_if_stopped",
     "factor_of",
-    "factors_in_order",
     "group_bounds",
     "group_sums",
     "is_smooth",
@@ -100,6 +99,7 @@ __all__ = [
     "row_sums",
     "run_all",
     "run_tasks",
+    "short_factors",
     "source_bytes",
     "stein_kind",
     "two_sample_sums",

@@ -233,6 +233,12 @@ class KernelSource(Source):
         return [part[:, 0].astype(np.float64) for part in rows.parts]
 
     @property
+    def function_rows(self) -> Rows | None:
+        """The rows as functions of blocks read them, None if there are no functions."""
+        reading = self.readings.get(FunctionReading)
+        return reading.rows if isinstance(reading, FunctionReading) else None
+
+    @property
     def labels(self) -> Codes | None:
         """The labels of the rows if all kernels are label kernels, else None."""
         [reading, *others] = [self.readings[key] for key in self.groups]

@@ -10,10 +10,12 @@ float64, also those of float32 columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from skdiscrepancy._data import Codes
+from skdiscrepancy._engine._features import CentredFeatures
 from skdiscrepancy._engine._parallel import held_bytes
 from skdiscrepancy._loops import (
     DistanceProfile,
@@ -61,6 +63,10 @@ class Line:
         if isinstance(profile, DistanceProfile):
             return 2 * self._lengths(profile)
         return float(profile.polynomial[0])
+
+    def least_size(self, k: int) -> float:
+        """Return 0: sums have the digits of their own size."""
+        return 0.0
 
     def _lengths(self, profile: DistanceProfile) -> np.ndarray:
         """Return the distances of the rows from the origin, in their own order."""
@@ -133,13 +139,13 @@ class Line:
     def products(
         self,
         k: int,
-        other: Line,
+        other: Any,
         other_k: int,
         *,
         wide: bool = False,
         other_wide: bool = False,
     ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on another column.
+        """Return the row sums of the product with a kernel on another line.
 
         Both kernels are exponentials, or one minus an exponential where `wide`.
         """
@@ -199,19 +205,25 @@ class Classes:
         """Return the row sums of kernel k, which is never `wide`."""
         return self.values[k] * np.bincount(self.codes, weights)[self.codes]
 
+    def least_size(self, k: int) -> float:
+        """Return 0: values of labels are exact."""
+        return 0.0
+
     def products(
         self,
         k: int,
-        other: Line,
+        other: Any,
         other_k: int,
         *,
         wide: bool = False,
         other_wide: bool = False,
     ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on a column.
+        """Return the row sums of the product with a kernel on a column, or on rows.
 
         With one minus that kernel if `other_wide`.
         """
+        if isinstance(other, CentredFeatures):
+            return other.class_products(other_k, self.codes) * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")
         order = other.order[within]
         steps = steps_of(other.values[within])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._features import FeatureSource
+from skdiscrepancy._engine._features import Features, FeatureSource
 from skdiscrepancy._engine._forms import line_profile
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Line, steps_of
@@ -32,6 +32,7 @@ from skdiscrepancy._loops import (
     scan_sums,
 )
 from skdiscrepancy.designs import Region, square
+from skdiscrepancy.kernels import RowKernel
 
 # The type that sums in sorted order are made in, whatever the columns are.
 IN_ORDER = np.dtype(np.float64)
@@ -69,16 +70,17 @@ def min_rows(sums: str, degree: int = 0) -> int:
 
 
 class Ways(NamedTuple):
-    """Which kernels of a source go in sorted order, and which over tiles."""
+    """Which kernels go in sorted order, from explicit features, and over tiles."""
 
     source: Source
     profiles: dict[int, Profile | DistanceProfile]
+    with_features: list[int]
     others: list[int]
 
     @property
     def tiles(self) -> Source:
         """The source of the kernels that are left to the walk over tiles."""
-        if not self.profiles:
+        if not self.profiles and not self.with_features:
             return self.source
         assert isinstance(self.source, KernelSource)
         return self.source.select(self.others)
@@ -95,6 +97,13 @@ class Ways(NamedTuple):
         """Return the one column with the kernels that go in sorted order."""
         return Line(np.concatenate(self.columns), list(self.profiles.values()))
 
+    def features(self) -> Features:
+        """Return the rows with the kernels that have explicit features."""
+        assert isinstance(self.source, KernelSource)
+        rows = self.source.function_rows
+        assert rows is not None
+        return Features([self.source.kernels[k] for k in self.with_features], rows)
+
 
 def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -> Ways:
     """Return which kernels of a source on n rows, in groups or not, go which way."""
@@ -108,8 +117,24 @@ def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -
                 continue
             if profile is not None and n >= min_rows(sums, profile.degree):
                 profiles[k] = profile
-    others = [k for k in range(source.n_kernels) if k not in profiles]
-    return Ways(source, profiles, others)
+    explicit: list[int] = []
+    if isinstance(source, KernelSource) and sums == "rows":
+        explicit = kernels_with_features(source)
+    short = {*profiles, *explicit}
+    others = [k for k in range(source.n_kernels) if k not in short]
+    return Ways(source, profiles, explicit, others)
+
+
+def kernels_with_features(source: KernelSource) -> list[int]:
+    """Return the kernels of a source that have explicit features."""
+    if source.function_rows is None:
+        return []
+    row = source.function_rows.take(slice(0, 1))
+    return [
+        k
+        for k, kernel in enumerate(source.kernels)
+        if isinstance(kernel, RowKernel) and kernel.features(row) is not None
+    ]
 
 
 def row_sums(
@@ -145,6 +170,10 @@ def row_sums(
         parts = run_all(range(len(ways.profiles)), work, **walk_options)
         for k, part in zip(ways.profiles, parts, strict=True):
             sums[k] = part
+    if ways.with_features:
+        features = ways.features()
+        for i, k in enumerate(ways.with_features):
+            sums[k] = features.row_sums(i, diagonal=diagonal)
     return sums
 
 
@@ -219,6 +248,11 @@ def two_sample_sums(
         results = run_all(ways.profiles.values(), work, **walk_options)
         for k, result in zip(ways.profiles, results, strict=True):
             yield Part([k], IN_ORDER, result)
+    if ways.with_features:
+        features = ways.features()
+        for i, k in enumerate(ways.with_features):
+            parts = features.two_sample_sums(i, m, diagonal=diagonal)
+            yield Part([k], IN_ORDER, finish(*(part[np.newaxis] for part in parts)))
 
 
 class _LineTask(Task):

@@ -95,6 +95,23 @@ class RowKernel(Kernel):
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        """Compute the vectors whose inner products are the kernel, if there are few.
+
+        With them, complete statistics take linear time.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Block of rows.
+
+        Returns
+        -------
+        F : ndarray of shape (n_rows, n_components) or None
+            None if the kernel has no such vectors.
+        """
+        return None
+
     def check_params(self) -> None:
         """Refuse parameters that the kernel cannot be evaluated with."""
 
@@ -273,6 +290,9 @@ class LinearKernel(RowKernel):
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.einsum("ij,ij->i", A, B)
 
+    def features(self, A: np.ndarray) -> np.ndarray:
+        return A
+
 
 class PolynomialKernel(RowKernel):
     r"""Polynomial kernel :math:`(\gamma \langle x, y \rangle + c)^{\mathrm{degree}}`.
@@ -362,6 +382,9 @@ class CosineKernel(RowKernel):
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.einsum("ij,ij->i", _unit_rows(A), _unit_rows(B))
+
+    def features(self, A: np.ndarray) -> np.ndarray:
+        return _unit_rows(A)
 
 
 def _unit_rows(A: np.ndarray) -> np.ndarray:
