@@ -20,6 +20,7 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
+import alternatives
 import report
 from cases import CASES
 
@@ -88,6 +89,8 @@ def main():
     if complete and options.output is None and drawn.exists():
         FIGURE_OF_DOCS.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(drawn, FIGURE_OF_DOCS)
+    if complete and options.output is None:
+        alternatives.write_tables(RESULTS)
     return 1 if problems or interrupted else 0
 
 

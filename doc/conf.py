@@ -1,11 +1,14 @@
 """Sphinx configuration."""
 
+import inspect
 import re
+import sys
 from pathlib import Path
 
 import skdiscrepancy
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 
 project = "skdiscrepancy"
 copyright = "the skdiscrepancy developers"
@@ -16,13 +19,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
+    # MathJax from an installed package, so that pages need no network.
+    "sphinx-mathjax-offline",
+    "sphinx_copybutton",
     "numpydoc",
     "matplotlib.sphinxext.plot_directive",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "generated/backreferences", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "generated/backreferences"]
 # Single backquotes in docstrings are names.
 default_role = "literal"
 nitpicky = True
@@ -33,7 +39,7 @@ nitpick_ignore_regex = [("py:.*", r"(matplotlib|numpy|pandas|scipy|sklearn)\..*"
 autosummary_generate = True
 # Types are in the docstrings.
 autodoc_typehints = "none"
-autodoc_member_order = "bysource"
+# The templates list the methods.
 numpydoc_show_class_members = False
 
 # Other projects. Without a network the few names in these files are known; terms such
@@ -57,10 +63,11 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/(plot_|quickstart)",
-    "within_subsection_order": "ExampleTitleSortKey",
+    "within_subsection_order": "gallery_order.position",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("skdiscrepancy",),
     "min_reported_time": 10**6,
+    "write_computation_times": False,
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -71,6 +78,22 @@ plot_formats = [("png", 120)]
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_working_directory = str(HERE)
+
+# Copied code has no prompts, and printed results have no button.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
+
+# Words that people search for, as entries of the index: the search puts a page with
+# such an entry first. Every page uses the words that it is listed with.
+search_words = {
+    "user_guide/mmd": ["data drift", "covariate shift", "energy distance", "KID"],
+    "user_guide/hsic": ["distance correlation", "distance covariance"],
+    "user_guide/testing": ["false positive rate", "type I error", "permutation test"],
+    "user_guide/feature_selection": ["feature importance", "CKA"],
+    "user_guide/kernels": ["categorical"],
+    "user_guide/pitfalls": ["missing values"],
+}
 
 # Pages
 html_theme = "pydata_sphinx_theme"
@@ -85,7 +108,7 @@ html_theme_options = {
     "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 7,
     "show_nav_level": 1,
-    "navigation_depth": 2,
+    "navigation_depth": 3,
     "show_prev_next": True,
     "icon_links": [],
     "footer_start": ["copyright"],
@@ -106,9 +129,46 @@ html_sidebars = {
 
 def skip_member(app, what, name, obj, skip, options):
     """Leave out the methods that scikit-learn makes for the routing of metadata."""
-    return True if re.fullmatch(r"set_\w+_request", name) else skip
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else skip
+
+
+def mend_docstring(app, what, name, obj, options, lines):
+    """Adapt a docstring, as numpydoc has left it, to these pages."""
+    inherited = getattr(inspect.unwrap(obj), "__module__", None) or ""
+    for i, line in enumerate(lines):
+        # "A. Author" is the first item of a list to docutils.
+        lines[i] = re.sub(r"^(\s*\.\. \[[\w-]+\] )(?=[A-Z]\. )", r"\1\\", line)
+        if inherited.startswith("sklearn."):
+            # Labels of another project are not known without a network.
+            lines[i] = re.sub(r":ref:`([^`<]*?)( <[^`]*>)?`", r"\1", lines[i])
+
+
+def add_search_words(app, docname, source):
+    """Put the words of a page into the index."""
+    if words := search_words.get(docname):
+        entries = "".join(f"   single: {word}\n" for word in words)
+        source[0] = f".. index::\n{entries}\n{source[0]}"
+
+
+def find_other_name(app, env, node, contnode):
+    """Refer to the functions of `inference` at the top level, where their pages are."""
+    name = node.get("reftarget", "").removeprefix("skdiscrepancy.inference.")
+    if name not in skdiscrepancy.inference.__all__ or name not in skdiscrepancy.__all__:
+        return None
+    return env.domains["py"].resolve_xref(
+        env,
+        node["refdoc"],
+        app.builder,
+        node["reftype"],
+        f"skdiscrepancy.{name}",
+        node,
+        contnode,
+    )
 
 
 def setup(app):
     """Connect to Sphinx."""
     app.connect("autodoc-skip-member", skip_member)
+    app.connect("autodoc-process-docstring", mend_docstring, priority=900)
+    app.connect("source-read", add_search_words)
+    app.connect("missing-reference", find_other_name)

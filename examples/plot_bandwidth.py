@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Which bandwidth?
 ================
@@ -6,8 +7,6 @@ A kernel sees differences about as wide as its bandwidth. The median distance is
 usual choice, and in data with several modes it is the distance between modes: a change
 within them stays unseen.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Rows are in modes on a square grid, far from each other, with deviation 1. In the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Which measure sees this dependence?
 ===================================
@@ -5,8 +6,6 @@ Which measure sees this dependence?
 Correlation asks for a line, and most of the shapes below have none. Mutual information
 and HSIC ask for any dependence; a p-value tells their small values from noise.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Ten shapes of 150 points each; in the last two, x and y are independent.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 What does a design cost, and what does it lose?
 ===============================================
@@ -6,8 +7,6 @@ A discrepancy of n rows is a mean over pairs of rows, and a design says which pa
 from all n squared of them down to n / 2. Fewer pairs cost less time and give a noisier
 estimate; how much noisier depends on whether there is a difference at all.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # The seven designs with their defaults, on 256 rows in each sample, 40 times. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Is my new batch drifting, and where?
 ====================================
@@ -6,8 +7,6 @@ A model in use meets new batches, and what matters is whether they still look li
 data it was trained on. Three questions in turn: has anything changed, in which columns,
 and because of which rows?
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Readings of a machine: 500 rows of reference, 300 new ones. Pressure follows

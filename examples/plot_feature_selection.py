@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Which columns does y depend on?
 ===============================
@@ -6,8 +7,6 @@ The 30 measurements of a tumour repeat one another: radius, perimeter and area a
 size, each given three times. A selector that scores single columns selects them all. A
 selector that accounts for redundant columns looks for new information instead.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # One search goes through the methods and the numbers of columns, with a plain selector

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Are the generated data like the real ones?
 ==========================================
@@ -6,8 +7,6 @@ A generative model can be judged by its data alone: draw from it, and compare wi
 rows that it has not seen. MMD does so for any generator, with or without a density, and
 its witness shows where the two differ.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # The real rows are images of digits on their first ten principal components. A third is

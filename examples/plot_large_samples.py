@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 How do I use it on a million rows?
 ==================================
@@ -5,8 +6,6 @@ How do I use it on a million rows?
 A complete statistic takes all pairs of rows, and four times as long for twice the rows.
 A design takes some of the pairs: time grows with the rows, and so can the sample.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Two samples of a million rows and five columns; those of the second are larger by 0.05

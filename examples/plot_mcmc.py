@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Did my MCMC run work?
 =====================
@@ -6,8 +7,6 @@ A Markov chain that started far away or moves too slowly gives rows that look li
 sample and are none. KSD compares them with the target by its gradient alone, and Stein
 thinning keeps the rows that represent the target best.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Random-walk Metropolis starts far from a bent target, with steps that are too small or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Does this mixture fit?
 ======================
@@ -6,8 +7,6 @@ Log-likelihoods compare models; they do not tell whether the best of them fits. 
 kernel Stein discrepancy (KSD) of held-out rows does: it is near zero for rows that come
 from the model, and how near can be seen on rows drawn from it.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Two columns of the iris data, half of the rows for fitting and half for checking, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Which entries does each design use?
 ===================================
@@ -6,8 +7,6 @@ A statistic with core h is a mean of entries h(Z_i, Z_j) of an n x n matrix, and
 design says which of them. These are the designs of "A Practical Introduction to Kernel
 Discrepancies" (A. Schrab, arXiv:2503.04820), with the parameters of its figures.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # One column for each family, for n = 10. Designs that the paper defines above the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """
 Three questions in a minute
 ===========================
@@ -5,8 +6,6 @@ Three questions in a minute
 Do two samples differ? Does y depend on X? Does a model fit? One call each, on data that
 come with scikit-learn, with nothing to tune.
 """
-
-# SPDX-License-Identifier: BSD-3-Clause
 
 # %%
 # Drift: the measurements of one cultivar of wine, halved at random, do not differ;

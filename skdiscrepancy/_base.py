@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import (
     RandomStateLike,
+    Result,
     check_flag,
     check_number,
     check_rows,
@@ -26,7 +27,12 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine import RowSums, design_moments, run_all
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels import KernelLike, check_kernel, warn_if_indefinite
+from skdiscrepancy.kernels import (
+    KernelLike,
+    check_kernel,
+    kernel_columns,
+    warn_if_indefinite,
+)
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
 
 # Below so many units of the working precision, relative to what was added up, a number
@@ -78,23 +84,37 @@ class Settings:
     kernels: list[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class DiscrepancyResult:
-    """A discrepancy with the statistics it was pooled from.
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscrepancyResult(Result):
+    """A discrepancy with the statistics of the kernels that it was pooled from.
 
-    What `evaluate` of the estimators returns: the terms of a pooled statistic [1]_.
+    The method `evaluate` of the estimators returns this result, the terms of a pooled
+    statistic [1]_. A notebook shows it as a table. Two results are equal if all their
+    attributes are.
+
+    Read more in the :ref:`User Guide <score>`.
 
     Attributes
     ----------
     value : float
-        The discrepancy, as `score` gives it.
+        The discrepancy, the number that `score` returns.
     statistics : ndarray of shape (n_kernels,)
-        The statistic S_k of each kernel, before normalisation; its root if not
-        `squared`.
+        The statistic S_k of each kernel before normalisation, or the square root of
+        the statistic if `squared` is False.
     scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel, 0 for constant data; ones if not normalised.
+        The scale sigma_k of each kernel. Constant data have a scale of 0, and the
+        scales are ones if `normalize` is False.
     kernels : list of length n_kernels
         The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+    discrepancy : str
+        Name of the discrepancy: "MMD", "HSIC" or "KSD".
+
+    See Also
+    --------
+    MMDEstimator.evaluate : Compares two samples.
+    HSICEstimator.evaluate : Measures how y depends on X.
+    KSDEstimator.evaluate : Compares a sample with a model.
+    skdiscrepancy.plotting.BandwidthDisplay : Draws the statistic of each kernel.
 
     References
     ----------
@@ -115,9 +135,64 @@ class DiscrepancyResult:
     statistics: np.ndarray
     scales: np.ndarray
     kernels: list[Any]
+    discrepancy: str = "discrepancy"
 
-    def __repr__(self) -> str:
-        return f"DiscrepancyResult(value={self.value:.6g}, {len(self.kernels)} kernels)"
+    _display = "BandwidthDisplay"
+    _shown_first = "largest normalised statistics"
+
+    @property
+    def _normalized(self) -> np.ndarray:
+        # Constant data have no scale, and a statistic of 0.
+        zeros = np.zeros(len(self.statistics))
+        positive = self.scales > 0
+        return np.divide(self.statistics, self.scales, out=zeros, where=positive)
+
+    def _summary(self) -> dict[str, Any]:
+        return {"value": self.value, "discrepancy": self.discrepancy}
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            **kernel_columns(self.kernels),
+            "statistic": self.statistics,
+            "scale": self.scales,
+            "normalized_statistic": self._normalized,
+        }
+
+    def _priorities(self) -> np.ndarray:
+        return -self._normalized
+
+    def to_frame(self) -> Any:
+        """Return the statistics as a DataFrame, one row for each kernel.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With the columns `kernel`, `bandwidth`, `statistic`, `scale` and
+            `normalized_statistic`, and for HSIC also `target_kernel` and
+            `target_bandwidth`, in the order of `kernels`. A kernel without a bandwidth
+            has NaN.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the statistic of each kernel against its bandwidth.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`BandwidthDisplay.from_result
+            <skdiscrepancy.plotting.BandwidthDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : BandwidthDisplay
+            The display, drawn.
+        """
+        return super().plot(**kwargs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +316,14 @@ class BaseDiscrepancy(BaseEstimator):
             pooled, scales = values, np.ones_like(values)
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
-        return DiscrepancyResult(value, values, scales, kernels)
+        return DiscrepancyResult(value, values, scales, kernels, self._discrepancy)
+
+    @property
+    def _discrepancy(self) -> str:
+        """Name of the discrepancy, also for classes that users derive."""
+        package = __name__.partition(".")[0]
+        ours = (c for c in type(self).__mro__ if c.__module__.startswith(package))
+        return next(ours).__name__.removesuffix("Estimator")
 
     def _walk_options(self) -> dict[str, Any]:
         return {"n_jobs": self.n_jobs, "verbose": self.verbose}

@@ -56,6 +56,8 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     rows, those of 2000 rows. Which ones does not depend on the order of the rows, nor
     on their location.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -67,6 +69,11 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     -------
     distances : ndarray of shape (n_distances,)
         Possibly empty.
+
+    See Also
+    --------
+    median_bandwidth : Computes the median of the distances.
+    bandwidth_grid : Computes a grid between two quantiles of the distances.
 
     References
     ----------
@@ -88,6 +95,8 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
 
     The median heuristic [1]_, in the norm of the kernel.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -99,6 +108,11 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     -------
     bandwidth : float
         1.0 if all rows are equal.
+
+    See Also
+    --------
+    bandwidth_grid : Computes several bandwidths.
+    kernel_collection : Builds kernels with this bandwidth.
 
     References
     ----------
@@ -118,6 +132,8 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
 
     The grid of [1]_, Section 6, in the norm of the kernel.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -131,6 +147,11 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     -------
     bandwidths : ndarray of shape (n_bandwidths,)
         All 1.0 if all rows are equal.
+
+    See Also
+    --------
+    median_bandwidth : Computes a single bandwidth.
+    kernel_collection : Builds kernels with these bandwidths.
 
     References
     ----------
@@ -159,6 +180,8 @@ def kernel_collection(
 
     The default is the collection of 20 kernels that [1]_ recommends.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -175,6 +198,11 @@ def kernel_collection(
     -------
     kernels : list of kernel objects
         Ordered by kernel, then by bandwidth.
+
+    See Also
+    --------
+    bandwidth_grid : Computes the bandwidths of the default.
+    skdiscrepancy.kernels.check_kernel : Turns names into kernels without a bandwidth.
 
     References
     ----------

@@ -33,6 +33,8 @@ def normalize_statistics(
     The scale is an estimate of the standard deviation where there is a discrepancy
     ([1]_, [2]_, Equation 5), which makes kernels comparable.
 
+    Read more in the :ref:`User Guide <pooling>`.
+
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
@@ -51,6 +53,10 @@ def normalize_statistics(
     ------
     ValueError
         If a scale is zero, up to rounding, and its statistic is not.
+
+    See Also
+    --------
+    pool_statistics : Makes one number of several statistics.
 
     References
     ----------
@@ -113,6 +119,8 @@ def pool_statistics(
 
     "fuse" is the rule of [1]_; all three are compared in [2]_.
 
+    Read more in the :ref:`User Guide <pooling>`.
+
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
@@ -129,6 +137,10 @@ def pool_statistics(
     -------
     value : float
         Pooled statistic.
+
+    See Also
+    --------
+    normalize_statistics : Makes the statistics of kernels comparable first.
 
     References
     ----------

@@ -5,6 +5,7 @@
 import dataclasses
 import inspect
 import re
+import runpy
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,8 @@ import pytest
 import skdiscrepancy
 
 ROOT = Path(__file__).parent.parent
-API = ROOT / "doc" / "api.rst"
+API = ROOT / "doc" / "api"
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MODULES = [
     skdiscrepancy.__name__,
     *(
@@ -58,13 +60,26 @@ def problems(path):
 
 
 THINGS = list(classes_and_functions())
+# Pages that can be referred to: those with a label before their title.
+LABELS = {
+    label
+    for page in (ROOT / "doc").rglob("*.rst")
+    for label in re.findall(r"\A\.\. _(\w+):\n", page.read_text())
+}
 
 
 @pytest.mark.parametrize(("module", "name"), list(public_names()))
 def test_public_name_is_in_the_api_reference(module, name):
-    listed = re.findall(r"^   ([\w.]+)$", API.read_text(), flags=re.MULTILINE)
+    pages = "".join(page.read_text() for page in API.glob("*.rst"))
+    listed = re.findall(r"^   ([\w.]+)$", pages, flags=re.MULTILINE)
+    # What the top level has too has its page there.
     path = f"{module}.{name}".removeprefix("skdiscrepancy.")
-    assert path in listed
+    assert listed.count(name if name in skdiscrepancy.__all__ else path) == 1
+
+
+def test_page_of_the_api_reference_is_in_its_table_of_contents():
+    listed = re.findall(r"^   api/(\w+)$", API.with_suffix(".rst").read_text(), re.M)
+    assert sorted(listed) == sorted(page.stem for page in API.glob("*.rst"))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +95,7 @@ def test_docstring_has_all_sections(path, thing):
         assert numpydoc.docscrape.FunctionDoc(vars(thing)["__call__"])["Returns"]
     else:
         assert doc["Attributes"]
+    assert doc["See Also"]
     assert doc["References"]
     assert doc["Examples"]
     # Each reference is cited: sphinx warns of one that is not.
@@ -116,3 +132,34 @@ def test_docstrings_of_methods_pass_validation(path, thing):
         assert inspect.getdoc(member), f"{path}.{name} has no docstring"
         if member.__doc__:
             assert not problems(f"{path}.{name}"), f"{path}.{name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "thing"), [pytest.param(*item, id=item[0]) for item in THINGS]
+)
+def test_docstring_links_to_a_page_of_the_guide(path, thing):
+    link = r"Read more in the :ref:`User Guide <(\w+)>`\."
+    (label,) = re.findall(link, inspect.getdoc(thing))
+    assert label in LABELS
+
+
+@pytest.mark.parametrize(
+    ("path", "thing"), [pytest.param(*item, id=item[0]) for item in THINGS]
+)
+def test_summary_cites_nothing(path, thing):
+    # Tables of names show the summary, without the list of references.
+    assert "]_" not in " ".join(numpydoc.docscrape.get_doc_object(thing)["Summary"])
+
+
+def test_gallery_has_a_place_for_every_example():
+    order = runpy.run_path(str(ROOT / "doc" / "gallery_order.py"))["ORDER"]
+    assert sorted(order) == [example.name for example in EXAMPLES]
+    assert order[0] == "quickstart.py"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_licence_of_an_example_is_not_a_cell_of_its_page(example):
+    # The gallery shows what follows the docstring.
+    first, *others = example.read_text().splitlines()
+    assert first.startswith("# SPDX-License-Identifier:")
+    assert not any("SPDX" in line for line in others)

@@ -27,12 +27,14 @@ from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
-from skdiscrepancy.inference import hsic_test, mmd_test
+from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import MaternKernel
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
+    ColumnTestsDisplay,
     DesignDisplay,
     NullDistributionDisplay,
+    SelectionCVDisplay,
     SelectionDisplay,
     WitnessDisplay,
 )
@@ -53,6 +55,8 @@ def displays():
     mmd = MMDEstimator(bandwidth=(1.0, 2.0)).fit(X)
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
     selector = HSICSelector(1).fit(X, X[:, 0])
+    columns = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
+    selector_cv = HSICSelectorCV(cv=2).fit(X, X[:, 0])
     return {
         "design": lambda ax: DesignDisplay.from_design("u", 5, ax=ax),
         "bandwidth": lambda ax: BandwidthDisplay.from_estimator(mmd, Y, ax=ax),
@@ -62,6 +66,10 @@ def displays():
         ),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
+        "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
+        "selection cv": lambda ax: SelectionCVDisplay.from_estimator(
+            selector_cv, ax=ax
+        ),
     }
 
 
@@ -72,6 +80,8 @@ DISPLAYS = (
     "witness",
     "null",
     "selection",
+    "columns",
+    "selection cv",
 )
 
 
@@ -116,6 +126,53 @@ def test_legends_hide_nothing(name):
     assert legend.y0 >= display.ax_.get_window_extent().y1 - 1
 
 
+def title_of(display):
+    """Return the title, which is in the middle if there is no legend."""
+    return display.ax_.get_title(loc="left") or display.ax_.get_title()
+
+
+def panels_of(display):
+    return list(getattr(display, "axes_", [display.ax_]))
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_displays_have_a_title_and_labels(name):
+    display = displays()[name](None)
+    assert title_of(display)
+    for panel in panels_of(display):
+        assert panel.get_xlabel()
+    # Names of columns say themselves what they are.
+    if name not in ("selection", "columns"):
+        assert panels_of(display)[0].get_ylabel()
+
+
+@pytest.mark.parametrize("dpi", [50, 200])
+@pytest.mark.parametrize("name", DISPLAYS[1:])
+def test_titles_are_above_the_legends(name, dpi):
+    display = displays()[name](None)
+    figure = display.figure_
+    figure.set_dpi(dpi)
+    figure.canvas.draw()
+    texts = display.ax_.findobj(matplotlib.text.Text)
+    [title] = [text for text in texts if text.get_text() == title_of(display)]
+    legend = display.ax_.get_legend().get_window_extent()
+    box = title.get_window_extent()
+    # Letters are placed on whole pixels.
+    assert box.y0 >= legend.y1 - 1
+    assert box.y1 <= figure.bbox.height + 1
+    assert box.x1 <= figure.bbox.width + 1
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_labels_of_panels_do_not_touch(name):
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
+    display = displays()[name](axes[0])
+    figure.canvas.draw()
+    boxes = [p.xaxis.label.get_window_extent() for p in panels_of(display)]
+    for left, right in pairwise(boxes):
+        assert left.x1 < right.x0
+
+
 @pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize("name", DISPLAYS[1:])
 def test_legends_leave_room_for_axes_side_by_side(name, layout):
@@ -154,8 +211,8 @@ def test_design_rows_go_down_from_the_first_sample():
     corners = display.cells_.get_coordinates()
     assert_allclose(corners[0, 0], [-0.5, -0.5])
     assert_allclose(corners[-1, -1], [3.5, 3.5])
-    assert display.ax_.get_xlabel() == "sample j"
-    assert display.ax_.get_ylabel() == "sample i"
+    assert display.ax_.get_xlabel() == "Sample j"
+    assert display.ax_.get_ylabel() == "Sample i"
 
 
 def test_multiplicities_are_written_into_their_cells():
@@ -182,10 +239,10 @@ def test_many_multiplicities_have_a_colour_bar_instead():
     display = DesignDisplay.from_design(design, 40, random_state=0)
     assert display.texts_ == []
     labels = [ax.get_ylabel() for ax in display.figure_.axes]
-    assert "times used" in labels
+    assert "Number of times used" in labels
 
 
-def test_random_state_of_the_estimator_rules_its_design():
+def test_random_state_of_the_estimator_seeds_its_design():
     estimator = MMDEstimator(design=RandomPairs(n_pairs=5), random_state=3)
     display = DesignDisplay.from_estimator(estimator, 9)
     assert_array_equal(display.mask, estimator.design.mask(9, random_state=3))
@@ -216,8 +273,8 @@ def test_bandwidth_lines_are_the_statistics_of_each_kernel_type(normalize):
         assert_allclose(line.get_ydata(), expected, rtol=1e-10)
         assert line.get_marker() not in ("None", None)
     assert_allclose(display.pooled_line_.get_ydata(), mmd.score(Y))
-    kind = "normalised statistic" if normalize else "statistic"
-    assert display.ax_.get_ylabel() == kind
+    kind = "Normalised MMD" if normalize else "MMD"
+    assert display.axes_[0].get_ylabel() == kind
 
 
 def test_medians_are_those_of_the_reference_in_the_norm_of_each_kernel():
@@ -225,10 +282,42 @@ def test_medians_are_those_of_the_reference_in_the_norm_of_each_kernel():
     display = BandwidthDisplay.from_estimator(MMDEstimator().fit(X), Y)
     drawn = [line.get_xdata()[0] for line in display.median_lines_]
     assert_allclose(drawn, [median_bandwidth(X), median_bandwidth(X, p=1)])
-    for line, of_kernel in zip(
-        display.median_lines_, display.lines_.values(), strict=True
-    ):
-        assert line.get_color() == of_kernel.get_color()
+    for line, panel in zip(display.median_lines_, display.axes_, strict=True):
+        assert line.axes is panel
+
+
+def test_kernels_of_each_norm_have_a_panel():
+    X, Y = draw(30, 20)
+    kernels = ("gaussian", "laplace", "imq", MaternKernel(nu=0.5, p=1), RBF(2.0))
+    mmd = MMDEstimator(kernel=kernels, n_bandwidths=3).fit(X)
+    display = BandwidthDisplay.from_result(mmd.evaluate(Y))
+    euclidean, manhattan = display.axes_
+    for name, panel in {
+        "Gaussian": euclidean,
+        "Laplace": manhattan,
+        "IMQ": euclidean,
+        "Matérn 1/2, L1": manhattan,
+    }.items():
+        assert display.lines_[name].axes is panel
+    labels = [panel.get_xlabel() for panel in display.axes_]
+    assert labels == ["Bandwidth (Euclidean)", "Bandwidth (Manhattan)"]
+    # What belongs to no norm is in both, and both have the same scale.
+    for panel in display.axes_:
+        dashed = [line for line in panel.lines if line.get_linestyle() == "--"]
+        assert [line.get_label() for line in dashed] == ["RBF(length_scale=2)"]
+    assert euclidean.get_ylim() == manhattan.get_ylim()
+    # Each label once, kernels first.
+    pooled = f"pooled: {display.value:.3g}"
+    assert legend_texts(display) == [*display.lines_, pooled]
+
+
+def test_kernels_of_one_norm_have_one_panel():
+    [X] = draw(30)
+    result = KSDEstimator(lambda X: -X).fit(X).evaluate(X)
+    display = BandwidthDisplay.from_result(result)
+    assert list(display.axes_) == [display.ax_]
+    assert display.ax_.get_xlabel() == "Kernel bandwidth (Euclidean)"
+    assert title_of(display) == "KSD by bandwidth"
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -243,11 +332,11 @@ def test_kernels_of_one_norm_share_the_median(standardize):
     assert line.get_label() == "median distance"
 
 
-def test_norms_of_one_column_share_the_median():
+def test_norms_of_one_column_have_the_same_median():
     X, Y = draw(30, 20, d=1)
     display = BandwidthDisplay.from_estimator(MMDEstimator().fit(X), Y)
-    [line] = display.median_lines_
-    assert_allclose(line.get_xdata(), median_bandwidth(X))
+    drawn = [line.get_xdata()[0] for line in display.median_lines_]
+    assert_allclose(drawn, [median_bandwidth(X)] * 2)
 
 
 def test_hsic_has_the_largest_statistic_over_the_kernels_on_y():
@@ -268,7 +357,8 @@ def test_hsic_has_the_largest_statistic_over_the_kernels_on_y():
         expected = [largest[name, b] for b in bandwidths]
         assert_allclose(line.get_ydata(), expected)
     assert_allclose(display.pooled_line_.get_ydata(), result.value)
-    assert "largest over kernels on y" in display.ax_.get_ylabel()
+    label = "Normalised HSIC, largest over kernels on y"
+    assert display.axes_[0].get_ylabel() == label
 
 
 def test_bandwidths_of_a_test_have_its_p_values():
@@ -287,9 +377,10 @@ def test_bandwidths_of_a_test_have_its_p_values():
         assert_allclose(significant.get_ydata(), result.pvalues[own][filled])
     assert_allclose(display.pooled_line_.get_ydata(), result.pvalue)
     assert f"test: p = {result.pvalue:.3g}" in legend_texts(display)
-    bottom, top = display.ax_.get_ylim()
-    assert top < min(result.pvalues) <= max(result.pvalues) < bottom
-    assert display.ax_.get_yscale() == "log"
+    for panel in display.axes_:
+        bottom, top = panel.get_ylim()
+        assert top < min(result.pvalues) <= max(result.pvalues) < bottom
+        assert panel.get_yscale() == "log"
 
 
 def test_hsic_test_has_the_smallest_p_value_over_the_kernels_on_y():
@@ -329,11 +420,26 @@ def test_kernels_are_named_by_what_tells_them_apart():
     assert len(colours) == len(names)
 
 
-def test_collection_without_bandwidths_is_refused():
+def test_collection_without_bandwidths_has_a_bar_for_each_kernel():
     X, Y = draw(10, 10)
-    mmd = MMDEstimator(kernel=RBF(2.0)).fit(X)
-    with pytest.raises(ValueError, match=r"kernel_names == .*RBF.*bandwidth"):
-        BandwidthDisplay.from_estimator(mmd, Y)
+    mmd = MMDEstimator(kernel=(RBF(2.0), RBF(1.0))).fit(X)
+    result = mmd.evaluate(Y)
+    display = BandwidthDisplay.from_estimator(mmd, Y)
+    widths = [bar.get_width() for bar in display.bars_]
+    assert_allclose(widths, result.statistics / result.scales)
+    assert_allclose(display.pooled_line_.get_xdata(), result.value)
+    ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert ticks == ["RBF(length_scale=2)", "RBF(length_scale=1)"]
+    assert title_of(display) == "MMD by kernel"
+
+
+def test_test_without_bandwidths_has_a_line_for_each_kernel():
+    X, Y = draw(30, 30)
+    result = mmd_test(X, Y, kernel=(RBF(2.0), RBF(0.1)), random_state=0)
+    display = BandwidthDisplay.from_result(result)
+    ends = [segment[1, 0] for segment in display.bars_.get_segments()]
+    assert_allclose(ends, result.pvalues)
+    assert_allclose(display.pooled_line_.get_xdata(), result.pvalue)
 
 
 def test_constant_data_have_statistics_of_zero():
@@ -361,8 +467,9 @@ def test_curve_is_the_witness_of_one_column():
     assert x[-1] > max(X.max(), Y.max())
     assert_array_equal(display.reference_.get_xdata(), X[:, 0])
     assert_array_equal(display.sample_.get_xdata(), Y[:, 0])
-    # The reference is on the side of positive values.
-    assert display.reference_.get_ydata()[0] > display.sample_.get_ydata()[0]
+    # The new sample is on the side of positive values.
+    assert display.reference_.get_ydata()[0] < display.sample_.get_ydata()[0]
+    assert display.ax_.get_ylabel() == "MMD witness (> 0: new sample has more)"
     assert legend_texts(display) == ["MMD witness", "reference", "new sample"]
 
 
@@ -443,20 +550,32 @@ def test_stein_witness_is_drawn_for_a_model(d):
         assert_array_equal(np.transpose(display.sample_.get_data()), X)
 
 
-def test_colour_of_a_sign_is_that_of_the_sample_which_has_more():
-    X, Y = draw(25, 20, d=1)
-    display = WitnessDisplay.from_estimator(MMDEstimator().fit(X), Y)
+def test_witnesses_have_one_sign_and_the_colour_of_the_sample_for_it():
+    X, Y = draw(200, 200, d=1)
+    Y = Y + 2
     ksd = KSDEstimator(lambda X: -X).fit(X)
-    stein = WitnessDisplay.from_estimator(ksd, Y)
-    for shown, colour in (
-        (display, display.reference_.get_color()),
-        (stein, stein.sample_.get_color()),
+    for shown in (
+        WitnessDisplay.from_estimator(MMDEstimator().fit(X), Y),
+        WitnessDisplay.from_estimator(ksd, Y),
     ):
+        # The sample is to the right of the reference, and of the model.
+        x, values = shown.curve_.get_data()
+        assert np.corrcoef(x, values)[0, 1] > 0
         positive = shown.ax_.collections[0]
         assert positive.get_datalim(shown.ax_.transData).y1 > 0
         assert_allclose(
-            positive.get_facecolor()[0, :3], matplotlib.colors.to_rgb(colour)
+            positive.get_facecolor()[0, :3],
+            matplotlib.colors.to_rgb(shown.sample_.get_color()),
         )
+
+
+@pytest.mark.parametrize("estimator", ["mmd", "ksd"])
+def test_contours_where_the_sample_has_more_are_red(estimator):
+    X, Y = draw(50, 50)
+    fitted = {"mmd": MMDEstimator(), "ksd": KSDEstimator(lambda X: -X)}[estimator]
+    display = WitnessDisplay.from_estimator(fitted.fit(X), Y, grid_resolution=5)
+    red, _, blue, _ = display.contours_.to_rgba(np.abs(display.values).max())
+    assert red > blue
 
 
 def test_equal_samples_have_a_witness_of_zero():
@@ -514,8 +633,8 @@ def test_histogram_counts_the_statistics_of_the_resamples():
     assert_allclose([bar.get_x() for bar in display.bars_], edges[:-1])
     assert_allclose(display.observed_.get_xdata(), result.statistic)
     assert legend_texts(display) == [
-        "null: 199 resamples, permutation",
-        f"data, p = {result.pvalue:.3g}",
+        "null hypothesis: 199 resamples, permutation",
+        f"your data: p = {result.pvalue:.3g}",
     ]
     assert display.density_ is None
 
@@ -534,7 +653,7 @@ def test_asymptotic_test_has_the_density_that_its_pvalue_is_the_tail_of(kernel):
     tail = quad(result.null_limit.pdf, result.statistic, np.inf)[0]
     assert_allclose(result.pvalue, n_kernels * tail, rtol=1e-6)
     assert_allclose(display.observed_.get_xdata(), result.statistic)
-    adjusted = display.observed_.get_label().endswith(", adjusted for 2 kernels")
+    adjusted = display.observed_.get_label().endswith(" (adjusted for 2 kernels)")
     assert adjusted == (kernel != "gaussian")
     assert display.bars_ is None
 
@@ -552,7 +671,7 @@ def test_gamma_test_has_the_density_that_its_pvalue_is_the_tail_of(dependent):
     assert_allclose(trapezoid(density, values), 1, atol=2e-3)
     tail = quad(result.null_limit.pdf, result.statistic, 100 * values[-1], limit=200)
     assert_allclose(result.pvalue, tail[0], rtol=1e-6)
-    assert legend_texts(display)[0] == "null: gamma distribution"
+    assert legend_texts(display)[0] == "null hypothesis: gamma distribution"
 
 
 def test_null_distribution_that_is_not_known_is_refused():
@@ -598,6 +717,106 @@ def test_selection_by_cross_validation_has_the_path_of_its_selector():
 def test_selector_must_be_fitted():
     with pytest.raises(NotFittedError):
         SelectionDisplay.from_estimator(HSICSelector())
+    with pytest.raises(NotFittedError):
+        SelectionCVDisplay.from_estimator(HSICSelectorCV())
+
+
+@pytest.mark.parametrize("grid", [None, {"bandwidth_factor": [0.5, 1.0, 2.0]}])
+def test_cross_validation_curve_has_means_and_standard_errors(grid):
+    [X] = draw(60, d=5)
+    selector = HSICSelectorCV(cv=3, param_grid=grid, min_features_to_select=2)
+    selector.fit(X, X[:, 1] + X[:, 2] ** 2)
+    display = SelectionCVDisplay.from_estimator(selector)
+    table = pd.DataFrame(selector.cv_results_)
+    best = table[[params == selector.best_params_ for params in table["params"]]]
+    assert_array_equal(display.line_.get_xdata(), [2, 3, 4, 5])
+    assert_allclose(display.line_.get_ydata(), best["mean_test_score"])
+    splits = best[[f"split{i}_test_score" for i in range(3)]]
+    error = splits.sem(axis=1)
+    for x, mean, half in zip([2, 3, 4, 5], splits.mean(axis=1), error, strict=True):
+        vertices = display.band_.get_paths()[0].vertices
+        at = vertices[vertices[:, 0] == x, 1]
+        assert_allclose([at.min(), at.max()], [mean - half, mean + half])
+    assert_array_equal(display.chosen_.get_xdata(), selector.n_features_)
+    assert f"chosen: {selector.n_features_}" in legend_texts(display)
+    others = table.drop(best.index)["mean_test_score"].to_numpy().reshape(-1, 4)
+    assert len(display.other_lines_) == len(others) == (0 if grid is None else 2)
+    for line, values in zip(display.other_lines_, others, strict=True):
+        assert_allclose(line.get_ydata(), values)
+
+
+def test_a_single_fold_has_no_standard_error():
+    [X] = draw(40, d=3)
+    cv = [(np.arange(20), np.arange(20, 40))]
+    selector = HSICSelectorCV(cv=cv).fit(X, X[:, 0])
+    display = SelectionCVDisplay.from_estimator(selector)
+    assert display.band_ is None
+    assert "mean of 1 fold" in legend_texts(display)
+
+
+def test_cross_validation_curve_refuses_other_selectors():
+    [X] = draw(20)
+    with pytest.raises(TypeError, match="must be an HSICSelectorCV"):
+        SelectionCVDisplay.from_estimator(HSICSelector(1).fit(X, X[:, 0]))
+
+
+@pytest.mark.parametrize("max_columns", [None, 2])
+def test_lines_of_columns_end_at_their_adjusted_p_values(max_columns):
+    X, Y = draw(40, 40, d=4)
+    Y[:, 2] += 2
+    tests = mmd_column_tests(X, Y, n_resamples=99, random_state=0)
+    level = float(np.median(tests.adjusted_pvalues))
+    display = ColumnTestsDisplay.from_result(
+        tests, level=level, max_columns=max_columns
+    )
+    frame = tests.to_frame().iloc[:max_columns]
+    ends = [segment[1, 0] for segment in display.stems_.get_segments()]
+    assert_array_equal(ends, frame["adjusted_pvalue"])
+    assert_array_equal(display.markers_.get_xdata(), frame["adjusted_pvalue"])
+    filled = frame["adjusted_pvalue"] <= level
+    assert_array_equal(
+        display.significant_.get_xdata(), frame["adjusted_pvalue"][filled]
+    )
+    ticks = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert ticks == list(frame.index)
+    # The first is on top, small p-values are on the right.
+    bottom, top = display.ax_.get_ylim()
+    left, right = display.ax_.get_xlim()
+    assert bottom > top
+    assert left > right
+    n_small = np.sum(tests.adjusted_pvalues <= level)
+    title = f"{n_small} of 4 columns significant at level {level:g}"
+    assert title_of(display).splitlines()[0] == title
+    assert ("2 smallest" in title_of(display)) == (max_columns == 2)
+    assert display.ax_.get_xlabel() == "Adjusted p-value (Benjamini-Hochberg)"
+
+
+@pytest.mark.parametrize("bad", [{"level": 0}, {"max_columns": 0}])
+def test_options_of_column_tests_are_checked(bad):
+    X, Y = draw(10, 10)
+    tests = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
+    [name] = bad
+    with pytest.raises(ValueError, match=f"{name} == 0, must be"):
+        tests.plot(**bad)
+
+
+def test_names_of_columns_are_not_formulas_and_leave_room_for_the_figure():
+    names = ["$\\frac$", "a" * 200, "two\nlines", "_hidden"]
+    A, B = (pd.DataFrame(rows, columns=names) for rows in draw(20, 20, d=4))
+    tests = mmd_column_tests(A, B, n_resamples=19, random_state=0)
+    shown = [
+        tests.plot(),
+        SelectionDisplay.from_estimator(HSICSelector(2).fit(A, A[names[0]])),
+        WitnessDisplay.from_estimator(
+            MMDEstimator().fit(A), B, features=names[:2], grid_resolution=3
+        ),
+    ]
+    for display in shown:
+        display.figure_.canvas.draw()
+        width = display.ax_.get_window_extent().width
+        assert width > 0.4 * display.figure_.bbox.width
+    ticks = {tick.get_text() for tick in shown[0].ax_.get_yticklabels()}
+    assert {r"\$\frac\$", "two lines", "_hidden"} < ticks
 
 
 def test_missing_matplotlib_is_named_with_the_extra(monkeypatch):

@@ -39,8 +39,8 @@ def test_mmd_witness_is_the_difference_of_mean_kernels(names, d):
     points, X, Y = draw(4, 7, 5, d=d)
     mmd = MMDEstimator(kernel=names, bandwidth=BANDWIDTHS).fit(X)
     expected = [
-        np.mean([mean_kernel(names, t, x) for x in X])
-        - np.mean([mean_kernel(names, t, y) for y in Y])
+        np.mean([mean_kernel(names, t, y) for y in Y])
+        - np.mean([mean_kernel(names, t, x) for x in X])
         for t in points
     ]
     assert_allclose(mmd.witness(points, Y), expected, **CLOSE)
@@ -73,7 +73,7 @@ def test_contributions_average_to_the_v_statistic(kernel, m, n):
 def test_witness_of_both_samples_gives_the_v_statistic():
     X, Y = draw(600, 40)
     mmd = MMDEstimator(design="v", normalize=False, pooling="mean").fit(X)
-    difference = mmd.witness(X, Y).mean() - mmd.witness(Y, Y).mean()
+    difference = mmd.witness(Y, Y).mean() - mmd.witness(X, Y).mean()
     assert_allclose(difference, mmd.score(Y), rtol=1e-9)
 
 
@@ -87,7 +87,20 @@ def test_labels_have_a_witness_that_is_the_difference_of_their_shares():
     X, Y = np.array([["a"], ["a"], ["b"], ["c"]]), np.array([["b"], ["d"]])
     mmd = MMDEstimator(kernel="indicator").fit(X)
     values = mmd.witness([["a"], ["b"], ["d"], ["e"]], Y)
-    assert_allclose(values, [0.5, 0.25 - 0.5, -0.5, 0], **CLOSE)
+    assert_allclose(values, [-0.5, 0.5 - 0.25, 0.5, 0], **CLOSE)
+
+
+def test_both_witnesses_are_positive_where_the_sample_has_more():
+    X, Y = draw(300, 300, d=1)
+    # The model of KSD has the distribution of the reference of MMD.
+    mean, variance = X.mean(), X.var()
+    Y = X + 2
+    mmd = MMDEstimator().fit(X)
+    ksd = KSDEstimator(lambda Z: (mean - Z) / variance).fit(Y)
+    points = np.array([[mean - 2], [mean + 4]])
+    for witness in (mmd.witness, ksd.witness):
+        left, right = witness(points, Y)
+        assert left < 0 < right
 
 
 def test_balanced_labels_are_refused_by_the_witness_alone():

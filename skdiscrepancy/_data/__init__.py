@@ -1,4 +1,4 @@
-"""Rows, labels, targets and the checks of single arguments."""
+"""Rows, labels, targets, the checks of single arguments, and the base of results."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,6 +20,7 @@ from skdiscrepancy._data._labels import (
 )
 from skdiscrepancy._data._numbers import as_numbers, is_numeric
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
+from skdiscrepancy._data._results import Result
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._data._targets import (
@@ -38,6 +39,7 @@ __all__ = [
     "Index",
     "ListedDistances",
     "RandomStateLike",
+    "Result",
     "Rows",
     "aligned_distances",
     "are_labels",

@@ -80,6 +80,8 @@ def score_function(
     This gradient is all that KSD needs of a model [1]_, and what score matching calls
     the score function [2]_.
 
+    Read more in the :ref:`User Guide <model_checking>`.
+
     Parameters
     ----------
     model : fitted estimator, frozen scipy distribution or callable
@@ -108,6 +110,11 @@ def score_function(
     score : callable
         Takes an array of shape (n_samples, n_features) and returns the gradients, of
         the same shape.
+
+    See Also
+    --------
+    score_function_of : Registers the gradients of your own class of models.
+    skdiscrepancy.ksd_score : Computes a discrepancy from gradients.
 
     References
     ----------
@@ -183,6 +190,8 @@ def score_function_of(model: Any) -> ScoreFunction:
     function registered takes a fitted model and returns a callable that takes X to the
     gradients, which is all that KSD needs of it [1]_.
 
+    Read more in the :ref:`User Guide <model_checking>`.
+
     Parameters
     ----------
     model : object
@@ -192,6 +201,10 @@ def score_function_of(model: Any) -> ScoreFunction:
     -------
     score : callable
         Gradient of the log-density.
+
+    See Also
+    --------
+    score_function : Takes functions and distributions as well as models.
 
     References
     ----------

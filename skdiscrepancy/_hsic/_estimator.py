@@ -74,6 +74,8 @@ class HSICEstimator(BaseDiscrepancy):
     with labels, O(N log N) time. The others run on the N/2 pairs of rows i and i + N/2,
     in time proportional to their number of pairs.
 
+    Read more in the :ref:`User Guide <hsic>`.
+
     Parameters
     ----------
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
@@ -431,6 +433,8 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
 
     This is the criterion of [1]_ with the unbiased estimator of [2]_, pooled over
     kernels as in [3]_. Bandwidths are taken from the sample itself.
+
+    Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------

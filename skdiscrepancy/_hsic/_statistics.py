@@ -170,6 +170,8 @@ def hsic_from_gram(
     The complete statistics are tr(KHLH) / N^2 for V [1]_ and Equation 5 of [2]_ for U;
     the second-order core and the other designs are those of [3]_.
 
+    Read more in the :ref:`User Guide <hsic>`.
+
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
@@ -190,6 +192,11 @@ def hsic_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    See Also
+    --------
+    hsic_score : Computes the Gram matrices, too.
+    HSICEstimator : Takes the kernels from another sample.
 
     References
     ----------

@@ -65,12 +65,13 @@ class KSDEstimator(BaseDiscrepancy):
 
     A KSD does not see the weights of well-separated modes, and it is not valid for
     densities that do not vanish at the boundary of their support: transform such data,
-    for example by the logarithm. It depends on the units of the columns unless these
-    are standardised.
+    for example by the logarithm. Standardise columns that differ in their units.
 
     A search that maximises `score`, as ``GridSearchCV(KSDEstimator(...), grid)`` does
     by default, picks the model that fits worst. Pass ``scoring=neg_ksd_scorer`` of
     :mod:`skdiscrepancy.model_checking`, and the search picks the best fit.
+
+    Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------

@@ -28,6 +28,8 @@ def ksd_score(
     This is the discrepancy of [1]_ and [2]_, pooled over kernels as in [3]_. Bandwidths
     are taken from the sample itself.
 
+    Read more in the :ref:`User Guide <ksd>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)

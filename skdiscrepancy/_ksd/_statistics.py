@@ -32,6 +32,8 @@ def ksd_from_gram(
 
     The statistics are those of [1]_, with the designs and the scale of [2]_.
 
+    Read more in the :ref:`User Guide <ksd>`.
+
     Parameters
     ----------
     H : array-like of shape (n_samples, n_samples)
@@ -48,6 +50,11 @@ def ksd_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    See Also
+    --------
+    ksd_score : Computes the Stein matrix, too.
+    KSDEstimator : Takes the kernels from another sample.
 
     References
     ----------

@@ -57,6 +57,8 @@ class MMDEstimator(BaseDiscrepancy):
         cv = StratifiedKFold(shuffle=True, random_state=0)
         GridSearchCV(HSICEstimator(...), grid, cv=cv).fit(Z, labels)
 
+    Read more in the :ref:`User Guide <mmd>`.
+
     Parameters
     ----------
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
@@ -265,11 +267,11 @@ class MMDEstimator(BaseDiscrepancy):
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
         r"""Compute the witness function of the reference and a sample at points.
 
-        :math:`f(t) = \frac1m \sum_i k(t, x_i) - \frac1n \sum_j k(t, y_j)` with the
-        reference x and the sample y: positive where the reference has more mass,
-        negative where the sample has. k is the mean of `kernels_`; the parameters
-        `design`, `normalize` and `pooling` play no role. Takes O(p (m + n)) time and
-        O(p + m + n) memory for p points.
+        :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)` [1]_ with the
+        reference x and the sample y: positive where the sample has more mass, negative
+        where the reference has more, as the witness of KSD. k is the mean of
+        `kernels_`; the parameters `design`, `normalize` and `pooling` play no role.
+        Takes O(p (m + n)) time and O(p + m + n) memory for p points.
 
         Parameters
         ----------
@@ -298,7 +300,7 @@ class MMDEstimator(BaseDiscrepancy):
         >>> X = np.random.RandomState(0).normal(size=(100, 1))
         >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
         >>> (values > 0).tolist()
-        [True, False]
+        [False, True]
         """
         check_is_fitted(self)
         self._check_params()

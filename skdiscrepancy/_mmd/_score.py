@@ -25,6 +25,8 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     (i, i) within each sample, but not across samples. So ``mmd_score(X, X)`` is
     clearly negative, not zero, and rows that both samples share lower the score.
 
+    Read more in the :ref:`User Guide <mmd>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples_X, n_features)

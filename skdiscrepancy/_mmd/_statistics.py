@@ -195,6 +195,8 @@ def mmd_from_gram(
     The statistics are those of [1]_, with the designs and the scale of [2]_; O((m +
     n)^2) time for complete designs.
 
+    Read more in the :ref:`User Guide <mmd>`.
+
     Parameters
     ----------
     K_xx : array-like of shape (m, m)
@@ -217,6 +219,11 @@ def mmd_from_gram(
     -------
     score : float
         The statistic, normalised or not.
+
+    See Also
+    --------
+    mmd_score : Computes the Gram matrices, too.
+    MMDEstimator : Compares samples with a fixed reference sample.
 
     References
     ----------

@@ -23,7 +23,7 @@ def witness_values(
 ) -> np.ndarray:
     """Compute the witness function at points, for the mean of several kernels.
 
-    f(t) = mean_i k(t, x_i) - mean_j k(t, y_j), in O(n_points (m + n)).
+    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def witness_values(
         RowSums(kernel_source(kernels, points, X, Y)),
         **walk_options,
     )
-    return check_finite(np.mean(to_x / m - to_y / n, axis=0))
+    return check_finite(np.mean(to_y / n - to_x / m, axis=0))
 
 
 def row_contributions(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import Result
+from skdiscrepancy.kernels import kernel_columns
 from skdiscrepancy.pooling import fuse
 
 # Statistics that agree to this part are equal: some resamples change nothing.
@@ -20,33 +23,50 @@ TIES = 1e-9
 VANISHED = 1e-100
 
 
-@dataclass(frozen=True, eq=False)
-class TestResult:
-    """Result of a test, by the rank of the data among resamples [1]_.
+@dataclass(frozen=True, eq=False, repr=False)
+class TestResult(Result):
+    """Result of a test: the statistic, its p-value and the null distribution.
+
+    The p-value is the rank of your data among the resamples [1]_.
+    ``statistic, pvalue = result`` unpacks the two numbers, as for the results of
+    :mod:`scipy.stats`. A notebook shows the result as a table. Two results are equal if
+    all their attributes are.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
     statistic : float
         Pooled statistic of the data.
     pvalue : float
-        Probability of a statistic as large under the null hypothesis; never 0.
+        Probability of a statistic at least as large under the null hypothesis. It is
+        never 0.
     null_distribution : ndarray of shape (n_resamples,)
         Pooled statistics of the resamples.
     method : str
-        How the null distribution was found.
+        How the null distribution was computed.
     kernels : list of length n_kernels
         The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
     statistics : ndarray of shape (n_kernels,)
         The statistic of each kernel.
     pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for their number: those below a level are of
-        kernels whose statistic alone would reject, and tell at which scale a difference
-        shows. Without a difference, the probability of any is that level.
+        p-value of each kernel, adjusted for the number of kernels. A kernel whose
+        p-value is at most the level rejects on its own, and its bandwidth says at which
+        scale the difference shows. If the null hypothesis is true, the probability that
+        any kernel rejects is at most the level.
     null_limit : frozen distribution of :mod:`scipy.stats` or None
         Distribution of the statistic under the null hypothesis if the test is not by
         resampling: Student's t for the designs X, L and B, a gamma distribution
         (Pearson's type III) for HSIC, or a normal distribution if the permutations
         have a negative skewness. None for tests by resampling.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_test : Tests whether two samples differ.
+    skdiscrepancy.hsic_test : Tests whether y depends on X.
+    skdiscrepancy.ksd_test : Tests whether a model fits.
+    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
+    skdiscrepancy.plotting.BandwidthDisplay : Draws the p-value of each kernel.
 
     References
     ----------
@@ -61,6 +81,9 @@ class TestResult:
     >>> result = mmd_test(X, Y, n_resamples=99, random_state=0)
     >>> result.null_distribution.shape, len(result.kernels), result.method
     ((99,), 16, 'permutation')
+    >>> statistic, pvalue = result
+    >>> pvalue == result.pvalue
+    True
     """
 
     # Not a test for pytest.
@@ -75,11 +98,67 @@ class TestResult:
     pvalues: np.ndarray
     null_limit: Any = None
 
-    def __repr__(self) -> str:
-        return (
-            f"TestResult(statistic={self.statistic:.6g}, pvalue={self.pvalue:.6g}, "
-            f"method={self.method!r}, {len(self.kernels)} kernels)"
-        )
+    _display = "NullDistributionDisplay"
+    _shown_first = "smallest p-values"
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.statistic, self.pvalue)[index]
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "statistic": self.statistic,
+            "pvalue": self.pvalue,
+            "method": self.method,
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            **kernel_columns(self.kernels),
+            "statistic": self.statistics,
+            "pvalue": self.pvalues,
+        }
+
+    def _priorities(self) -> np.ndarray:
+        return self.pvalues
+
+    def to_frame(self) -> Any:
+        """Return statistics and p-values as a DataFrame, one row for each kernel.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            With the columns `kernel`, `bandwidth`, `statistic` and `pvalue`, and for
+            HSIC also `target_kernel` and `target_bandwidth`, in the order of `kernels`.
+            The p-values are adjusted for the number of kernels. A kernel without a
+            bandwidth has NaN.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the null distribution and the statistic of the data.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`NullDistributionDisplay.from_result
+            <skdiscrepancy.plotting.NullDistributionDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : NullDistributionDisplay
+            The display, drawn.
+        """
+        return super().plot(**kwargs)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

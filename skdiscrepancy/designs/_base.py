@@ -50,6 +50,8 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     (`regions`) or by a stream of chunks (`chunks`), so that no list of all pairs is
     ever made to compute a statistic.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Attributes
     ----------
     complete : bool
@@ -61,6 +63,11 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     upper : bool
         Class attribute. Whether a pair (i, j) stands for (j, i) too, so that `mask`
         shows both.
+
+    See Also
+    --------
+    check_design : Turns a letter into a design.
+    CompleteU : Is the default of the estimators.
 
     References
     ----------

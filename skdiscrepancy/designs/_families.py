@@ -30,6 +30,8 @@ class CompleteV(BlockDesign):
 
     Biased, never negative for a positive definite core [1]_; O(n^2) time.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Attributes
     ----------
     complete : bool
@@ -38,6 +40,10 @@ class CompleteV(BlockDesign):
         Class attribute, True: the pairs (i, i) are used.
     upper : bool
         Class attribute, False: pairs are ordered.
+
+    See Also
+    --------
+    CompleteU : Leaves out the diagonal and is unbiased.
 
     References
     ----------
@@ -64,12 +70,19 @@ class CompleteU(BlockDesign):
 
     Unbiased, of least variance among the unbiased [1]_; O(n^2) time.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Attributes
     ----------
     complete : bool
         Class attribute, True: every pair is used.
     upper : bool
         Class attribute, False: pairs are ordered.
+
+    See Also
+    --------
+    CompleteV : Keeps the diagonal.
+    Subdiagonals : Uses some of the pairs, for large samples.
 
     References
     ----------
@@ -95,12 +108,19 @@ class Linear(StreamedDesign):
 
     O(n) time, floor(n/2) pairs; an odd last sample is in no pair. See [1]_, Lemma 14.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Attributes
     ----------
     complete : bool
         Class attribute, False: it runs on a one-sample second-order core.
     upper : bool
         Class attribute, True: a pair stands for (j, i) too.
+
+    See Also
+    --------
+    Subdiagonals : Uses more pairs, still in linear time.
+    RandomPairs : Draws its pairs at random.
 
     References
     ----------
@@ -133,6 +153,8 @@ class Subdiagonals(StreamedDesign):
 
     The pairs (i, i + j) for j = 1, ..., r [1]_; O(r n) time.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Parameters
     ----------
     n_subdiagonals : "sqrt" or int, default="sqrt"
@@ -144,6 +166,12 @@ class Subdiagonals(StreamedDesign):
         Class attribute, False: it runs on a one-sample second-order core.
     upper : bool
         Class attribute, True: a pair stands for (j, i) too.
+
+    See Also
+    --------
+    Blocks : Uses all pairs within blocks of rows.
+    RandomPairs : Draws its pairs at random.
+    Linear : Uses the fewest pairs.
 
     References
     ----------
@@ -193,6 +221,8 @@ class Blocks(BlockDesign):
     blocks have floor(n / n_blocks) samples and the rest makes one more block, if it has
     two samples or more; a single one left over is in no pair.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Parameters
     ----------
     n_blocks : "sqrt" or int, default="sqrt"
@@ -208,6 +238,11 @@ class Blocks(BlockDesign):
         Class attribute, False: it runs on a one-sample second-order core.
     upper : bool
         Class attribute, False: pairs are ordered.
+
+    See Also
+    --------
+    Subdiagonals : Uses about as many pairs, of rows close to each other.
+    CompleteU : Uses all pairs of distinct samples.
 
     References
     ----------
@@ -260,6 +295,8 @@ class Cross(BlockDesign):
     The pairs (i, j) with i among the first n_1 samples and j among the others;
     O(n_1 (n - n_1)) time. Studentised, it is asymptotically normal [1]_.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Parameters
     ----------
     n_first : "half" or int, default="half"
@@ -271,6 +308,11 @@ class Cross(BlockDesign):
         Class attribute, False: it runs on a one-sample second-order core.
     upper : bool
         Class attribute, True: a pair stands for (j, i) too.
+
+    See Also
+    --------
+    CompleteU : Uses all pairs of distinct samples.
+    Linear : Also has an asymptotically normal statistic, from fewer pairs.
 
     References
     ----------
@@ -300,6 +342,8 @@ class RandomPairs(StreamedDesign):
     them are asked for. Memory is that of n_pairs integers, and bounded: more than 2^27
     pairs are drawn in parts. On incomplete U-statistics see [1]_ and [2]_.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Parameters
     ----------
     n_pairs : "sqrt" or int, default="sqrt"
@@ -313,6 +357,11 @@ class RandomPairs(StreamedDesign):
         Class attribute, False: it runs on a one-sample second-order core.
     upper : bool
         Class attribute, True: a pair stands for (j, i) too.
+
+    See Also
+    --------
+    Subdiagonals : Uses a fixed set of pairs of the same size.
+    CompleteU : Uses all pairs of distinct samples.
 
     References
     ----------
@@ -381,6 +430,8 @@ def check_design(design: Any) -> Design:
 
     The letters are those of the statistics of [1]_.
 
+    Read more in the :ref:`User Guide <designs>`.
+
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
@@ -390,6 +441,11 @@ def check_design(design: Any) -> Design:
     -------
     design : Design
         The object itself, or one with default parameters.
+
+    See Also
+    --------
+    Design : Is the base class for a design of your own.
+    skdiscrepancy.plotting.DesignDisplay : Draws the pairs of a design.
 
     References
     ----------

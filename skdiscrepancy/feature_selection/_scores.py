@@ -54,6 +54,8 @@ class HSICScore(BaseEstimator):
     of its Gram matrix (10 to 100). Other kernels, such as "laplace", take O(n^2) time,
     or O(n log n) if y has labels or is one column with such a kernel. Memory is O(n r).
 
+    Read more in the :ref:`User Guide <feature_selection>`.
+
     Parameters
     ----------
     kernel : str or kernel object, default="gaussian"
@@ -226,6 +228,8 @@ def hsic_regression(
     The score is the centred kernel alignment (CKA [1]_). The p-value comes from a
     permutation test, by default with exact moments [2]_. See :class:`HSICScore`.
 
+    Read more in the :ref:`User Guide <feature_selection>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -241,6 +245,12 @@ def hsic_regression(
         CKA, from 0 to 1, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
+
+    See Also
+    --------
+    hsic_classif : Takes labels as y.
+    HSICScore : Has all parameters.
+    HSICSelector : Also leaves out redundant columns.
 
     References
     ----------
@@ -272,6 +282,8 @@ def hsic_classif(
     The score is the centred kernel alignment (CKA [1]_). The p-value comes from a
     permutation test, by default with exact moments [2]_. See :class:`HSICScore`.
 
+    Read more in the :ref:`User Guide <feature_selection>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -287,6 +299,12 @@ def hsic_classif(
         CKA, from 0 to 1, or HSIC if `statistic` is "hsic".
     pvalues : ndarray of shape (n_features,) or None
         None if `pvalue` is None.
+
+    See Also
+    --------
+    hsic_regression : Takes a numeric y.
+    HSICScore : Has all parameters.
+    HSICSelector : Also leaves out redundant columns.
 
     References
     ----------

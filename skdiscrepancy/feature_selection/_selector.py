@@ -57,6 +57,8 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     to 100), else O(n^2). "forward" and "backward" take O(n^2) time for each set of
     columns: k p sets for "forward", p^2 / 2 for "backward". Memory is never O(n^2).
 
+    Read more in the :ref:`User Guide <feature_selection>`.
+
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"

@@ -47,6 +47,8 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
     few columns. The number of columns and the parameters with the largest mean score
     are used to select columns on all rows.
 
+    Read more in the :ref:`User Guide <feature_selection>`.
+
     Parameters
     ----------
     selector : HSICSelector or None, default=None

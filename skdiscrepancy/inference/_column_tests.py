@@ -81,6 +81,8 @@ def mmd_column_tests(
     These tests see the distribution of each column, not how columns depend on each
     other. To see that too, test all columns together.
 
+    Read more in the :ref:`User Guide <testing>`.
+
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_samples_X, n_features)
@@ -189,6 +191,8 @@ def hsic_column_tests(
     booleans and categories, are taken as labels. The kernels on y are the same for all
     columns. A column that y depends on only together with another column is not
     detected.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------

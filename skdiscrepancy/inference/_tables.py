@@ -11,18 +11,24 @@ from typing import Any
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from skdiscrepancy._data import draw_seeds
+from skdiscrepancy._data import Result, draw_seeds
 from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls import TestResult
 
 CORRECTIONS = ("bh", "by", "holm", None)
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnTests:
-    """Tests of all columns of a table, with p-values that are corrected for them [1]_.
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnTests(Result):
+    """Tests of all columns of a table, with p-values corrected for their number.
 
-    ``print(tests)`` shows them, the smallest p-value first.
+    The corrections bound the false discovery rate [1]_ or the family-wise error rate.
+    The repr, ``print(tests)``, the table in a notebook, :meth:`to_frame` and
+    :meth:`plot` have the same order: the smallest p-value first; among equal p-values
+    the largest statistic first. The attributes have the order of the columns of your
+    data. Two results are equal if all their attributes are.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Attributes
     ----------
@@ -33,16 +39,17 @@ class ColumnTests:
     pvalues : ndarray of shape (n_features,)
         p-value of each column.
     adjusted_pvalues : ndarray of shape (n_features,)
-        The same, corrected for the number of columns.
+        The p-values, corrected for the number of columns.
     correction : {"bh", "by", "holm"} or None
-        How they are corrected.
+        How the p-values are corrected.
     results : list of TestResult
-        Results of the single tests.
+        Result of the test of each column.
 
     See Also
     --------
     skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
     skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
+    skdiscrepancy.plotting.ColumnTestsDisplay : Draws the p-values.
 
     References
     ----------
@@ -60,6 +67,8 @@ class ColumnTests:
     ['x0', 'x1']
     >>> (tests.adjusted_pvalues < 0.01).tolist()
     [False, True]
+    >>> tests.to_frame().index.tolist()
+    ['x1', 'x0']
     """
 
     feature_names: list[Any]
@@ -69,50 +78,66 @@ class ColumnTests:
     correction: str | None
     results: list[TestResult]
 
+    _display = "ColumnTestsDisplay"
+    _item = "column"
+    _index = "feature"
+    _shown_first = "smallest p-values"
+    _repr_rows = 10
+
+    def _order(self) -> np.ndarray:
+        """Return the columns of the data in the order of the table."""
+        # A sort by several keys is stable, and takes the last key first.
+        return np.lexsort((-self.statistics, self.pvalues))
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "smallest_adjusted_pvalue": self.adjusted_pvalues.min(),
+            "correction": self.correction,
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        order = self._order()
+        return {
+            "feature": [self.feature_names[j] for j in order],
+            "statistic": self.statistics[order],
+            "pvalue": self.pvalues[order],
+            "adjusted_pvalue": self.adjusted_pvalues[order],
+        }
+
     def to_frame(self) -> Any:
-        """Return the tests as a DataFrame, one row for each column.
+        """Return the tests as a DataFrame, one row for each column of the data.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
 
         Returns
         -------
         frame : pandas.DataFrame
-            With the columns `statistic`, `pvalue` and `adjusted_pvalue`, in the order
-            of the features, which are its index.
+            With the columns `statistic`, `pvalue` and `adjusted_pvalue`. The names of
+            the columns of the data are the index. The smallest p-value comes first, and
+            among equal p-values the largest statistic.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "ColumnTests.to_frame needs pandas: install skdiscrepancy[pandas]."
-            ) from error
-        return pd.DataFrame(
-            {
-                "statistic": self.statistics,
-                "pvalue": self.pvalues,
-                "adjusted_pvalue": self.adjusted_pvalues,
-            },
-            index=pd.Index(self.feature_names, name="feature"),
-        )
+        return super().to_frame()
 
-    def __repr__(self) -> str:
-        smallest = self.adjusted_pvalues.min()
-        return (
-            f"ColumnTests({len(self.feature_names)} columns, smallest adjusted p-value "
-            f"{smallest:.6g}, correction={self.correction!r})"
-        )
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the adjusted p-value of each column, the smallest on top.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`ColumnTestsDisplay.from_result
+            <skdiscrepancy.plotting.ColumnTestsDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : ColumnTestsDisplay
+            The display, drawn.
+        """
+        return super().plot(**kwargs)
 
     def __str__(self) -> str:
-        names = [str(name) for name in self.feature_names]
-        width = max(map(len, [*names, "feature"]))
-        head = (
-            f"{'feature':<{width}}  {'statistic':>10}  {'p-value':>9}  {'adjusted':>9}"
-        )
-        lines = [head]
-        for j in np.argsort(self.pvalues, kind="stable"):
-            lines.append(
-                f"{names[j]:<{width}}  {self.statistics[j]:>10.4g}  "
-                f"{self.pvalues[j]:>9.4g}  {self.adjusted_pvalues[j]:>9.4g}"
-            )
-        return "\n".join(lines)
+        return "\n".join(self._lines(None))
 
 
 def columnwise_tests(

@@ -35,6 +35,8 @@ def mmd_test(
     unchanged, the norms of its centred and of its plain Gram matrix. The largest of all
     is compared with 999 permutations of groups of rows [1]_. The type I error is exact.
 
+    Read more in the :ref:`User Guide <testing>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples_X, n_features)
@@ -113,6 +115,8 @@ def hsic_test(
     kernels of many bandwidths, each over the product of the norms of its centred Gram
     matrices. The largest of all is compared with at least 999 permutations. The type I
     error is exact.
+
+    Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
@@ -193,6 +197,8 @@ def ksd_test(
     small if the model was fitted to the same rows. Then test held-out rows, or pass the
     model before `fit`, with ``method="parametric"``.
 
+    Read more in the :ref:`User Guide <testing>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -225,6 +231,12 @@ def ksd_test(
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
         adjusted p-value of each kernel.
+
+    See Also
+    --------
+    ksd_score : Computes the discrepancy without a test.
+    KSDEstimator : Measures the misfit of a model to several samples.
+    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
 
     References
     ----------

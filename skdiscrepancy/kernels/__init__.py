@@ -8,6 +8,11 @@ from skdiscrepancy.kernels._base import (
     RadialKernel,
     warn_if_indefinite as warn_if_indefinite,
 )
+from skdiscrepancy.kernels._descriptions import (
+    kernel_bandwidth as kernel_bandwidth,
+    kernel_columns as kernel_columns,
+    kernel_name as kernel_name,
+)
 from skdiscrepancy.kernels._energy import EnergyKernel
 from skdiscrepancy.kernels._functions import (
     CosineKernel,

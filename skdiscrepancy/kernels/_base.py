@@ -30,6 +30,13 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     Kernels are those of the first section of [1]_. Derive a kernel of your own from
     :class:`RadialKernel` and write `evaluate`, and `evaluate_derivatives` for KSD.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
+    See Also
+    --------
+    RadialKernel : Is the base class for a kernel of your own.
+    check_kernel : Turns a name into kernels.
+
     References
     ----------
     .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
@@ -82,11 +89,18 @@ class RadialKernel(Kernel):
     Every profile has :math:`\Psi(0) = 1`, as in [1]_, so that kernels of all bandwidths
     compare.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    See Also
+    --------
+    Kernel : Is the base class of all kernels.
+    GaussianKernel : Is an example of a radial kernel.
 
     References
     ----------

@@ -26,6 +26,8 @@ class EnergyKernel(RowKernel):
     distance covariance [1]_. The origin o changes neither of them. There is no
     bandwidth to choose.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     exponent : float, default=1

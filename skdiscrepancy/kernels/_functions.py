@@ -29,6 +29,8 @@ class RowKernel(Kernel):
     can be computed faster. Such kernels go back to [1]_; KSD cannot use them, because
     it needs derivatives.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     See Also
     --------
     FunctionKernel : A kernel from a function.
@@ -162,6 +164,8 @@ class FunctionKernel(RowKernel):
     tile, so it never sees all rows at once. If you pass a function as `kernel` to an
     estimator, a score or a test, it becomes a `FunctionKernel`.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     function : callable or str
@@ -267,6 +271,8 @@ class LinearKernel(RowKernel):
     HSIC is the sum of the squared covariances of all pairs of columns. Linear CKA [1]_
     of two representations is HSIC with this kernel, normalised.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     See Also
     --------
     PolynomialKernel : Powers of the inner product.
@@ -298,6 +304,8 @@ class PolynomialKernel(RowKernel):
     r"""Polynomial kernel :math:`(\gamma \langle x, y \rangle + c)^{\mathrm{degree}}`.
 
     With the defaults this is the kernel of the Kernel Inception Distance (KID) [1]_.
+
+    Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
@@ -360,6 +368,8 @@ class CosineKernel(RowKernel):
 
     The length of a row makes no difference, as for texts of different lengths [1]_. A
     row of zeros has the value 0 with every row.
+
+    Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------

@@ -20,11 +20,18 @@ class IndicatorKernel(Kernel):
     they agree in all of them. HSIC with this kernel on the labels of two stacked
     samples is their MMD, up to a factor [1]_; weights by class are discussed in [2]_.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     balanced : bool, default=False
         Divide by the number of times that the label occurs among all labels that the
         kernel is evaluated on, so that a rare class weighs as much as a frequent one.
+
+    See Also
+    --------
+    GaussianKernel : Compares numbers.
+    skdiscrepancy.HSICEstimator : Uses this kernel for labels y.
 
     References
     ----------

@@ -60,6 +60,8 @@ def check_kernel(
 
     The names are those of the kernels of [1]_.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     kernel : str, kernel object, callable, or a tuple or list of them
@@ -74,6 +76,11 @@ def check_kernel(
     -------
     kernels : list of kernel objects
         Those given, and new ones for names.
+
+    See Also
+    --------
+    Kernel : Is the base class of the kernels.
+    skdiscrepancy.bandwidths.kernel_collection : Also chooses the bandwidths.
 
     References
     ----------

@@ -23,6 +23,8 @@ class PrecomputedKernel(RowKernel):
     So tests, designs, cross-validation and pooling over several matrices work for data
     that are not numbers, such as graphs [1]_.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     K : array-like of shape (n_objects, n_objects)

@@ -26,11 +26,18 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
 
     There is no factor 2 in the exponent, as in [1]_. Smooth, so KSD can use it.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    See Also
+    --------
+    LaplaceKernel : Has heavier tails and a kink at zero.
+    IMQKernel : Has heavier tails and is smooth.
 
     References
     ----------
@@ -109,11 +116,18 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     The distance is that of order 1, as in [1]_. It has no derivative at zero, so KSD
     cannot use it.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    See Also
+    --------
+    MaternKernel : Has a parameter for its smoothness.
+    GaussianKernel : Is smooth, so KSD can use it.
 
     References
     ----------
@@ -144,11 +158,17 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     Its tails fall slowly, which keeps KSD sensitive far from the model [1]_. The paper
     [2]_ also writes it with another factor; here the value at zero is 1.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    See Also
+    --------
+    GaussianKernel : Has lighter tails.
 
     References
     ----------
@@ -223,6 +243,8 @@ class MaternKernel(RadialKernel):
     more dimensions, nor for `nu` = 0.5 and `p` > 2 in three or more; it is then used
     with a warning.
 
+    Read more in the :ref:`User Guide <kernels>`.
+
     Parameters
     ----------
     nu : {0.5, 1.5, 2.5, 3.5, 4.5}, default=1.5
@@ -232,6 +254,11 @@ class MaternKernel(RadialKernel):
     bandwidth : float, array-like of float, "grid", "median" or None, default=None
         Width of the kernel. None: as the estimator says that uses the kernel. Called as
         a function, the kernel needs a number.
+
+    See Also
+    --------
+    LaplaceKernel : Has the same profile for `nu=0.5`, in the norm of order 1.
+    GaussianKernel : Is the limit for large `nu`, up to a factor of the bandwidth.
 
     References
     ----------

@@ -52,6 +52,8 @@ class KSDScorer(BaseEstimator):
     over ``KSDEstimator(GaussianMixture())`` gives the same scores as a search over
     ``GaussianMixture()``.
 
+    Read more in the :ref:`User Guide <model_checking>`.
+
     Parameters
     ----------
     kernel : str, kernel object or list of them, default="gaussian"
@@ -168,6 +170,8 @@ class HyvarinenScorer(BaseEstimator):
 
     The last step of a pipeline is scored, in the space of that step.
 
+    Read more in the :ref:`User Guide <model_checking>`.
+
     See Also
     --------
     KSDScorer : Kernel Stein discrepancy.
@@ -229,6 +233,8 @@ class MMDScorer(BaseEstimator):
     :class:`~skdiscrepancy.MMDEstimator`, taken from the held-out rows alone: they are
     the same for all candidates of a search. The last step of a pipeline is scored, in
     the space of that step.
+
+    Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------

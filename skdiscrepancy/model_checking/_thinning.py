@@ -37,6 +37,8 @@ def stein_thinning(
     :math:`(1 + (x - y)^\top \Gamma (x - y))^{-1/2}`. Takes O(n) memory and O(n) time
     for each point.
 
+    Read more in the :ref:`User Guide <model_checking>`.
+
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
@@ -109,6 +111,8 @@ class SteinThinning(BaseEstimator):
 
     Each step adds the row that makes the KSD of the chosen rows smallest [1]_; O(n)
     time for each point and O(n) memory.
+
+    Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------

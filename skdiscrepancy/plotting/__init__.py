@@ -1,21 +1,29 @@
 """Figures of designs, kernels, witness functions, tests and selections.
 
-Displays in the form of scikit-learn: class methods compute and draw, `plot` draws
-again. They need matplotlib: ``pip install "skdiscrepancy[plot]"``.
+The Displays have the form of scikit-learn's Displays: class methods such as
+`from_result` and `from_estimator` compute and draw, and `plot` draws again. Results
+have a method `plot`, which makes their Display. Titles and legends are above the axes;
+if you draw in axes of your own, make the figure with ``layout="constrained"``.
+
+Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
+from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
+from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [
     "BandwidthDisplay",
+    "ColumnTestsDisplay",
     "DesignDisplay",
     "NullDistributionDisplay",
+    "SelectionCVDisplay",
     "SelectionDisplay",
     "WitnessDisplay",
 ]

@@ -13,16 +13,29 @@ from skdiscrepancy._data import check_number
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
-from skdiscrepancy.kernels import KernelLike, RadialKernel
+from skdiscrepancy.kernels import (
+    KernelLike,
+    RadialKernel,
+    kernel_bandwidth,
+    kernel_name,
+)
 from skdiscrepancy.plotting._style import (
+    BLUE,
     GREY,
     MARKERS,
     SERIES,
-    kernel_name,
+    draw_pvalues,
     legend_above,
+    name_rows,
+    pvalue_scale,
+    rows_height,
     set_axes,
 )
 
+# Gap between two panels, as a fraction of the width of all.
+GAP = 0.05
+# Distances in the norms, as the labels of the axes call them.
+DISTANCES = {1: "Manhattan", 2: "Euclidean", np.inf: "Chebyshev"}
 # Bandwidths further apart than this are drawn on a logarithmic axis.
 WIDE = 20
 
@@ -30,16 +43,25 @@ WIDE = 20
 class BandwidthDisplay:
     """Display of a discrepancy, or a test, against the bandwidth.
 
-    For a discrepancy, the statistic of each kernel, over its scale if it is normalised,
-    with the pooled value [1]_. For a test, the adjusted p-value of each kernel with
-    that of the test: a filled marker is a bandwidth at which there is a difference. In
-    both, higher is more different, a line is a type of kernel and a marker a point of
-    its grid. A kernel without a bandwidth is a dashed line.
+    For a discrepancy, the statistic of each kernel, divided by its scale if it is
+    normalised, and the pooled value [1]_. For a test, the adjusted p-value of each
+    kernel and the p-value of the test. A filled marker is a kernel that rejects the
+    null hypothesis on its own. In both pictures, higher is more different. A line is a
+    type of kernel, a marker one bandwidth.
 
-    HSIC has pairs of kernels: drawn for each kernel on X is the largest statistic, or
-    the smallest p-value, over the kernels on y.
+    Bandwidths are distances between rows, and kernels measure distances in different
+    norms: a Gaussian kernel in the Euclidean norm, a Laplace kernel in the L1 norm.
+    Such bandwidths do not compare, so there is one panel for each norm. A kernel
+    without a bandwidth is a dashed line in every panel. If no kernel has a bandwidth,
+    each kernel is a bar.
 
-    Made by :meth:`from_estimator` or :meth:`from_result`.
+    HSIC has pairs of kernels. The display shows for each kernel on X the largest
+    statistic, or the smallest p-value, over the kernels on y.
+
+    Use :meth:`from_estimator` or :meth:`from_result`, or the method `plot` of the
+    result of `evaluate`.
+
+    Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
@@ -61,21 +83,36 @@ class BandwidthDisplay:
         Median distance in the norm of the kernel, for each type of kernel.
     paired : bool, default=False
         Whether statistics and p-values are the best over several kernels on y.
+    norms : list of length n_kernels or None, default=None
+        Order of the norm of each kernel, such as 1 or 2, None for a kernel without a
+        norm. None for one panel.
+    discrepancy : str, default="discrepancy"
+        Name of the discrepancy, such as "MMD".
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the figure.
+        Axes of the figure, with the title and the legend. They contain the panels if
+        there are several.
+    axes_ : ndarray of matplotlib Axes of shape (n_panels,)
+        The panels, one for each norm.
     figure_ : matplotlib Figure
         The figure.
     lines_ : dict of matplotlib Line2D
         The line of each type of kernel.
+    bars_ : matplotlib BarContainer, LineCollection or None
+        The bars, if no kernel has a bandwidth.
     significant_ : dict of matplotlib Line2D
         For a test, the filled markers of each type of kernel.
     median_lines_ : list of matplotlib Line2D
         Median distances, one for each norm.
     pooled_line_ : matplotlib Line2D
-        The pooled value, or the p-value of the test.
+        The pooled value, or the p-value of the test, in the first panel.
+
+    See Also
+    --------
+    NullDistributionDisplay : Draws the null distribution of a test.
+    skdiscrepancy.DiscrepancyResult : Holds the statistics that are drawn.
 
     References
     ----------
@@ -106,6 +143,8 @@ class BandwidthDisplay:
         pvalue: float | None = None,
         medians: dict[str, float] | None = None,
         paired: bool = False,
+        norms: list[Any] | None = None,
+        discrepancy: str = "discrepancy",
     ):
         self.kernel_names = kernel_names
         self.bandwidths = bandwidths
@@ -116,6 +155,8 @@ class BandwidthDisplay:
         self.pvalue = pvalue
         self.medians = medians
         self.paired = paired
+        self.norms = norms
+        self.discrepancy = discrepancy
 
     @classmethod
     def from_estimator(
@@ -146,11 +187,8 @@ class BandwidthDisplay:
             rows = estimator.reference_
         elif isinstance(estimator, KSDEstimator) and estimator.scale_ is not None:
             rows = rows / estimator.scale_
-        # Of one column, all norms agree, but for rounding.
         medians = {
-            kernel_name(kernel): median_bandwidth(
-                rows, p=kernel.norm if rows.shape[1] > 1 else 1
-            )
+            kernel_name(kernel): median_bandwidth(rows, p=kernel.norm)
             for kernel in _one_of_each(estimator.kernels_)
         }
         return cls.from_result(result, medians=medians, ax=ax)
@@ -216,13 +254,7 @@ class BandwidthDisplay:
             paired = shape[1] > 1
         display = cls(
             kernel_names=[kernel_name(kernel) for kernel in kernels],
-            bandwidths=np.array(
-                [
-                    k.bandwidth if isinstance(k, RadialKernel) else np.nan
-                    for k in kernels
-                ],
-                dtype=np.float64,
-            ),
+            bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),
             statistics=statistics,
             value=result.statistic if is_test else result.value,
             normalized=normalized,
@@ -230,6 +262,8 @@ class BandwidthDisplay:
             pvalue=result.pvalue if is_test else None,
             medians=medians,
             paired=paired,
+            norms=[getattr(kernel, "norm", None) for kernel in kernels],
+            discrepancy=getattr(result, "discrepancy", "discrepancy"),
         )
         return display.plot(ax=ax, level=level)
 
@@ -250,108 +284,189 @@ class BandwidthDisplay:
         """
         check_number(level, "level", strict=True, most=1)
         bandwidths = np.asarray(self.bandwidths)
-        types = list(dict.fromkeys(self.kernel_names))
-        if np.all(np.isnan(bandwidths)):
-            raise ValueError(
-                f"kernel_names == {types!r}, must have one with a bandwidth at least."
-            )
-        is_test = self.pvalues is not None
-        values = np.asarray(self.pvalues if is_test else self.statistics)
-        ax = set_axes(self, ax, figsize=(6.4, 4.4))
-        self.lines_, self.significant_ = {}, {}
-        for index, name in enumerate(types):
-            style = {
-                "color": SERIES[index % len(SERIES)],
-                "marker": MARKERS[index % len(MARKERS)],
-            }
-            own = np.flatnonzero([other == name for other in self.kernel_names])
-            if np.isnan(bandwidths[own]).all():
-                self.lines_[name] = ax.axhline(
-                    values[own[0]], color=style["color"], linestyle="--", label=name
-                )
-                continue
-            own = own[np.argsort(bandwidths[own])]
-            face = {"markerfacecolor": "white"} if is_test else {}
-            [self.lines_[name]] = ax.plot(
-                bandwidths[own], values[own], label=name, **style, **face
-            )
-            if is_test:
-                own = own[values[own] <= level]
-                [self.significant_[name]] = ax.plot(
-                    bandwidths[own], values[own], linestyle="none", **style
-                )
-        self._draw_medians(ax)
-        if is_test:
-            self._draw_test(ax, level, values)
+        panels = self._panels(bandwidths)
+        # With bars for kernels without a bandwidth, the figure grows with their number.
+        height = 4.4 if panels else rows_height(len(bandwidths))
+        ax = set_axes(self, ax, figsize=(6.4 if len(panels) < 2 else 8.4, height))
+        self.lines_: dict[str, Any] = {}
+        self.significant_: dict[str, Any] = {}
+        self.median_lines_: list[Any] = []
+        self.bars_: Any = None
+        self.axes_ = _divide(ax, max(len(panels), 1))
+        if panels:
+            self._draw_panels(panels, level)
         else:
-            self.pooled_line_ = ax.axhline(
-                self.value, color="black", label=f"pooled: {self.value:.3g}"
-            )
-            kind = "normalised statistic" if self.normalized else "statistic"
-            best = ", largest over kernels on y" if self.paired else ""
-            ax.set_ylabel(f"{kind}{best}")
-        if np.nanmax(bandwidths) > WIDE * np.nanmin(bandwidths):
-            self._spread(ax)
-        ax.set_xlabel("bandwidth, in the norm of the kernel")
-        ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, ncols=3)
+            self._draw_bars(ax, level)
+        for panel in self.axes_:
+            panel.spines[["top", "right"]].set_visible(False)
+        title = self._title(panels)
+        legend_above(ax, title, ncols=3, handles=self._legend_handles())
         return self
 
-    def _spread(self, ax: Any) -> None:
-        """Draw bandwidths of several decades on a logarithmic axis."""
-        from matplotlib.ticker import LogLocator
+    def _legend_handles(self) -> list[Any]:
+        """Return one artist for each label, those of the kernels first."""
+        handles: dict[str, Any] = {}
+        for panel in self.axes_:
+            for handle in panel.get_legend_handles_labels()[0]:
+                handles.setdefault(handle.get_label(), handle)
+        kernels = [line for line in self.lines_.values() if line in handles.values()]
+        return [*kernels, *(h for h in handles.values() if h not in kernels)]
 
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter("")
+    @property
+    def _values(self) -> np.ndarray:
+        return np.asarray(self.statistics if self.pvalues is None else self.pvalues)
 
-    def _draw_medians(self, ax: Any) -> None:
-        self.median_lines_ = []
-        drawn = {
-            name: median
-            for name, median in (self.medians or {}).items()
-            if name in self.lines_
-        }
-        for median in dict.fromkeys(drawn.values()):
-            # Kernels of one norm share their median.
-            names = [name for name in drawn if drawn[name] == median]
-            alone = len(names) == 1 and len(drawn) > 1
-            label = f"median distance, {names[0]}" if alone else "median distance"
-            line = ax.axvline(
-                median,
-                color=self.lines_[names[0]].get_color() if alone else GREY,
-                linestyle=":",
-                label=label,
-                zorder=0,
+    def _panels(self, bandwidths: np.ndarray) -> dict[Any, np.ndarray]:
+        """Return the kernels of each norm that have a bandwidth."""
+        norms = [None] * len(bandwidths) if self.norms is None else self.norms
+        groups: dict[Any, list[int]] = {}
+        for index in np.flatnonzero(~np.isnan(bandwidths)).tolist():
+            groups.setdefault(norms[index], []).append(index)
+        return {norm: np.array(own) for norm, own in groups.items()}
+
+    def _title(self, panels: dict[Any, np.ndarray]) -> str:
+        by = "bandwidth" if panels else "kernel"
+        if self.pvalues is not None:
+            return f"p-values of the test by {by}"
+        named = self.discrepancy != "discrepancy"
+        return f"{self.discrepancy if named else 'Discrepancy'} by {by}"
+
+    def _value_label(self) -> str:
+        if self.pvalues is not None:
+            best = ", smallest over kernels on y" if self.paired else ""
+            return f"Adjusted p-value{best}"
+        best = ", largest over kernels on y" if self.paired else ""
+        if self.normalized:
+            return f"Normalised {self.discrepancy}{best}"
+        name = self.discrepancy
+        return f"{name[0].upper()}{name[1:]}{best}"
+
+    def _draw_panels(self, panels: dict[Any, np.ndarray], level: float) -> None:
+        types = list(dict.fromkeys(self.kernel_names))
+        bandwidths = np.asarray(self.bandwidths)
+        for panel, (norm, own) in zip(self.axes_, panels.items(), strict=True):
+            for index, name in enumerate(types):
+                style = {
+                    "color": SERIES[index % len(SERIES)],
+                    "marker": MARKERS[index % len(MARKERS)],
+                }
+                same = np.flatnonzero([other == name for other in self.kernel_names])
+                self._draw_type(panel, name, same, own, style, level)
+            self._draw_median(panel, own)
+            self._draw_pooled(panel, level)
+            if bandwidths[own].max() > WIDE * bandwidths[own].min():
+                _spread(panel)
+            distance = "" if norm is None else f" ({DISTANCES.get(norm, f'L{norm}')})"
+            # Labels of narrow panels must not run into each other.
+            label = "Kernel bandwidth" if len(panels) == 1 else "Bandwidth"
+            panel.set_xlabel(f"{label}{distance}")
+        self.axes_[0].set_ylabel(self._value_label())
+        if self.pvalues is not None:
+            least = float(np.min([level, self.pvalue or 1.0, *self._values]))
+            pvalue_scale(self.axes_[0].yaxis, least)
+        for panel in self.axes_[1:]:
+            panel.tick_params(axis="y", labelleft=False)
+
+    def _draw_type(
+        self,
+        panel: Any,
+        name: str,
+        same: np.ndarray,
+        own: np.ndarray,
+        style: dict[str, str],
+        level: float,
+    ) -> None:
+        """Draw the kernels of one type in the panel of some kernels."""
+        bandwidths, values = np.asarray(self.bandwidths), self._values
+        if np.isnan(bandwidths[same]).all():
+            for index in same:
+                line = panel.axhline(
+                    values[index], color=style["color"], linestyle="--", label=name
+                )
+                self.lines_.setdefault(name, line)
+            return
+        drawn = np.intersect1d(same, own)
+        if not drawn.size:
+            return
+        drawn = drawn[np.argsort(bandwidths[drawn], kind="stable")]
+        is_test = self.pvalues is not None
+        face = {"markerfacecolor": "white"} if is_test else {}
+        [self.lines_[name]] = panel.plot(
+            bandwidths[drawn], values[drawn], label=name, **style, **face
+        )
+        if is_test:
+            drawn = drawn[values[drawn] <= level]
+            [self.significant_[name]] = panel.plot(
+                bandwidths[drawn], values[drawn], linestyle="none", **style
+            )
+
+    def _draw_median(self, panel: Any, own: np.ndarray) -> None:
+        names = dict.fromkeys(self.kernel_names[index] for index in own)
+        known = self.medians or {}
+        medians = [known[name] for name in names if name in known]
+        # Kernels of one norm share their median.
+        for median in dict.fromkeys(medians):
+            line = panel.axvline(
+                median, color=GREY, linestyle=":", label="median distance", zorder=0
             )
             self.median_lines_.append(line)
 
-    def _draw_test(self, ax: Any, level: float, pvalues: np.ndarray) -> None:
-        from matplotlib.ticker import LogLocator
+    def _pooled(self) -> tuple[float | None, str]:
+        """Return the number that stands for all kernels, and its label."""
+        if self.pvalues is None:
+            return self.value, f"pooled: {self.value:.3g}"
+        return self.pvalue, f"test: p = {self.pvalue:.3g}"
 
-        self.pooled_line_ = ax.axhline(
-            self.pvalue, color="black", zorder=1, label=f"test: p = {self.pvalue:.3g}"
-        )
-        ax.axhline(
-            level,
-            color=GREY,
-            linestyle="--",
-            zorder=0,
-            label=f"level {level:g}, filled if reached",
-        )
-        # Small p-values on top: higher is more different, as for statistics.
-        ax.set_yscale("log")
-        least = float(np.min([level, self.pvalue, *pvalues]))
-        ax.set_ylim(1.2, least / 1.5)
-        # Of two decades or less, powers of ten alone are too few.
-        ax.yaxis.set_major_locator(
-            LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
-        )
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("")
-        best = ", smallest over kernels on y" if self.paired else ""
-        ax.set_ylabel(f"adjusted p-value{best}")
+    def _draw_pooled(self, panel: Any, level: float) -> None:
+        """Draw the pooled value, or the p-value of the test and its level."""
+        if self.pvalues is not None:
+            panel.axhline(
+                level,
+                color=GREY,
+                linestyle="--",
+                zorder=0,
+                label=f"level {level:g} (filled: below)",
+            )
+        number, label = self._pooled()
+        line = panel.axhline(number, color="black", zorder=1, label=label)
+        if panel is self.axes_[0]:
+            self.pooled_line_ = line
+
+    def _draw_bars(self, ax: Any, level: float) -> None:
+        """Draw each kernel as a bar: none has a bandwidth."""
+        names, values = list(self.kernel_names), self._values
+        if self.pvalues is None:
+            self.bars_ = ax.barh(np.arange(len(names)), values, 0.6, color=BLUE)
+            name_rows(ax, names)
+        else:
+            self.bars_, *_ = draw_pvalues(ax, names, values, level)
+        number, label = self._pooled()
+        self.pooled_line_ = ax.axvline(number, color="black", zorder=1, label=label)
+        ax.set_xlabel(self._value_label())
+
+
+def _divide(ax: Any, n_panels: int) -> np.ndarray:
+    """Return so many panels side by side in the place of the axes."""
+    if n_panels == 1:
+        return np.array([ax])
+    ax.set_axis_off()
+    width = (1 + GAP) / n_panels - GAP
+    panels: list[Any] = []
+    for index in range(n_panels):
+        place = (index * (width + GAP), 0, width, 1)
+        shared = {"sharey": panels[0]} if panels else {}
+        panels.append(ax.inset_axes(place, **shared))
+    return np.array(panels)
+
+
+def _spread(ax: Any) -> None:
+    """Draw bandwidths of several decades on a logarithmic axis."""
+    from matplotlib.ticker import LogLocator
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter("")
 
 
 def _one_of_each(kernels: list[KernelLike]) -> list[RadialKernel]:

@@ -26,12 +26,14 @@ class DesignDisplay:
 
     Made by :meth:`from_design` or :meth:`from_estimator`.
 
+    Read more in the :ref:`User Guide <plotting>`.
+
     Parameters
     ----------
     mask : array-like of shape (n_samples, n_samples)
         How often each entry is used.
     design_name : str or None, default=None
-        Title of the figure.
+        First line of the title.
 
     Attributes
     ----------
@@ -44,6 +46,10 @@ class DesignDisplay:
     texts_ : list of matplotlib Text
         The numbers in the cells, row by row; empty if no entry is used twice, or for
         more than 30 samples, where a colour bar takes their place.
+
+    See Also
+    --------
+    skdiscrepancy.designs.check_design : Turns a letter into a design.
 
     References
     ----------
@@ -113,7 +119,7 @@ class DesignDisplay:
         Parameters
         ----------
         estimator : MMDEstimator, HSICEstimator or KSDEstimator
-            Estimator; its `random_state` rules random pairs.
+            Estimator; its `random_state` seeds random pairs.
         n_samples : int
             Number of samples of the core: rows for KSD, pairs (X_i, Y_i) for MMD, pairs
             of the rows i and i + `n_samples` for HSIC.
@@ -176,14 +182,16 @@ class DesignDisplay:
         if several and n <= MAX_WRITTEN:
             self._write_counts(ax, mask, most)
         elif several:
-            ax.figure.colorbar(self.cells_, ax=ax, label="times used", shrink=0.7)
+            ax.figure.colorbar(
+                self.cells_, ax=ax, label="Number of times used", shrink=0.7
+            )
         # The first sample on top, as in a matrix.
         ax.set(
             xlim=(-0.5, n - 0.5),
             ylim=(n - 0.5, -0.5),
             aspect="equal",
-            xlabel="sample j",
-            ylabel="sample i",
+            xlabel="Sample j",
+            ylabel="Sample i",
         )
         ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))

@@ -15,10 +15,13 @@ from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_ax
 class NullDistributionDisplay:
     """Display of the null distribution of a test.
 
-    A histogram of the statistics of the resamples [1]_ with the statistic of the data
-    and its p-value. For a test without resampling, the density that the p-value is the
-    tail of: Student's for the designs X, L and B, a gamma density for HSIC with one
-    kernel. Made by :meth:`from_result`.
+    A histogram shows the statistics of the resamples [1]_, and a line the statistic of
+    the data: the p-value is the fraction of resamples at the line or to the right of
+    it. For a test without resampling, a density takes the place of the histogram:
+    Student's t for the designs X, L and B, a gamma density for HSIC with one kernel.
+    Use :meth:`from_result`, or the method `plot` of a result.
+
+    Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
@@ -48,6 +51,11 @@ class NullDistributionDisplay:
     observed_ : matplotlib Line2D
         The statistic of the data.
 
+    See Also
+    --------
+    BandwidthDisplay : Draws the p-value of each kernel.
+    skdiscrepancy.inference.TestResult : Holds the statistics that are drawn.
+
     References
     ----------
     .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
@@ -63,7 +71,7 @@ class NullDistributionDisplay:
     >>> result = mmd_test(X, Y, random_state=0)
     >>> display = NullDistributionDisplay.from_result(result)
     >>> display.observed_.get_label()
-    'data, p = 0.001'
+    'your data: p = 0.001'
     """
 
     def __init__(
@@ -142,16 +150,16 @@ class NullDistributionDisplay:
         else:
             self._draw_density(ax)
             if self.n_kernels > 1:
-                adjusted = f", adjusted for {self.n_kernels} kernels"
+                adjusted = f" (adjusted for {self.n_kernels} kernels)"
         self.observed_ = ax.axvline(
             self.statistic,
             color=VERMILLION,
             linewidth=2,
-            label=f"data, p = {self.pvalue:.3g}{adjusted}",
+            label=f"your data: p = {self.pvalue:.3g}{adjusted}",
         )
         ax.set_ylim(bottom=0)
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, ncols=2)
+        legend_above(ax, "Test statistic and its null distribution", ncols=2)
         return self
 
     def _draw_resamples(self, ax: Any, null: np.ndarray, bins: Any) -> None:
@@ -164,9 +172,9 @@ class NullDistributionDisplay:
             # So that a bar of one resample is seen, too.
             edgecolor=BLUE,
             linewidth=0.8,
-            label=f"null: {null.size} resamples{method}",
+            label=f"null hypothesis: {null.size} resamples{method}",
         )
-        ax.set(xlabel="pooled statistic", ylabel="number of resamples")
+        ax.set(xlabel="Test statistic", ylabel="Number of resamples")
 
     def _draw_density(self, ax: Any) -> None:
         """Draw the density from its ends to the statistic of the data."""
@@ -181,7 +189,9 @@ class NullDistributionDisplay:
         grid = np.linspace(low, high, 401)
         name = f"Student's t, {limit.args[0]} df" if student else "gamma distribution"
         density = limit.pdf(grid)
-        [self.density_] = ax.plot(grid, density, color=BLUE, label=f"null: {name}")
+        [self.density_] = ax.plot(
+            grid, density, color=BLUE, label=f"null hypothesis: {name}"
+        )
         ax.fill_between(grid, density, color=BLUE, alpha=0.25, linewidth=0)
-        xlabel = "studentised statistic" if student else "HSIC (V-statistic)"
-        ax.set(xlabel=xlabel, ylabel="density")
+        xlabel = "Studentised statistic" if student else "HSIC (V-statistic)"
+        ax.set(xlabel=xlabel, ylabel="Density under the null hypothesis")

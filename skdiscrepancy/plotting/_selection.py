@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_axes
+from skdiscrepancy.plotting._style import (
+    BLUE,
+    VERMILLION,
+    legend_above,
+    name_rows,
+    set_axes,
+)
 
 # Height of the bars of one column, of which there are two.
 HEIGHT = 0.4
@@ -25,6 +31,8 @@ class SelectionDisplay:
     columns selected before. Methods of minimal redundancy and maximal relevance [1]_
     make the difference of both large. Use :meth:`from_estimator` to draw the path of a
     fitted selector.
+
+    Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
@@ -45,6 +53,10 @@ class SelectionDisplay:
         Bars of the relevance.
     redundancy_bars_ : matplotlib BarContainer
         Bars of the redundancy.
+
+    See Also
+    --------
+    skdiscrepancy.feature_selection.HSICSelector : Computes the path that is drawn.
 
     References
     ----------
@@ -134,10 +146,8 @@ class SelectionDisplay:
             label="redundancy, mean with the columns above",
         )
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
-        ax.set_yticks(steps, labels)
-        # The column that was selected first is on top.
-        ax.set(ylim=(steps[-1] + 0.6, 0.4), xlabel="centred kernel alignment (CKA)")
-        ax.tick_params(axis="y", length=0)
+        name_rows(ax, labels, start=1)
+        ax.set_xlabel("Centred kernel alignment (CKA)")
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax)
+        legend_above(ax, "Selected columns, the first on top")
         return self

@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib, imported late, colours, and names."""
+"""What the displays share: matplotlib, imported late, colours, titles and legends."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdiscrepancy.kernels import Kernel, MaternKernel
+import numpy as np
 
-# The colours of Okabe and Ito, which people who do not tell red from green tell apart.
+# The colours of Okabe and Ito, which colour-blind people can distinguish.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Width of a legend in that of its axes, at most: the gap to the next axes is 0.2.
 OVERHANG = 1.2
-MARKERS = ("o", "s", "^", "D", "v", "P")
+# One marker more than colours, so that the next round has other pairs of both.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#555555"
+# Space between a title and the legend below it, in points.
+TITLE_GAP = 4
 
 
 def import_pyplot(display: Any) -> Any:
@@ -65,41 +68,122 @@ def set_axes(display: Any, ax: Any, **figure_options: Any) -> Any:
     return ax
 
 
-def legend_above(ax: Any, *, ncols: int = 1, **options: Any) -> Any:
-    """Draw a legend above the axes, where it hides nothing.
+def legend_above(
+    ax: Any, title: str, *, ncols: int = 1, handles: list[Any] | None = None
+) -> Any:
+    """Draw a title and below it a legend, both above the axes, where they hide nothing.
 
     Parameters
     ----------
     ax : matplotlib Axes
         Axes.
+    title : str
+        Title.
     ncols : int, default=1
         Number of columns, at most: a legend that is wider than its axes takes their
         room, or that of the axes next to them.
-    **options : dict
-        Options of the legend.
+    handles : list of matplotlib artists or None, default=None
+        Artists in the legend; None for all that have a label.
 
     Returns
     -------
     legend : matplotlib Legend
         The legend.
     """
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
+    options: dict[str, Any] = {} if handles is None else {"handles": handles}
+    options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
     for columns in range(ncols, 0, -1):
-        legend = ax.legend(frameon=False, ncols=columns, **place, **options)
+        legend = ax.legend(frameon=False, ncols=columns, **options)
         room = OVERHANG * ax.get_window_extent().width
         if legend.get_window_extent().width <= room:
             break
+    height = legend.get_window_extent().y1 - ax.get_window_extent().y1
+    # The place of a title is counted in points, whatever the resolution.
+    set_title(ax, title, pad=72 * height / ax.figure.dpi + TITLE_GAP)
     return legend
 
 
-def kernel_name(kernel: Any) -> str:
-    """Return what a legend calls a kernel: its type, without the bandwidth."""
-    name = type(kernel).__name__
-    if isinstance(kernel, MaternKernel):
-        order = "" if kernel.p == 2 else f", L{kernel.p:g}"
-        return f"Matérn {round(2 * kernel.nu)}/2{order}"
-    if not isinstance(kernel, Kernel):
-        # A kernel of scikit-learn, which may be a sum or product.
-        return str(kernel)
-    name = name.removesuffix("Kernel")
-    return f"balanced {name}" if getattr(kernel, "balanced", False) else name
+def set_title(ax: Any, title: str, pad: float | None = None) -> None:
+    """Draw a title at the left, `pad` points above the axes."""
+    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=pad)
+
+
+def plain(name: Any, letters: int = 32) -> str:
+    """Return a name from the data as a label: one line, not too long, no formulas."""
+    text = " ".join(str(name).split())
+    if len(text) > letters:
+        text = f"{text[: letters - 3]}..."
+    return text.replace("$", r"\$")
+
+
+def pvalue_scale(axis: Any, least: float) -> None:
+    """Make an axis logarithmic for p-values down to the least of them.
+
+    Small p-values are at the upper or right end, as large statistics are.
+    """
+    from matplotlib.ticker import LogLocator
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, least / 1.5)})
+    # Of two decades or less, powers of ten alone are too few.
+    axis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
+    )
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
+
+
+def draw_pvalues(
+    ax: Any, names: list[str], pvalues: np.ndarray, level: float
+) -> tuple[Any, Any, Any]:
+    """Draw p-values as lines with a marker at the end, the first on top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes.
+    names : list of str
+        Labels.
+    pvalues : ndarray of shape (n_names,)
+        The p-values.
+    level : float
+        Markers of p-values up to this level are filled.
+
+    Returns
+    -------
+    stems : matplotlib LineCollection
+        The lines.
+    markers : matplotlib Line2D
+        All markers.
+    significant : matplotlib Line2D
+        Filled markers.
+    """
+    places = np.arange(len(names))
+    stems = ax.hlines(places, 1.0, pvalues, color=BLUE, linewidth=2, alpha=0.5)
+    [markers] = ax.plot(
+        pvalues, places, "o", color=BLUE, markerfacecolor="white", zorder=3
+    )
+    small = pvalues <= level
+    [significant] = ax.plot(pvalues[small], places[small], "o", color=BLUE, zorder=4)
+    ax.axvline(
+        level,
+        color=GREY,
+        linestyle="--",
+        zorder=0,
+        label=f"level {level:g} (filled: below)",
+    )
+    name_rows(ax, names)
+    pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
+    return stems, markers, significant
+
+
+def name_rows(ax: Any, names: list[str], start: int = 0) -> None:
+    """Label rows, the first on top."""
+    ax.set_yticks(np.arange(start, start + len(names)), [plain(name) for name in names])
+    ax.set_ylim(start + len(names) - 0.4, start - 0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def rows_height(n_rows: int) -> float:
+    """Return the height of a figure with so many labelled rows, in inches."""
+    return float(np.clip(1.7 + 0.3 * n_rows, 2.2, 14))

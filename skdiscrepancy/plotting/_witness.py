@@ -15,7 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._data import check_number
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy.plotting._style import BLUE, GREY, VERMILLION, legend_above, set_axes
+from skdiscrepancy.plotting._style import (
+    BLUE,
+    GREY,
+    VERMILLION,
+    legend_above,
+    plain,
+    set_axes,
+)
 
 # Points of the grid on each axis, for one and two features.
 RESOLUTION = {1: 200, 2: 50}
@@ -28,14 +35,16 @@ N_LEVELS = 8
 class WitnessDisplay:
     """Display of a witness function over one or two features.
 
-    For MMD, the function :meth:`MMDEstimator.witness
-    <skdiscrepancy.MMDEstimator.witness>` [1]_: positive, blue, where the reference has
-    more mass, negative, red, where the new sample has. For KSD, the Stein witness
-    :meth:`KSDEstimator.witness <skdiscrepancy.KSDEstimator.witness>` [2]_: positive,
-    red, where the sample has mass that the model does not explain, negative, blue,
-    where the model expects more.
+    Both witness functions have one sign convention: positive, in red, where the sample
+    has more mass than the reference or the model; negative, in blue, where the sample
+    has less. For MMD, the function is :meth:`MMDEstimator.witness
+    <skdiscrepancy.MMDEstimator.witness>` [1]_ and compares the new sample with the
+    reference. For KSD, the function is the Stein witness :meth:`KSDEstimator.witness
+    <skdiscrepancy.KSDEstimator.witness>` [2]_ and compares the sample with the model.
 
-    Made by :meth:`from_estimator`.
+    Use :meth:`from_estimator` to draw the function of a fitted estimator.
+
+    Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
@@ -61,9 +70,14 @@ class WitnessDisplay:
     contours_ : matplotlib QuadContourSet or None
         The function of two features.
     sample_ : matplotlib Line2D
-        The sample: its points, or marks on the lower axis for one feature.
+        The sample: its points, or marks along the upper edge for one feature.
     reference_ : matplotlib Line2D or None
-        The reference, on the upper axis for one feature.
+        The reference: its points, or marks along the lower edge for one feature.
+
+    See Also
+    --------
+    skdiscrepancy.MMDEstimator.witness : Computes the function for two samples.
+    skdiscrepancy.KSDEstimator.witness : Computes the function for a model.
 
     References
     ----------
@@ -79,7 +93,7 @@ class WitnessDisplay:
     >>> X = np.random.RandomState(0).normal(size=(100, 3))
     >>> mmd = MMDEstimator().fit(X)
     >>> display = WitnessDisplay.from_estimator(mmd, X + [0, 1, 0], features=1)
-    >>> bool(display.grid[0][display.values.argmin()] > 1)
+    >>> bool(display.grid[0][display.values.argmax()] > 1)
     True
     """
 
@@ -192,23 +206,26 @@ class WitnessDisplay:
         else:
             self._plot_contours(ax)
         names = self.feature_names or [f"x{j}" for j in range(len(self.grid))]
-        ax.set_xlabel(names[0])
-        legend_above(ax, ncols=3)
+        ax.set_xlabel(plain(names[0]))
+        if len(names) > 1:
+            ax.set_ylabel(plain(names[1]))
+        other = "model" if self.reference is None else "reference"
+        title = f"Where the {self._sample_name} differs from the {other}"
+        legend_above(ax, title, ncols=3)
         return self
 
     def _plot_curve(self, ax: Any) -> None:
         grid, values = self.grid[0], np.asarray(self.values)
-        above, below = self._colours
         [self.curve_] = ax.plot(grid, values, color="black", label=self._name)
-        for colour, side in ((above, values > 0), (below, values < 0)):
+        for colour, side in ((VERMILLION, values > 0), (BLUE, values < 0)):
             ax.fill_between(
                 grid, values, where=side, interpolate=True, color=colour, alpha=0.3
             )
         ax.axhline(0, color=GREY, linewidth=0.8)
         if self.reference is not None:
-            # On top: positive values are those where the reference has more.
-            self.reference_ = _draw_marks(ax, self.reference, 0.98, BLUE, "reference")
-        self.sample_ = _draw_marks(ax, self.sample, 0.02, VERMILLION, self._sample_name)
+            # Below: the function is negative where the reference has more.
+            self.reference_ = _draw_marks(ax, self.reference, 0.02, BLUE, "reference")
+        self.sample_ = _draw_marks(ax, self.sample, 0.98, VERMILLION, self._sample_name)
         ax.margins(x=0, y=0.12)
         ax.set_ylabel(self._scale_label)
         ax.spines[["top", "right"]].set_visible(False)
@@ -218,14 +235,13 @@ class WitnessDisplay:
 
         values = np.asarray(self.values)
         largest = float(np.abs(values).max()) or 1.0
-        above, _ = self._colours
         self.contours_ = ax.contourf(
             *self.grid,
             values,
             levels=MaxNLocator(2 * N_LEVELS, symmetric=True).tick_values(
                 -largest, largest
             ),
-            cmap="RdBu" if above == BLUE else "RdBu_r",
+            cmap="RdBu_r",
             # The darkest shades are left out: markers must stand out from them.
             vmin=-1.8 * largest,
             vmax=1.8 * largest,
@@ -233,14 +249,7 @@ class WitnessDisplay:
         if self.reference is not None:
             self.reference_ = _draw_points(ax, self.reference, "o", BLUE, "reference")
         self.sample_ = _draw_points(ax, self.sample, "^", VERMILLION, self._sample_name)
-        names = self.feature_names or ["x0", "x1"]
-        ax.set_ylabel(names[1])
         ax.figure.colorbar(self.contours_, ax=ax, label=self._scale_label)
-
-    @property
-    def _colours(self) -> tuple[str, str]:
-        """The colours of positive and of negative values."""
-        return (VERMILLION, BLUE) if self.reference is None else (BLUE, VERMILLION)
 
     @property
     def _name(self) -> str:
@@ -248,8 +257,7 @@ class WitnessDisplay:
 
     @property
     def _scale_label(self) -> str:
-        more = "sample" if self.reference is None else "reference"
-        return f"{self._name} (> 0: more of the {more})"
+        return f"{self._name} (> 0: {self._sample_name} has more)"
 
     @property
     def _sample_name(self) -> str:

@@ -1,0 +1,87 @@
+"""Kernels in words, for tables and legends."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._functions import FunctionKernel
+from skdiscrepancy.kernels._radial import MaternKernel
+
+# Parameters that are not in the name of a kernel: numbers of their own, or arrays.
+NOT_NAMED = ("bandwidth", "balanced", "origin", "K")
+# Letters of the value of a parameter in the name of a kernel, at most.
+MAX_LETTERS = 40
+
+
+def kernel_name(kernel: Any) -> str:
+    """Return what a table or a legend calls a kernel, without the bandwidth."""
+    if isinstance(kernel, MaternKernel):
+        order = "" if kernel.p == 2 else f", L{kernel.p:g}"
+        return f"Matérn {round(2 * kernel.nu)}/2{order}"
+    if not isinstance(kernel, Kernel):
+        # A kernel of scikit-learn, which may be a sum or product.
+        return str(kernel)
+    name = type(kernel).__name__.removesuffix("Kernel")
+    if isinstance(kernel, FunctionKernel):
+        function = kernel.function
+        name = getattr(function, "__name__", None) or str(function)
+        return ", ".join(
+            [name, *(f"{k}={v!r}" for k, v in (kernel.params or {}).items())]
+        )
+    if getattr(kernel, "balanced", False) is True:
+        return f"balanced {name}"
+    return ", ".join([name, *_changed_parameters(kernel)])
+
+
+def kernel_bandwidth(kernel: Any) -> float:
+    """Return the bandwidth of a kernel, NaN if it has none that is a number."""
+    bandwidth = getattr(kernel, "bandwidth", None)
+    return float(bandwidth) if isinstance(bandwidth, Real) else np.nan
+
+
+def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
+    """Return the columns of a table that say which kernels there are.
+
+    Parameters
+    ----------
+    kernels : list of kernels, or of pairs of a kernel on X and a kernel on y
+        The kernels.
+
+    Returns
+    -------
+    columns : dict
+        `kernel` and `bandwidth`; for pairs also `target_kernel` and `target_bandwidth`.
+    """
+    if kernels and isinstance(kernels[0], tuple):
+        on_x, on_y = zip(*kernels, strict=True)
+        of_target = kernel_columns(on_y)
+        return {
+            **kernel_columns(on_x),
+            **{f"target_{key}": values for key, values in of_target.items()},
+        }
+    return {
+        "kernel": [kernel_name(kernel) for kernel in kernels],
+        "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
+    }
+
+
+def _changed_parameters(kernel: Kernel) -> list[str]:
+    """Return the parameters of a kernel that are not its defaults, as text."""
+    changed = []
+    defaults = inspect.signature(type(kernel)).parameters
+    for name, value in kernel.get_params(deep=False).items():
+        text = " ".join(repr(value).split())
+        if name in NOT_NAMED or text == repr(defaults[name].default):
+            continue
+        if len(text) > MAX_LETTERS:
+            text = f"{text[: MAX_LETTERS - 3]}..."
+        changed.append(f"{name}={text}")
+    return changed
