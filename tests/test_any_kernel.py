@@ -8,6 +8,8 @@ from functools import partial
 
 import brute_force as reference
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
@@ -21,6 +23,7 @@ from skdiscrepancy import (
     hsic_score,
     hsic_test,
     ksd_score,
+    ksd_test,
     mmd_score,
     mmd_test,
 )
@@ -366,3 +369,57 @@ def test_gamma_is_answered_by_the_width_of_the_kernel():
     value, scale = reference.mmd(K, len(X), unbiased=True)
     score = mmd_score(X, Y, kernel="rbf", bandwidth=1 / np.sqrt(0.5))
     assert_allclose(score, value / scale, rtol=1e-10)
+
+
+def one_dimensional(values):
+    """Return what users have for one column, each with its numbers."""
+    return {
+        "array": values,
+        "float32": values.astype(np.float32),
+        "list": values.tolist(),
+        "series": pd.Series(values, name="a"),
+        "nullable series": pd.Series(values, dtype="Float64"),
+        "polars": pl.Series(values),
+    }
+
+
+@pytest.mark.parametrize("kind", one_dimensional(np.zeros(1)))
+def test_functions_take_one_dimensional_samples_as_one_column(kind):
+    rng = np.random.RandomState(5)
+    x, y = rng.normal(size=30), rng.normal(size=25) + 1
+    z = x**2 + rng.normal(size=30)
+    first, second, third = (one_dimensional(values)[kind] for values in (x, y, z))
+    columns = [np.float32(v) if kind == "float32" else v for v in (x, y, z)]
+    a, b, c = (values[:, np.newaxis] for values in columns)
+
+    def model(X):
+        return -X
+
+    assert mmd_score(first, second) == mmd_score(a, b)
+    assert hsic_score(first, third) == hsic_score(a, c)
+    assert ksd_score(first, model) == ksd_score(a, model)
+    assert ksd_score(x, -x) == ksd_score(x[:, np.newaxis], model)
+    seed = {"random_state": 0}
+    assert mmd_test(first, second, **seed).pvalue == mmd_test(a, b, **seed).pvalue
+    assert hsic_test(first, third, **seed).pvalue == hsic_test(a, c, **seed).pvalue
+    assert ksd_test(first, model, **seed).pvalue == ksd_test(a, model, **seed).pvalue
+
+
+def test_columns_of_different_names_can_be_compared():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    expected = mmd_score(X[:, [0]], X[:, [1]])
+    assert mmd_score(frame.a, frame.b) == expected
+
+
+def test_missing_values_of_one_dimensional_samples_are_refused():
+    for missing in (pd.Series([1.0, None, 3.0]), [1.0, np.nan, 3.0]):
+        with pytest.raises(ValueError, match="NaN"):
+            mmd_score(missing, [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"[Mm]ask"):
+        mmd_score(np.ma.masked_equal([1.0, 2.0, 3.0], 2.0), [1.0, 2.0])
+
+
+def test_estimators_refuse_one_dimensional_samples():
+    for estimator in (MMDEstimator(), HSICEstimator()):
+        with pytest.raises(ValueError, match="2D array"):
+            estimator.fit(X[:, 0], X[:, 1])

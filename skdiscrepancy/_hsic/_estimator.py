@@ -21,6 +21,7 @@ from skdiscrepancy._base import (
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
+    as_table,
     draw_seeds,
     generator_of,
     tag_target,
@@ -472,4 +473,5 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     >>> hsic_score(X, noise) < hsic_score(X, X[:, 0] ** 2 + 0.1 * noise)
     True
     """
+    X = as_table(X)
     return HSICEstimator(**params).fit(X, y).score(X, y)

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_rows, shown, warn_user
+from skdiscrepancy._data import as_table, check_rows, shown, warn_user
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -77,7 +77,7 @@ def as_given(model: Any) -> Any:
     Arrays are gradients at the rows of the sample.
     """
     if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
-        return GivenGradients(model)
+        return GivenGradients(as_table(model))
     return freeze(model) if is_fitted(model) else model
 
 

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._data import as_table
 from skdiscrepancy._hsic import HSICEstimator, HSICTestParams
 from skdiscrepancy._ksd import KSDEstimator, KSDTestParams, as_given
 from skdiscrepancy._mmd import MMDEstimator, MMDTestParams
@@ -88,8 +89,8 @@ def mmd_test(
     """
     rule = _rule(bandwidth, params)
     return MMDEstimator(bandwidth=rule, **params)._test_pair(
-        X,
-        Y,
+        as_table(X),
+        as_table(Y),
         method=method,
         n_resamples=n_resamples,
         n_groups=n_groups,
@@ -166,6 +167,7 @@ def hsic_test(
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
+    X = as_table(X)
     return (
         HSICEstimator(
             bandwidth=_rule(bandwidth, params),
@@ -255,6 +257,7 @@ def ksd_test(
     if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
         # Every draw has bandwidths of its own, and must have as many as the data.
         rule = "grid"
+    X = as_table(X)
     return (
         KSDEstimator(as_given(model), bandwidth=rule, **params)
         .fit(X)
