@@ -110,6 +110,11 @@ def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
     if n_jobs is not None and n_jobs == 0:
         raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
     check_seed(random_state)
+    check_verbose(verbose)
+
+
+def check_verbose(verbose: Any) -> None:
+    """Refuse what does not say whether the progress is shown."""
     if not isinstance(verbose, (int, float, np.number, np.bool_)):
         raise TypeError(f"verbose == {verbose!r}, must be an integer >= 0.")
     if not verbose >= 0:

@@ -30,9 +30,11 @@ from skdiscrepancy._engine._parallel import (
     Task,
     end_if_stopped,
     one_blas_thread,
+    one_openmp_thread,
     run_all,
     run_tasks,
 )
+from skdiscrepancy._engine._progress import BRIEF, SILENT, Progress, progress, steps
 from skdiscrepancy._engine._reducers import (
     Moments,
     ProductRowSums,
@@ -61,7 +63,9 @@ from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
     "BATCH_NUMBERS",
+    "BRIEF",
     "MAX_RANK",
+    "SILENT",
     "CentredSource",
     "Classes",
     "Factor",
@@ -74,6 +78,7 @@ __all__ = [
     "PairedSource",
     "ProductRowSums",
     "ProductTotals",
+    "Progress",
     "RowSums",
     "SignedPart",
     "SignedSums",
@@ -95,6 +100,8 @@ __all__ = [
     "kernel_source",
     "may_be_complete",
     "one_blas_thread",
+    "one_openmp_thread",
+    "progress",
     "reduce_pairs",
     "row_sums",
     "run_all",
@@ -102,6 +109,7 @@ __all__ = [
     "short_factors",
     "source_bytes",
     "stein_kind",
+    "steps",
     "two_sample_sums",
     "walk",
 ]

@@ -18,6 +18,7 @@ from skdiscrepancy._engine._features import CentredFeatures
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import ProductRowSums
 from skdiscrepancy._engine._sources import CentredSource, Source
 from skdiscrepancy._engine._walk import walk
@@ -101,15 +102,19 @@ def centred_products(
         return _in_order(*ordered, offsets, finish, diagonal, walk_options)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
-    for source in (x, y):
-        sums = row_sums(source, n, diagonal=diagonal, **walk_options)
-        centred.append(CentredSource(source, offsets(sums)))
-        sizes.append(np.abs(sums).max(axis=1) / region.row_length)
-        # Without the diagonal, its entries are in none of the sums.
-        some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
-        peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
-    reducer = ProductRowSums(*centred)
-    [(sums, _)] = walk([region], reducer, **walk_options)
+    # The second walk evaluates all kernels again, and multiplies them.
+    with progress("kernel sums", 8, walk_options.get("verbose", 0)) as walks:
+        for source in (x, y):
+            sums = row_sums(source, n, diagonal=diagonal, **walk_options)
+            centred.append(CentredSource(source, offsets(sums)))
+            sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+            # Without the diagonal, its entries are in none of the sums.
+            some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
+            peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
+            walks.advance()
+        walks.step = 6
+        reducer = ProductRowSums(*centred)
+        [(sums, _)] = walk([region], reducer, **walk_options)
     # Means of K o L: they are larger than the products of means if both are sparse.
     bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
@@ -332,13 +337,19 @@ def _products_in_order(
         second.
     """
     centrings = []
-    for factor in factors:
-        centring = _CentringTask(factor, offsets, diagonal)
-        of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
-        centrings.append(list(of_kernels))
-    pairs = product(*(range(factor.n_kernels) for factor in factors))
-    work = _PairTask(factors, centrings, finish, diagonal)
-    yield from run_all(pairs, work, **walk_options)
+    n_first, n_second = (factor.n_kernels for factor in factors)
+    total = n_first + n_second + n_first * n_second
+    with progress("kernel sums", total, walk_options.get("verbose", 0)) as all_sums:
+        for factor in factors:
+            all_sums.step = factor.n_kernels
+            centring = _CentringTask(factor, offsets, diagonal)
+            of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
+            centrings.append(list(of_kernels))
+            all_sums.advance()
+        all_sums.step = n_first * n_second
+        pairs = product(range(n_first), range(n_second))
+        work = _PairTask(factors, centrings, finish, diagonal)
+        yield from run_all(pairs, work, **walk_options)
 
 
 class _CentringTask(Task):

@@ -13,6 +13,7 @@ import numpy as np
 from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._ordered_groups import OrderedGroups
 from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
+from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
 from skdiscrepancy._engine._ways import choose_ways
@@ -61,7 +62,7 @@ def group_sums(
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
 
     Returns
     -------
@@ -76,16 +77,20 @@ def group_sums(
     shape = (source.n_kernels, n_groups, n_groups)
     groups, rows = np.empty(shape), np.empty((source.n_kernels, n))
     squares, diagonal = np.empty(len(rows)), np.empty_like(rows)
-    if ways.others:
-        rest = _group_sums_by_tiles(ways.tiles, bounds, n_jobs, verbose)
-        for out, part in zip((groups, rows, squares, diagonal), rest, strict=True):
-            out[ways.others] = part
-    line = ways.line()
-    work = OrderedGroups(line, bounds)
-    results = run_all(range(line.n_kernels), work, n_jobs, verbose)
-    for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
-        groups[k], rows[k], squares[k] = part
-        diagonal[k] = line.diagonal(i)
+    with progress("kernel sums", source.n_kernels, verbose) as both:
+        if ways.others:
+            both.step = len(ways.others)
+            rest = _group_sums_by_tiles(ways.tiles, bounds, n_jobs, verbose)
+            for out, part in zip((groups, rows, squares, diagonal), rest, strict=True):
+                out[ways.others] = part
+            both.advance()
+        both.step = len(ways.profiles)
+        line = ways.line()
+        work = OrderedGroups(line, bounds)
+        results = run_all(range(line.n_kernels), work, n_jobs, verbose)
+        for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
+            groups[k], rows[k], squares[k] = part
+            diagonal[k] = line.diagonal(i)
     return GroupSums(groups, rows, squares, diagonal)
 
 
@@ -120,10 +125,11 @@ def _group_sums_by_tiles(
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
-    announce(
+    seconds = announce(
         n**2 / 2, K, len(tasks), lambda: work((blocks[0], blocks[-1])), n_jobs, verbose
     )
-    with closing(run_all(tasks, work, n_jobs, verbose)) as parts:
+    parts = run_all(tasks, work, n_jobs, verbose, seconds=seconds)
+    with closing(parts):
         for (a, b), part, of_rows, of_cols, of_squares in parts:
             groups[:, a, b] += part
             rows[:, bounds[a.start] : bounds[a.stop]] += of_rows

@@ -13,14 +13,21 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from skdiscrepancy._data import RandomStateLike
-from skdiscrepancy._engine._durations import announce, verbosity
+from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._parallel import (
     Task,
     end_if_stopped,
     run_all,
     working_memory,
 )
-from skdiscrepancy._engine._reducers import CHUNK_BYTES, Moments, RowSums, SignedSums
+from skdiscrepancy._engine._progress import arrivals
+from skdiscrepancy._engine._reducers import (
+    CHUNK_BYTES,
+    Moments,
+    RowSums,
+    SignedPart,
+    SignedSums,
+)
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
 
@@ -52,9 +59,13 @@ def walk(
     n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
-    verbose = _announce_walk(regions, reducer, tile, n_jobs, verbose)
-    # All tasks are handed over at once, so that joblib can tell how many are left.
-    answers = run_all(tasks, work, n_jobs, verbose, pre_dispatch="all")
+    n_pairs, seconds = _announce_walk(regions, reducer, tile, n_jobs, verbose)
+    # All tasks are handed over at once: no worker waits for the next one.
+    answers = run_all(tasks, work, n_jobs, pre_dispatch="all")
+    if verbose:
+        answers = arrivals(
+            answers, "kernel sums", n_pairs, verbose, work=_n_pairs, seconds=seconds
+        )
     with closing(answers):
         for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
             if row_sums is None:
@@ -72,8 +83,8 @@ def _announce_walk(
     tile: int,
     n_jobs: int | None,
     verbose: int,
-) -> int:
-    """Say how long a walk takes, and return the verbosity for joblib."""
+) -> tuple[float, float]:
+    """Return the number of pairs of a walk and an estimate of its time."""
     n_pairs, largest = 0.0, 0.0
     for region in regions:
         n_rows = region.row_stop - region.row_start
@@ -92,7 +103,17 @@ def _announce_walk(
 
     n_tiles = int(n_pairs / tile**2)
     seconds = announce(n_pairs, reducer.n_sums, n_tiles, first_tile, n_jobs, verbose)
-    return verbosity(seconds, verbose)
+    return n_pairs, seconds
+
+
+def _n_pairs(answers: list[_Answer]) -> float:
+    """Return the number of pairs that answers are about."""
+    n_pairs = 0.0
+    for answer in answers:
+        rows, cols = answer.piece.rows, answer.piece.cols
+        area = (rows.stop - rows.start) * (cols.stop - cols.start)
+        n_pairs += area / (2 if answer.piece.on_diagonal else 1)
+    return n_pairs
 
 
 def design_moments(
@@ -129,7 +150,14 @@ def reduce_pairs(
     fitting = int(reducer.max_pairs * working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
-    return run_all(chunks, _PairTask(reducer, n), n_jobs, verbose)
+    parts = run_all(chunks, _PairTask(reducer, n), n_jobs)
+    if not verbose:
+        return parts
+    return arrivals(parts, "kernel sums", design.size(n), verbose, work=_n_loose_pairs)
+
+
+def _n_loose_pairs(part: Moments | SignedPart) -> float:
+    return part.weight if isinstance(part, Moments) else part.n_pairs
 
 
 class _Piece(NamedTuple):

@@ -21,6 +21,7 @@ from skdiscrepancy._engine._forms import line_profile
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Line, steps_of
 from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import walk
@@ -162,18 +163,25 @@ def row_sums(
         return source.row_sums(diagonal=diagonal)
     ways = choose_ways(source, n)
     sums = np.empty((source.n_kernels, n))
-    if ways.others:
-        region = square(0, n, diagonal=diagonal)
-        [(sums[ways.others], _)] = walk([region], RowSums(ways.tiles), **walk_options)
-    if ways.profiles:
-        work = _LineTask(ways.line(), diagonal)
-        parts = run_all(range(len(ways.profiles)), work, **walk_options)
-        for k, part in zip(ways.profiles, parts, strict=True):
-            sums[k] = part
-    if ways.with_features:
-        features = ways.features()
-        for i, k in enumerate(ways.with_features):
-            sums[k] = features.row_sums(i, diagonal=diagonal)
+    verbose = walk_options.get("verbose", 0)
+    with progress("kernel sums", source.n_kernels, verbose) as both:
+        if ways.others:
+            both.step = len(ways.others)
+            region, reducer = square(0, n, diagonal=diagonal), RowSums(ways.tiles)
+            [(sums[ways.others], _)] = walk([region], reducer, **walk_options)
+            both.advance()
+        if ways.profiles:
+            both.step = len(ways.profiles)
+            work = _LineTask(ways.line(), diagonal)
+            parts = run_all(range(len(ways.profiles)), work, **walk_options)
+            for k, part in zip(ways.profiles, parts, strict=True):
+                sums[k] = part
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            features = ways.features()
+            for i, k in enumerate(ways.with_features):
+                sums[k] = features.row_sums(i, diagonal=diagonal)
+            both.advance()
     return sums
 
 
@@ -231,28 +239,35 @@ def two_sample_sums(
         Some kernels, and what `finish` returns for them.
     """
     ways = choose_ways(source, m + n)
-    if ways.others:
-        regions = [
-            square(0, m, diagonal=diagonal),
-            square(m, m + n, diagonal=diagonal),
-            Region(0, m, m, m + n),
-        ]
-        (within_x, _), (within_y, _), cross = walk(
-            regions, RowSums(ways.tiles), **walk_options
-        )
-        result = finish(within_x, within_y, *cross)
-        yield Part(ways.others, source.dtype, result)
-    if ways.profiles:
-        [x, y] = ways.columns
-        work = _TwoSampleTask.of(x, y, diagonal, finish, keep_order)
-        results = run_all(ways.profiles.values(), work, **walk_options)
-        for k, result in zip(ways.profiles, results, strict=True):
-            yield Part([k], IN_ORDER, result)
-    if ways.with_features:
-        features = ways.features()
-        for i, k in enumerate(ways.with_features):
-            parts = features.two_sample_sums(i, m, diagonal=diagonal)
-            yield Part([k], IN_ORDER, finish(*(part[np.newaxis] for part in parts)))
+    verbose = walk_options.get("verbose", 0)
+    with progress("kernel sums", source.n_kernels, verbose) as both:
+        if ways.others:
+            both.step = len(ways.others)
+            regions = [
+                square(0, m, diagonal=diagonal),
+                square(m, m + n, diagonal=diagonal),
+                Region(0, m, m, m + n),
+            ]
+            (within_x, _), (within_y, _), cross = walk(
+                regions, RowSums(ways.tiles), **walk_options
+            )
+            both.advance()
+            result = finish(within_x, within_y, *cross)
+            yield Part(ways.others, source.dtype, result)
+        if ways.profiles:
+            both.step = len(ways.profiles)
+            [x, y] = ways.columns
+            work = _TwoSampleTask.of(x, y, diagonal, finish, keep_order)
+            results = run_all(ways.profiles.values(), work, **walk_options)
+            for k, result in zip(ways.profiles, results, strict=True):
+                yield Part([k], IN_ORDER, result)
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            features = ways.features()
+            for i, k in enumerate(ways.with_features):
+                rows = features.two_sample_sums(i, m, diagonal=diagonal)
+                yield Part([k], IN_ORDER, finish(*(row[np.newaxis] for row in rows)))
+            both.advance()
 
 
 class _LineTask(Task):

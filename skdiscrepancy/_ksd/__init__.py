@@ -13,7 +13,8 @@ from skdiscrepancy._ksd._models import (
 )
 from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
-from skdiscrepancy._ksd._statistics import ksd_from_gram
+from skdiscrepancy._ksd._signs import stein_methods, stein_test
+from skdiscrepancy._ksd._statistics import ksd_from_gram, warn_left_out
 
 __all__ = [
     "KSDEstimator",
@@ -27,4 +28,7 @@ __all__ = [
     "gradients_at",
     "ksd_from_gram",
     "ksd_score",
+    "stein_methods",
+    "stein_test",
+    "warn_left_out",
 ]

@@ -17,13 +17,7 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import (
-    RandomStateLike,
-    draw_seeds,
-    generator_of,
-    validate_rows,
-    warn_user,
-)
+from skdiscrepancy._data import RandomStateLike, generator_of, validate_rows, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -34,18 +28,10 @@ from skdiscrepancy._ksd._models import (
     fit_model,
     gradients_at,
 )
+from skdiscrepancy._ksd._signs import stein_methods, stein_test
 from skdiscrepancy._ksd._statistics import check_weights, warn_left_out, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
-from skdiscrepancy._nulls import (
-    Options,
-    TestResult,
-    check_options,
-    complete_means,
-    one_sample_methods,
-    one_sample_test,
-    signed_means,
-    wild_test,
-)
+from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
@@ -109,10 +95,12 @@ class KSDEstimator(BaseDiscrepancy):
     n_jobs : int or None, default=None
         Number of threads; the score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
-        draws afresh. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and the fit
+        of a model whose own `random_state` is None. None draws afresh. The global
+        generator of numpy is never used, except by such a model.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Attributes
     ----------
@@ -208,7 +196,8 @@ class KSDEstimator(BaseDiscrepancy):
         settings = self._check_params()
         X = self._validate_first(X, settings.design)
         # First: that there is no Gaussian for X is known at once.
-        self.model_, self.score_function_ = fit_model(self.model, X, y)
+        fitted = fit_model(self.model, X, y, self.random_state)
+        self.model_, self.score_function_ = fitted
         self._fit_kernels(X, settings.kernels)
         return self
 
@@ -344,7 +333,9 @@ class KSDEstimator(BaseDiscrepancy):
             all designs: samples that are drawn from the model, of exact level if that
             is known; if X is the sample that was seen in `fit`, in any order, kernels,
             and a model that was fitted there, are fitted to each draw anew, and the
-            level is asymptotic.
+            level is asymptotic. Draws and fits run in `n_jobs` threads. If the model
+            spends its time in Python code, ``joblib.parallel_config(backend="loky")``
+            is faster, with the same p-value.
         n_resamples : int, default=999
             Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=256
@@ -381,39 +372,19 @@ class KSDEstimator(BaseDiscrepancy):
                 "use method='parametric'."
             )
         gradients = self._gradients(X)
-        if design.complete:
-            # Groups are of rows at random: neighbours may be alike.
-            order = generator.permutation(len(X))
-            source = self._source(X[order], gradients[order])
-            return wild_test(
-                source,
-                len(X),
-                n_resamples=options.n_resamples,
-                n_groups=options.n_groups,
-                generator=generator,
-                pooling=options.pooling,
-                kernels=list(self.kernels_),
-                **self._walk_options(),
-            )
-        return one_sample_test(
-            options,
-            RowSums(self._source(X, gradients), moments=True),
-            design,
+        return stein_test(
+            lambda rows: self._source(X[rows], gradients[rows]),
             len(X),
+            design,
+            options,
             generator,
             kernels=list(self.kernels_),
-            # Pairs and signs must not come from the same numbers.
-            random_state=draw_seeds(generator, 1)[0],
             **self._walk_options(),
         )
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of a test, which are those of `test`."""
-        methods = ["wild"]
-        if not design.complete:
-            # Signs of the rows are the swaps of a core, and the wild bootstrap.
-            methods = ["wild" if m == "swap" else m for m in one_sample_methods(design)]
-        return check_options(allowed=(*methods, "parametric"), **given)
+        return check_options(allowed=(*stein_methods(design), "parametric"), **given)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         check_model(self.model)
@@ -425,24 +396,6 @@ class KSDEstimator(BaseDiscrepancy):
     def _gradients(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients of the model at the rows of X."""
         return gradients_at(X, self.score_function_)
-
-    def _means(
-        self, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics, and their scales under random signs."""
-        source = self._source(X, self._gradients(X))
-        if design.complete:
-            return complete_means(source, len(X), n_jobs=n_jobs)
-        means, scale = signed_means(
-            RowSums(source, moments=True),
-            design,
-            len(X),
-            n_resamples=0,
-            generator=generator_of(seed),
-            random_state=seed,
-            n_jobs=n_jobs,
-        )
-        return means[:, 0], scale
 
     def _was_fitted_to(self, X: np.ndarray) -> bool:
         return self._fitted_to == fingerprint(X)

@@ -13,7 +13,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import as_table, check_rows, shown, warn_user
+from skdiscrepancy._data import (
+    RandomStateLike,
+    as_table,
+    check_rows,
+    draw_seeds,
+    generator_of,
+    shown,
+    warn_user,
+)
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
@@ -26,11 +34,14 @@ from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
 HASHED_ROWS = 4096
 
 
-def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunction]:
+def fit_model(
+    model: Any, X: np.ndarray, y: Any = None, random_state: RandomStateLike = None
+) -> tuple[Any, ScoreFunction]:
     """Return a model, fitted to X if it is to be, and the gradient of its log-density.
 
     None is the Gaussian with the moments of X. A model that comes fitted is fitted
-    anew, as in scikit-learn.
+    anew, as in scikit-learn. A model that has no seed of its own gets a seed from
+    `random_state`, unless that is None.
     """
     if model is None:
         score = SampleGaussianScore(X)
@@ -42,9 +53,23 @@ def fit_model(model: Any, X: np.ndarray, y: Any = None) -> tuple[Any, ScoreFunct
                 "To use the model as it is, pass FrozenEstimator(model) of "
                 "sklearn.frozen."
             )
+        model = clone(model)
+        names = [] if random_state is None else unseeded(model)
+        if names:
+            [seed] = draw_seeds(generator_of(random_state), 1)
+            model.set_params(**dict.fromkeys(names, seed))
         # A copy, in its order: a model that works in place must not change the sample.
-        model = clone(model).fit(X.copy(order="K"), y)
+        model = model.fit(X.copy(order="K"), y)
     return model, score_function_of(model)
+
+
+def unseeded(model: Any) -> list[str]:
+    """Return the parameters of an estimator that are random states of None."""
+    return [
+        name
+        for name, value in model.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and value is None
+    ]
 
 
 class GivenGradients:

@@ -92,7 +92,8 @@ class MMDEstimator(BaseDiscrepancy):
         Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
         draws afresh. The global generator of numpy is never used.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Attributes
     ----------

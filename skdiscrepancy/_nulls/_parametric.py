@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data import draw_seeds
-from skdiscrepancy._engine import Task, run_all
+from skdiscrepancy._engine import Task, one_openmp_thread, run_all
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Statistics and scales of the kernels, for a sample.
@@ -27,6 +27,7 @@ def parametric_test(
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
+    what: str = "draws",
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TestResult:
@@ -52,10 +53,12 @@ def parametric_test(
         How kernels are pooled.
     kernels : list
         The kernels.
+    what : str, default="draws"
+        What is done with each draw, for the progress.
     n_jobs : int or None, default=None
-        Number of threads.
+        Number of threads, or of workers of another backend.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
 
     Returns
     -------
@@ -67,7 +70,8 @@ def parametric_test(
     values[:, 0] = _standardize(statistics, scales)
     seeds = draw_seeds(generator, n_resamples)
     work = _DrawTask(evaluate, draw)
-    for b, answer in enumerate(run_all(seeds, work, n_jobs, verbose), start=1):
+    answers = run_all(seeds, work, n_jobs, verbose, what=what)
+    for b, answer in enumerate(answers, start=1):
         values[:, b] = answer
     result = combine(
         values,
@@ -87,7 +91,9 @@ class _DrawTask(Task):
         self.draw = draw
 
     def __call__(self, seed: int) -> np.ndarray:
-        statistics, scales = self.evaluate(self.draw(np.random.RandomState(seed)))
+        # Models that use OpenMP would wait for threads of their own in every thread.
+        with one_openmp_thread():
+            statistics, scales = self.evaluate(self.draw(np.random.RandomState(seed)))
         return _standardize(statistics, scales)
 
 

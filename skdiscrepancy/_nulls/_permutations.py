@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import GroupSums, Source
+from skdiscrepancy._engine import BRIEF, SILENT, GroupSums, Progress, Source, progress
 from skdiscrepancy._nulls._result import TestResult, combine, null_scales
 from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
@@ -80,7 +80,10 @@ def permutation_test(
     sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     in_x = bounds[:-1] < m
     Z = draw_groups(in_x, moves, n_resamples, generator)
-    values = mmd_of_groups(sums, bounds, Z, m, n, unbiased=unbiased)
+    total = len(Z) * form_work(len(in_x))
+    verbose = walk_options.get("verbose", 0)
+    with progress("permutations", total, verbose, delay=BRIEF) as line:
+        values = mmd_of_groups(sums, bounds, Z, m, n, unbiased=unbiased, line=line)
     values = in_units(values, -exponents)
     # In units of the deviation under the null, for the first of them.
     unit = np.sqrt(2) * (1 / m + 1 / n) / (m + n)
@@ -113,6 +116,7 @@ def mmd_of_groups(
     n: int,
     *,
     unbiased: bool,
+    line: Progress = SILENT,
 ) -> np.ndarray:
     """Return the complete statistics for every division of the groups.
 
@@ -128,6 +132,8 @@ def mmd_of_groups(
         Rows of X and of Y.
     unbiased : bool
         U-statistics or V-statistics.
+    line : Progress, default=SILENT
+        Progress of the divisions.
 
     Returns
     -------
@@ -135,18 +141,26 @@ def mmd_of_groups(
         Squared MMD.
     """
     parts = [
-        _divisions(sums, bounds, Z[i : i + CHUNK].astype(np.float64), m, n, unbiased)
+        _divisions(
+            sums, bounds, Z[i : i + CHUNK].astype(np.float64), m, n, unbiased, line
+        )
         for i in range(0, len(Z), CHUNK)
     ]
     return np.concatenate(parts, axis=1)
 
 
 def _divisions(
-    sums: GroupSums, bounds: np.ndarray, Z: np.ndarray, m: int, n: int, unbiased: bool
+    sums: GroupSums,
+    bounds: np.ndarray,
+    Z: np.ndarray,
+    m: int,
+    n: int,
+    unbiased: bool,
+    line: Progress,
 ) -> np.ndarray:
     of_rows = sums.groups.sum(axis=2)
     total = of_rows.sum(axis=1)[:, np.newaxis]
-    within = quadratic_forms(sums.groups, Z)
+    within = quadratic_forms(sums.groups, Z, line)
     linear = of_rows @ Z.T
     within_y = total - 2 * linear + within
     across = linear - within
@@ -158,7 +172,14 @@ def _divisions(
     return within / m**2 + within_y / n**2 - 2 * across / (m * n)
 
 
-def quadratic_forms(M: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def form_work(n_groups: int) -> int:
+    """Return what `quadratic_forms` counts for one row."""
+    return sum(min(i + STRIP, n_groups) for i in range(0, n_groups, STRIP))
+
+
+def quadratic_forms(
+    M: np.ndarray, Z: np.ndarray, line: Progress = SILENT
+) -> np.ndarray:
     """Return z' M z for every symmetric matrix of M and every row z of Z.
 
     From one half of the matrices, in strips of columns: little more than half of the
@@ -173,4 +194,5 @@ def quadratic_forms(M: np.ndarray, Z: np.ndarray) -> np.ndarray:
         strips = strips.transpose(1, 0, 2).reshape(-1, len(M) * width)
         products = (Z[:, : len(strips)] @ strips).reshape(len(Z), len(M), width)
         forms += np.einsum("bkg,bg->kb", products, Z[:, start : start + STRIP])
+        line.advance(len(Z) * len(strips))
     return forms

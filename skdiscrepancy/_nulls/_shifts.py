@@ -16,6 +16,7 @@ from skdiscrepancy._engine import (
     Task,
     aligned_by_parts,
     announce,
+    progress,
     run_all,
     source_bytes,
 )
@@ -23,6 +24,8 @@ from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
+# Work on all shifts, where the row sums of one source are one.
+SHIFTS = 4
 # Part of the sum of squares of a product of kernels that rounding leaves.
 ROUNDING = 1e-24
 
@@ -78,20 +81,28 @@ def shift_test(
         Result.
     """
     n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
-    of_x = offsets(x)
     parts = []
-    for orbit in range(n_orbits):
-        order = np.arange(n) if orbit == 0 else generator.permutation(n)
-        y = y_of(order)
-        products, x_squares, y_squares = _all_shifts(
-            x, y, n, of_x, offsets(y), **walk_options
-        )
-        parts.append(products)
-        if orbit == 0:
-            # Roots first: the product of two small sums of squares may underflow.
-            roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
-            scale = np.outer(*roots).ravel()
-            remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
+    what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
+    with progress(what, total, walk_options.get("verbose", 0)) as line:
+        of_x = offsets(x)
+        line.advance()
+        for orbit in range(n_orbits):
+            order = np.arange(n) if orbit == 0 else generator.permutation(n)
+            y = y_of(order)
+            of_y = offsets(y)
+            line.advance()
+            line.step = SHIFTS
+            products, x_squares, y_squares = _all_shifts(
+                x, y, n, of_x, of_y, **walk_options
+            )
+            line.advance()
+            line.step = 1
+            parts.append(products)
+            if orbit == 0:
+                # Roots first: the product of two small sums of squares may underflow.
+                roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
+                scale = np.outer(*roots).ravel()
+                remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
     values = np.concatenate(parts, axis=1) / (n * (n - 3))
     # In units of the deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
@@ -122,8 +133,9 @@ def _all_shifts(
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
     diagonals = list(_diagonals(n))
+    seconds = 0.0
     if diagonals:
-        announce(
+        seconds = announce(
             n**2 / 2,
             x.n_kernels * y.n_kernels,
             len(diagonals),
@@ -131,7 +143,8 @@ def _all_shifts(
             walk_options.get("n_jobs"),
             walk_options.get("verbose", 0),
         )
-    with closing(run_all(diagonals, work, **walk_options)) as parts:
+    parts = run_all(diagonals, work, seconds=seconds, **walk_options)
+    with closing(parts):
         for part, of_x, of_y in parts:
             spectrum += part
             x_squares += of_x

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import Source
-from skdiscrepancy._nulls._permutations import quadratic_forms
+from skdiscrepancy._engine import BRIEF, Source, progress
+from skdiscrepancy._nulls._permutations import form_work, quadratic_forms
 from skdiscrepancy._nulls._result import TestResult, combine
 from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
@@ -62,7 +62,10 @@ def wild_test(
     # Pairs within a group have no sign of their own, and are left out.
     own = np.arange(len(bounds) - 1)
     sums.groups[:, own, own] = 0
-    resampled = quadratic_forms(sums.groups, signs)
+    total = n_resamples * form_work(len(own))
+    verbose = walk_options.get("verbose", 0)
+    with progress("resamples", total, verbose, delay=BRIEF) as line:
+        resampled = quadratic_forms(sums.groups, signs, line)
     values = np.column_stack((observed, resampled)) / (n * (n - 1))
     values = in_units(values, -exponents)
     scale = in_units(deviation_of_signs(sums.squares, n), -exponents)

@@ -122,7 +122,12 @@ class JointKernel:
         n_batches = max(-(-n_candidates // CANDIDATES), least)
         batches = np.array_split(candidates.T, n_batches)
         totals = run_all(
-            batches, evaluate, self.n_jobs, self.verbose, require="sharedmem"
+            batches,
+            evaluate,
+            self.n_jobs,
+            self.verbose,
+            what="columns",
+            require="sharedmem",
         )
         return np.concatenate(list(totals)) / self.n**2
 

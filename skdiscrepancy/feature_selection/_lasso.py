@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine import Progress, progress
 from skdiscrepancy.feature_selection._probes import (
     TIES,
     Path,
@@ -40,7 +41,8 @@ def lasso_path(
     regression, or the Gram matrix of all columns, and has no probes.
     """
     lasso = Lasso(columns, target, relevance, probes)
-    lasso.follow(k)
+    with progress("columns", k, columns.verbose) as line:
+        lasso.follow(k, line)
     return lasso.path if probes is not None else lasso.path + lasso.others(k)
 
 
@@ -126,8 +128,9 @@ class Lasso:
         """The columns that have weight, with their correlations at their entry."""
         return [(j, self.entered[j]) for j in self.weights]
 
-    def follow(self, k: int) -> None:
+    def follow(self, k: int, line: Progress) -> None:
         """Go along the path until k columns have weight, or to its end."""
+        most = 0
         # Columns may leave and come back; each copy of a column takes a round more.
         for _ in range(8 * k + 8 + len(self.allowed)):
             move = self._next_move()
@@ -142,6 +145,9 @@ class Lasso:
             residual = self.correlations.with_residual(self.weights)
             self.entered[move.enters] = float(residual[move.enters])
             self.weights[move.enters] = 0.0
+            if len(self.weights) > most:
+                most += 1
+                line.advance()
             if len(self.weights) == k:
                 return
 

@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import RandomStateLike, check_number, validate_with_target
+from skdiscrepancy._data import (
+    RandomStateLike,
+    check_number,
+    check_verbose,
+    validate_with_target,
+)
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._single_columns import (
@@ -89,7 +94,8 @@ class HSICScore(BaseEstimator):
         Seeds the permutations. None draws new ones in every call. The global generator
         of numpy is never used.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     See Also
     --------
@@ -166,6 +172,7 @@ class HSICScore(BaseEstimator):
         if self.pvalue not in PVALUES:
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
+        check_verbose(self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
         X, y = validate_with_target(None, X, y, dtype=np.float64, ensure_min_samples=2)
         scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")

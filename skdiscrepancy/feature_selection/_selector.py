@@ -18,10 +18,12 @@ from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
+    check_verbose,
     tag_target,
     validate_with_target,
     warn_user,
 )
+from skdiscrepancy._engine import progress
 from skdiscrepancy.feature_selection._paths import PATHS
 from skdiscrepancy.feature_selection._permutations import Permutations
 from skdiscrepancy.feature_selection._probes import Path, Probes
@@ -98,7 +100,8 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         Seeds the permutations of "auto". None draws new ones in every fit. The global
         generator of numpy is never used.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Attributes
     ----------
@@ -202,15 +205,19 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
-        self.scores_ = check_finite(columns.alignments(target))
+        most = k or X.shape[1]
         probes = None
         if k is None:
             orders = Permutations(len(X), self.n_probes, self.random_state)
             probes = Probes(columns, orders)
         options = {"step": self.step} if self.method == "backward" else {}
-        path = PATHS[self.method](
-            columns, target, self.scores_, k or X.shape[1], probes, **options
-        )
+        with progress("columns", 1 + most, self.verbose) as line:
+            self.scores_ = check_finite(columns.alignments(target))
+            line.advance()
+            line.step = most
+            path = PATHS[self.method](
+                columns, target, self.scores_, most, probes, **options
+            )
         if probes is not None and len(probes.permutations) < self.n_probes:
             # So few rows do not have enough permutations to detect anything.
             path = []
@@ -222,6 +229,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
+        check_verbose(self.verbose)
         if isinstance(self.step, Integral):
             check_number(self.step, "step", integer=True, least=1)
         else:

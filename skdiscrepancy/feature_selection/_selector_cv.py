@@ -14,8 +14,13 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_number, tag_target, validate_with_target
-from skdiscrepancy._engine import Source, Task, kernel_source, run_all
+from skdiscrepancy._data import (
+    check_number,
+    check_verbose,
+    tag_target,
+    validate_with_target,
+)
+from skdiscrepancy._engine import Source, Task, kernel_source, progress, run_all
 from skdiscrepancy._hsic import complete_statistics
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
@@ -69,7 +74,8 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         Number of threads, over folds and parameters, or of workers if you set another
         backend with ``joblib.parallel_config``. The selection does not depend on it.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Attributes
     ----------
@@ -147,19 +153,27 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         self : HSICSelectorCV
             Fitted selector.
         """
+        check_verbose(self.verbose)
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         least, most = self._bounds(X.shape[1])
         selector = self._checked_selector()
         settings = self._settings()
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(X, y, groups, candidates[0])
-        tasks = ((candidate, split) for candidate in candidates for split in splits)
-        scores = run_all(tasks, HeldOutScores(X, y, least), self.n_jobs, self.verbose)
-        self._set_results(settings, range(least, most + 1), np.array(list(scores)))
-        self.selector_ = clone(selector).set_params(
-            **{**self.best_params_, "n_features_to_select": self.n_features_}
-        )
-        self.selector_.fit(X, y)
+        tasks = [(candidate, split) for candidate in candidates for split in splits]
+        work = HeldOutScores(X, y, least)
+        # The last step is the selection on all rows.
+        with progress("folds", len(tasks) + 1, self.verbose) as line:
+            line.step = len(tasks)
+            found = run_all(tasks, work, self.n_jobs, self.verbose, what="folds")
+            scores = np.array(list(found))
+            line.advance()
+            line.step = 1
+            self._set_results(settings, range(least, most + 1), scores)
+            self.selector_ = clone(selector).set_params(
+                **{**self.best_params_, "n_features_to_select": self.n_features_}
+            )
+            self.selector_.fit(X, y)
         self.support_ = self.selector_.support_
         self.ranking_ = self.selector_.ranking_
         return self

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
@@ -21,6 +21,7 @@ from skdiscrepancy._engine import (
     is_smooth,
     may_be_complete,
     run_all,
+    steps,
 )
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
@@ -107,7 +108,7 @@ class Columns:
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
     keep : bool, default=True
         Keep the factors, as far as the working memory allows.
     """
@@ -150,7 +151,15 @@ class Columns:
 
     def map(self, function: Callable[[Variable], Any]) -> list[Any]:
         """Apply a function to the variables of all columns, in threads, in order."""
-        return self._map_batches(lambda batch: list(map(function, batch.variables)))
+
+        def of_batch(batch: Batch) -> list[Any]:
+            variables: Iterable[Variable] = batch.variables
+            if self.verbose:
+                n_columns = len(batch.variables)
+                variables = steps(variables, "columns", n_columns, self.verbose)
+            return list(map(function, variables))
+
+        return self._map_batches(of_batch)
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
@@ -163,6 +172,7 @@ class Columns:
             lambda position: function(self._batch(position)),
             self.n_jobs,
             self.verbose,
+            what="columns",
             # The threads share the batches that are kept.
             require="sharedmem",
         )

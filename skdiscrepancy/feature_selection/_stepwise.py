@@ -8,6 +8,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from skdiscrepancy._engine import Progress, progress
 from skdiscrepancy.feature_selection._joint import JointKernel
 from skdiscrepancy.feature_selection._probes import TIES, Path, Probes, best_of
 from skdiscrepancy.feature_selection._single_columns import Columns
@@ -25,13 +26,16 @@ def forward_path(
     joint = JointKernel(columns, target)
     left = [int(j) for j in np.flatnonzero(relevance > 0)]
     path: Path = []
-    while left and len(path) < k:
-        chosen = [j for j, _ in path]
-        values = joint.with_each(chosen, left)
-        best = best_of(values, np.ones(len(left), dtype=bool))
-        if probes is not None and is_noise(joint, values[best], chosen, left, probes):
-            break
-        path.append((left.pop(best), float(values[best])))
+    with progress("columns", min(k, len(left)), columns.verbose) as line:
+        while left and len(path) < k:
+            chosen = [j for j, _ in path]
+            values = joint.with_each(chosen, left)
+            best = best_of(values, np.ones(len(left), dtype=bool))
+            value = float(values[best])
+            if probes is not None and is_noise(joint, value, chosen, left, probes):
+                break
+            path.append((left.pop(best), value))
+            line.advance()
     return path
 
 
@@ -47,7 +51,9 @@ def backward_path(
     """Remove the column without which HSIC of the joint kernel is largest (BAHSIC)."""
     joint = JointKernel(columns, target)
     left = [int(j) for j in np.flatnonzero(relevance > 0)]
-    return Elimination(joint, left, k, probes, step).run()
+    # The time of a step is in proportion to the number of columns that are left.
+    with progress("columns", len(left) ** 2, columns.verbose) as line:
+        return Elimination(joint, left, k, probes, step).run(line)
 
 
 class Elimination:
@@ -89,14 +95,17 @@ class Elimination:
         # None as long as the probes have not decided.
         self.n_kept = min(k, len(columns)) if probes is None else None
 
-    def run(self) -> Path:
+    def run(self, line: Progress) -> Path:
         """Remove all columns, and return those to be kept, the last to go first."""
         while self.left:
+            n_left = len(self.left)
+            line.step = 2 * n_left - 1
             values = self.joint.without_each(self.left)
             worst = self._worst(values)
             if self.probes is not None and self.n_kept is None:
                 worst = self._worst_of_noise(worst, self.probes)
             self._remove(worst, values)
+            line.advance(n_left**2 - len(self.left) ** 2)
         return self.removed[::-1][: self.n_kept or 0]
 
     def _n_removed(self) -> int:

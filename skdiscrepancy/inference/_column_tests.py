@@ -105,7 +105,8 @@ def mmd_column_tests(
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds the resamples.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
     **params : dict
         Other parameters of :func:`mmd_test`.
 
@@ -213,7 +214,8 @@ def hsic_column_tests(
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds the resamples.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
     **params : dict
         Other parameters of :func:`hsic_test`.
 

@@ -167,7 +167,7 @@ def columnwise_tests(
     n_jobs : int or None
         Number of threads.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
 
     Returns
     -------
@@ -177,7 +177,8 @@ def columnwise_tests(
     check_correction(correction)
     seeds = draw_seeds(generator, len(columns))
     tasks = zip(names, columns, seeds, strict=True)
-    results = list(run_all(tasks, _ColumnTask(run), n_jobs, verbose))
+    work = _ColumnTask(run)
+    results = list(run_all(tasks, work, n_jobs, verbose, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
     return ColumnTests(
         feature_names=names,

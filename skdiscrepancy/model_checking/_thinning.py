@@ -13,7 +13,14 @@ from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import check_flag, check_number, check_rows, validate_rows
+from skdiscrepancy._data import (
+    check_flag,
+    check_number,
+    check_rows,
+    check_verbose,
+    validate_rows,
+)
+from skdiscrepancy._engine import progress
 from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
 
@@ -29,6 +36,7 @@ def stein_thinning(
     *,
     standardize: bool = True,
     preconditioner: str = "id",
+    verbose: int = 0,
 ) -> np.ndarray:
     r"""Choose rows of a sample that represent a model, greedily by KSD.
 
@@ -52,6 +60,9 @@ def stein_thinning(
     preconditioner : {"id", "med", "cov"}, default="id"
         The matrix :math:`\Gamma`: the identity, the identity over the squared median
         distance, or the inverse of the covariance.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------
@@ -76,12 +87,12 @@ def stein_thinning(
     >>> bool(np.abs(X[chosen].mean()) < np.abs(X.mean()))
     True
     """
-    _check_params(n_points, standardize, preconditioner)
+    _check_params(n_points, standardize, preconditioner, verbose)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
     with np.errstate(all="ignore"):
         # What is not finite is refused.
-        return _choose(rows, S, n_points, standardize, preconditioner)
+        return _choose(rows, S, n_points, standardize, preconditioner, verbose)
 
 
 def _choose(
@@ -90,6 +101,7 @@ def _choose(
     n_points: int,
     standardize: bool,
     preconditioner: str,
+    verbose: int,
 ) -> np.ndarray:
     """Return the chosen rows."""
     if standardize:
@@ -98,11 +110,13 @@ def _choose(
     # Twice the sum of the Stein kernel with the chosen rows, and its diagonal.
     objective = trace + np.einsum("ij,ij->i", S, S)
     indices = np.empty(n_points, dtype=np.int64)
-    for step in range(n_points):
-        check_finite(objective)
-        chosen = indices[step] = int(np.argmin(objective))
-        if step + 1 < n_points:
-            objective += 2 * _stein_column(rows, Y, S, trace, chosen)
+    with progress("points", n_points, verbose) as line:
+        for step in range(n_points):
+            check_finite(objective)
+            chosen = indices[step] = int(np.argmin(objective))
+            if step + 1 < n_points:
+                objective += 2 * _stein_column(rows, Y, S, trace, chosen)
+            line.advance()
     return indices
 
 
@@ -126,6 +140,9 @@ class SteinThinning(BaseEstimator):
         Divide each column by its mean absolute deviation first.
     preconditioner : {"id", "med", "cov"}, default="id"
         Shape of the inverse multiquadric kernel: see :func:`stein_thinning`.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Attributes
     ----------
@@ -164,11 +181,13 @@ class SteinThinning(BaseEstimator):
         *,
         standardize: bool = True,
         preconditioner: str = "id",
+        verbose: int = 0,
     ):
         self.n_points = n_points
         self.model = model
         self.standardize = standardize
         self.preconditioner = preconditioner
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: Any = None, *, gradients: ArrayLike | None = None
@@ -189,7 +208,9 @@ class SteinThinning(BaseEstimator):
         self : SteinThinning
             Fitted estimator.
         """
-        _check_params(self.n_points, self.standardize, self.preconditioner)
+        _check_params(
+            self.n_points, self.standardize, self.preconditioner, self.verbose
+        )
         if gradients is None:
             check_model(self.model)
         rows: np.ndarray = validate_rows(
@@ -203,13 +224,17 @@ class SteinThinning(BaseEstimator):
             self.n_points,
             standardize=self.standardize,
             preconditioner=self.preconditioner,
+            verbose=self.verbose,
         )
         self.points_ = rows[self.support_]
         return self
 
 
-def _check_params(n_points: Any, standardize: Any, preconditioner: Any) -> None:
+def _check_params(
+    n_points: Any, standardize: Any, preconditioner: Any, verbose: Any
+) -> None:
     check_flag(standardize, "standardize")
+    check_verbose(verbose)
     check_number(n_points, "n_points", integer=True, least=1)
     if preconditioner not in PRECONDITIONERS:
         raise ValueError(
