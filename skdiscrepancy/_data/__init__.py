@@ -1,4 +1,4 @@
-"""Rows, labels, targets, the checks of single arguments, and the base of results."""
+"""Rows, labels and targets, checks of single parameters, and the base of results."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

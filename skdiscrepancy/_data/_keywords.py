@@ -1,4 +1,4 @@
-"""Keywords: names that do not exist, and values that every estimator checks."""
+"""Errors for unknown keywords, and checks that all estimators share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from skdiscrepancy._data._seeds import check_seed
 
-# The same things under the names that other packages give them.
+# Names of parameters in other packages, and their names here.
 OTHER_WORDS = {
     "gamma": "bandwidth",
     "lengthscale": "bandwidth",
@@ -54,20 +54,20 @@ def refuse_unknown_keywords(
     estimator: str = "",
     parameters: Iterable[str] = (),
 ) -> None:
-    """Refuse keywords that a function does not have, as Python does.
+    """Raise a TypeError for keywords that a function does not have.
 
     Parameters
     ----------
     given : iterable of str
-        Keywords of the call.
+        Keywords that the caller passed.
     allowed : iterable of str
-        Keywords of the function.
+        Keywords that the function accepts.
     called : str
         Name of the function that was called.
     estimator : str, default=""
         Name of the class, if the function is a method of an estimator.
     parameters : iterable of str, default=()
-        Parameters of that estimator.
+        Parameters of the estimator.
     """
     allowed, parameters = list(allowed), list(parameters)
     for keyword in given:
@@ -94,16 +94,16 @@ def refuse_unknown_keywords(
 
 
 def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
-    """Refuse values of the parameters that say how, not what, is computed.
+    """Check the parameters that control how a result is computed.
 
     Parameters
     ----------
     n_jobs : object
         None, or an integer other than 0.
     random_state : object
-        None, an integer, a RandomState or a Generator; nothing is drawn from it.
+        None, an integer, a RandomState or a Generator. Nothing is drawn from it.
     verbose : object
-        A number that is not negative, or a bool.
+        A number that is zero or larger, or a bool.
     """
     if n_jobs is not None and not _is_integer(n_jobs):
         raise TypeError(f"n_jobs == {n_jobs!r}, must be None or an integer.")

@@ -1,4 +1,4 @@
-"""Gradients of the log-densities of frozen distributions of scipy."""
+"""Gradients of the log-densities of frozen scipy distributions."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,7 +19,7 @@ from skdiscrepancy._gradients._mixtures import (
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
-    # The ratio of density and distribution function of a normal variable, by logs.
+    # Normal density divided by normal distribution function, from their logarithms.
     ratio = np.exp(-((a * z) ** 2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(a * z))
     return -z + a * ratio
 
@@ -29,7 +29,7 @@ def _johnsonsu(z: np.ndarray, a: float, b: float) -> np.ndarray:
     return -z / root**2 - b * (a + b * np.arcsinh(z)) / root
 
 
-# Gradients of the logarithms of standard densities on the whole line.
+# Gradients of log-densities of standard distributions on the whole real line.
 STANDARD: dict[str, Callable[..., np.ndarray]] = {
     "norm": lambda z: -z,
     "t": lambda z, df: -(df + 1) * z / (df + z**2),
@@ -77,18 +77,18 @@ class StudentScore:
 
 
 def check_support(model: Any) -> None:
-    """Refuse a frozen distribution of one variable that has a boundary."""
+    """Raise an error if a univariate distribution is not on the whole real line."""
     low, high = model.support()
     if np.ndim(low) or np.ndim(high):
         raise ValueError(
             f"model is the distribution {model.dist.name!r} with arrays of parameters, "
-            "must have numbers: it is the density of one column."
+            "must have numbers as parameters, because it is the density of one column."
         )
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
             f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
-            "be one on the whole line: KSD is not valid for a density with a boundary. "
-            "Transform the data and the density, e.g. by the logarithm."
+            "be one on the whole line, because KSD is not valid for a density with a "
+            "boundary. Transform the data and the density, e.g. by the logarithm."
         )
 
 
@@ -108,10 +108,10 @@ def univariate_score(model: Any) -> UnivariateScore:
     name = model.dist.name
     if name not in STANDARD:
         raise ValueError(
-            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}; "
-            "others work with finite_differences=True."
+            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}. "
+            "Other distributions work with finite_differences=True."
         )
-    # scipy's own reading of positional and named shapes.
+    # scipy accepts shape parameters by position and by name.
     shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
     names = [*shape_names, "loc", "scale"]
     given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
@@ -135,8 +135,8 @@ def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
     rank = np.linalg.matrix_rank(matrix, hermitian=True)
     if rank < len(matrix):
         raise ValueError(
-            f"model has {name} of rank {rank}, must have rank {len(matrix)}: there is "
-            "no density."
+            f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
+            "Otherwise the distribution has no density."
         )
     return np.linalg.inv(matrix)
 

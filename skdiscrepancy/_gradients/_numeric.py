@@ -9,29 +9,29 @@ from typing import Any
 
 import numpy as np
 
-# Part of the deviation of a column that is one step.
+# Step of the difference quotient, as a fraction of the standard deviation of a column.
 STEP = 1e-3
-# Shifts, and weights, of the four-point difference quotient.
+# Shifts and weights of the four-point difference quotient.
 SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 
 def deviations_of(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of columns, also where there are no squares."""
+    """Return the standard deviations of columns, even if their squares overflow."""
     with np.errstate(all="ignore"):
         deviations = X.std(axis=0)
         if np.all((deviations > 1e-150) & (deviations < 1e150)):
             return deviations
-        # Relative to the largest number, squares neither overflow nor underflow.
+        # Divided by the largest number, squares neither overflow nor underflow.
         largest = np.abs(X).max(axis=0)
         unit = np.where(largest > 0, largest, 1)
         return np.where(largest > 0, (X / unit).std(axis=0) * unit, 0)
 
 
 def widths(X: np.ndarray) -> np.ndarray:
-    """Return the deviations of the columns, 1 for those that are constant."""
+    """Return the standard deviation of each column, 1 for a constant column."""
     deviations = deviations_of(X)
-    # Equal numbers have a deviation of a few roundings.
+    # Rounding gives equal numbers a tiny standard deviation.
     constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
     return np.where(constant, 1.0, deviations)
 
@@ -42,7 +42,7 @@ class FiniteDifferences:
     Parameters
     ----------
     log_density : callable
-        Takes rows and returns one number for each.
+        Function that takes rows and returns one log-density for each row.
     """
 
     def __init__(self, log_density: Callable[[np.ndarray], Any]):
@@ -112,10 +112,10 @@ BACKENDS: dict[str, Callable[[Any], Callable[[np.ndarray], Any]]] = {
 
 
 def check_values(shape: tuple[int, ...], n: int) -> None:
-    """Refuse log-densities that are not one number for each row."""
+    """Raise an error unless there is one log-density for each row."""
     if shape != (n,):
         raise ValueError(
-            f"model gives log-densities of shape {shape}, must give {(n,)}: one number "
+            f"model gives log-densities of shape {shape}, must give {(n,)}, one number "
             "for each row of X."
         )
 
