@@ -62,8 +62,8 @@ __all__ = [
     "pooling",
 ]
 
-# Rooms are imported when one of their names is first used: `import skdiscrepancy` costs
-# next to nothing, and a test of two samples does not load mixtures or selectors.
+# A subpackage is imported when one of its names is first used. This keeps the import of
+# skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _ROOMS = {
     "DiscrepancyResult": "_base",
     **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),

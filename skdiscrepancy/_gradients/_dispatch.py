@@ -54,6 +54,7 @@ ScoreFunction = Callable[[np.ndarray], Any]
 
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
+MULTIVARIATE = (type(stats.multivariate_normal()), type(stats.multivariate_t()))
 NOT_FROZEN = (
     stats.rv_continuous,
     type(stats.multivariate_normal),
@@ -165,7 +166,7 @@ def score_function(
             )
         return BACKENDS[backend](model)
     if finite_differences:
-        return FiniteDifferences(log_density(model))
+        return FiniteDifferences(log_density(model), n_variables(model))
     return score_function_of(model)
 
 
@@ -195,6 +196,17 @@ def log_density(model: Any) -> ScoreFunction:
         f"model == {model!r}, must have `score_samples` or `logpdf`, or be a callable "
         "that returns log-densities, if finite_differences=True."
     )
+
+
+def n_variables(model: Any) -> int | None:
+    """Return the number of variables of a density, None if it is not known."""
+    if isinstance(model, UNIVARIATE):
+        return 1
+    if isinstance(model, stats.gaussian_kde):
+        return int(model.d)
+    if isinstance(model, MULTIVARIATE):
+        return int(model.dim)
+    return getattr(model, "n_features_in_", None)
 
 
 @singledispatch

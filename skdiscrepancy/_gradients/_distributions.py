@@ -13,9 +13,9 @@ from scipy.special import log_ndtr
 from skdiscrepancy._gradients._mixtures import (
     GaussianScore,
     PointsScore,
-    check_columns,
     log_weights_of,
 )
+from skdiscrepancy._gradients._scores import ModelScore
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
@@ -45,8 +45,10 @@ STANDARD: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-class UnivariateScore:
+class UnivariateScore(ModelScore):
     """Gradient of the log-density of a frozen distribution of one variable."""
+
+    n_features = 1
 
     def __init__(self, name: str, shapes: tuple[float, ...], loc: float, scale: float):
         self.name = name
@@ -54,22 +56,23 @@ class UnivariateScore:
         self.loc = loc
         self.scale = scale
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X, which have one column."""
-        z = (check_columns(X, 1) - self.loc) / self.scale
+        z = (X - self.loc) / self.scale
         return STANDARD[self.name](z, *self.shapes) / self.scale
 
 
-class StudentScore:
+class StudentScore(ModelScore):
     """Gradient of the log-density of a multivariate t distribution."""
 
     def __init__(self, loc: np.ndarray, precision: np.ndarray, df: float):
         self.gaussian = GaussianScore(loc, precision)
+        self.n_features = self.gaussian.n_features
         self.df = df
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        pulls = self.gaussian(X)
+        pulls = self.gaussian.gradients_at(X)
         if np.isinf(self.df):
             return pulls
         squares = -np.einsum("ij,ij->i", X - self.gaussian.mean, pulls)
@@ -94,7 +97,7 @@ def check_support(model: Any) -> None:
 
 def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
     """Return the log-densities of a frozen distribution of one variable."""
-    return model.logpdf(check_columns(X, 1)[:, 0])
+    return model.logpdf(X[:, 0])
 
 
 def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The columns of X and the target, each with the kernel that it is given."""
+"""The columns of X and the target, each with its kernel."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -61,8 +61,8 @@ def check_factor(factor: Any, name: str) -> float:
     """Return a bandwidth factor, a multiple of the median distance."""
     if isinstance(factor, str):
         raise ValueError(
-            f"{name} == {factor!r}, must be a finite number > 0, the multiple of the "
-            "median distance: 1.0 is the median itself."
+            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself."
         )
     check_number(factor, name, strict=True)
     return float(factor)
@@ -193,7 +193,7 @@ class Columns:
 
 
 class Batch:
-    """Some columns with their kernels, their factors in one array if they have them."""
+    """Some columns with their kernels, and their factors in one array if complete."""
 
     def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
         if not all(may_be_complete(X[:, [j]], kernel) for j in range(X.shape[1])):
@@ -233,9 +233,9 @@ class Batch:
 
 
 class TargetKernel:
-    """The kernel on y, with bandwidths from one sample, for this and other samples.
+    """The kernel on y, with a bandwidth from one sample, for this and other samples.
 
-    Several numeric columns are divided by their scales, and have one joint kernel.
+    Several numeric columns are divided by their scales, and share one joint kernel.
 
     Parameters
     ----------

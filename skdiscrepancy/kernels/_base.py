@@ -17,6 +17,7 @@ from skdiscrepancy._data import (
     block_distances,
     check_number,
     check_rows,
+    shown,
     warn_user,
 )
 
@@ -201,6 +202,7 @@ class RadialKernel(Kernel):
         curvature : ndarray
             :math:`\psi''(d)`.
         """
+        self._check_params()
         if not self.differentiable:
             raise ValueError(f"{self!r} is not twice differentiable.")
         with np.errstate(all="ignore"):
@@ -337,10 +339,22 @@ class RadialKernel(Kernel):
 
     def _check_distance(self, distance: ArrayLike) -> np.ndarray:
         self._check_params()
-        distance = np.asarray(distance)
-        if distance.dtype != np.float32:
-            distance = distance.astype(np.float64)
-        return distance**2 if self.on_squared else distance
+        # One number, or an array of any shape; at infinity, kernels vanish.
+        distance = check_rows(
+            distance,
+            "distance",
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            ensure_all_finite=False,
+        )
+        if not np.all(distance >= 0):
+            raise ValueError(
+                f"distance == {shown(distance)}, must be >= 0, and not NaN."
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            return distance**2 if self.on_squared else distance
 
 
 def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:

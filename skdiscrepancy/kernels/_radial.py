@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._loops import FAR, decay
 from skdiscrepancy.kernels._base import RadialKernel
 
@@ -342,7 +342,7 @@ def check_matern(kernel: MaternKernel) -> None:
     """Raise an error if `nu` or `p` of a Matern kernel is not allowed."""
     orders = (0.5, 1.5, 2.5, 3.5, 4.5)
     if not isinstance(kernel.nu, Real) or kernel.nu not in orders:
-        raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
+        raise ValueError(f"nu == {shown(kernel.nu)}, must be one of {orders}.")
     check_number(kernel.p, "p", least=1, finite=False)
 
 
