@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from skdiscrepancy.inference import (
         hsic_column_tests,
         hsic_test,
+        hsic_test_from_gram,
         ksd_test,
+        ksd_test_from_gram,
         mmd_column_tests,
         mmd_test,
+        mmd_test_from_gram,
     )
 
 __version__ = "0.1.0"
@@ -42,15 +45,18 @@ __all__ = [
     "hsic_from_gram",
     "hsic_score",
     "hsic_test",
+    "hsic_test_from_gram",
     "inference",
     "kernels",
     "ksd_from_gram",
     "ksd_score",
     "ksd_test",
+    "ksd_test_from_gram",
     "mmd_column_tests",
     "mmd_from_gram",
     "mmd_score",
     "mmd_test",
+    "mmd_test_from_gram",
     "model_checking",
     "plotting",
     "pooling",
@@ -64,7 +70,16 @@ _ROOMS = {
     **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
     **dict.fromkeys(("MMDEstimator", "mmd_from_gram", "mmd_score"), "_mmd"),
     **dict.fromkeys(
-        ("hsic_column_tests", "hsic_test", "ksd_test", "mmd_column_tests", "mmd_test"),
+        (
+            "hsic_column_tests",
+            "hsic_test",
+            "hsic_test_from_gram",
+            "ksd_test",
+            "ksd_test_from_gram",
+            "mmd_column_tests",
+            "mmd_test",
+            "mmd_test_from_gram",
+        ),
         "inference",
     ),
 }

@@ -23,7 +23,7 @@ from skdiscrepancy._data import (
     check_rows,
     shown,
 )
-from skdiscrepancy.kernels import KernelLike, RadialKernel, check_kernel
+from skdiscrepancy.kernels import KernelLike, RadialKernel, RowKernel, check_kernel
 
 __all__ = [
     "bandwidth_grid",
@@ -284,6 +284,9 @@ def build_collection(
             by_rule.update(found)
     collection: list[Any] = []
     for kernel, values in zip(kernels, given, strict=True):
+        if isinstance(kernel, RowKernel):
+            collection.append(kernel.learn(samples))
+            continue
         if not isinstance(kernel, RadialKernel):
             collection.append(clone(kernel))
             continue

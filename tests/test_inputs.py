@@ -681,7 +681,7 @@ def test_ksd_refuses_gradients_that_are_not_one_for_each_row(bad):
     ("gradients", "message"),
     [
         (np.ones((5, 2)), r"model.* shape \(5, 2\), .*\(40, 2\)"),
-        (np.ones(40), r"model.* shape \(40,\), .*\(40, 2\)"),
+        (np.ones(40), r"model.* shape \(40, 1\), .*\(40, 2\)"),
         (np.full((40, 2), np.nan), "model.* NaN"),
         (3, "model == 3"),
         ("gaussian", "model == 'gaussian'"),

@@ -479,7 +479,11 @@ class TestCheckKernel:
     @pytest.mark.parametrize(
         ("kernel", "error", "message"),
         [
-            ("rbf", ValueError, r"target_kernel == 'rbf', must be one of \['gaussian'"),
+            (
+                "rbff",
+                ValueError,
+                r"target_kernel == 'rbff', must be one of \['additive",
+            ),
             (("imq", "x"), ValueError, "target_kernel == 'x', must be one of"),
             (3, TypeError, "target_kernel == 3, must be one of"),
             (None, TypeError, "target_kernel == None, must be one of"),

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import check_rows, validate_rows
+from skdiscrepancy._data._arrays import as_table, check_rows, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -50,6 +50,7 @@ __all__ = [
     "as_array",
     "as_labels",
     "as_numbers",
+    "as_table",
     "block_distances",
     "check_flag",
     "check_number",

@@ -21,6 +21,36 @@ FLOATS = [np.float64, np.float32]
 DATE_TYPES = ("date", "time", "period", "duration")
 
 
+def as_table(X: Any) -> Any:
+    """Return one-dimensional data as one column, and anything else as it is.
+
+    Functions take one-dimensional samples, such as a column of a DataFrame; estimators
+    refuse them, as in scikit-learn. The column has no name, so that columns of two
+    names can be compared.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+
+    Returns
+    -------
+    X : object
+        A sample that is not one-dimensional.
+    """
+    if isinstance(X, (list, tuple)):
+        flat = len(X) > 0 and all(np.ndim(value) == 0 for value in X[:1])
+        return [[value] for value in X] if flat else X
+    if len(getattr(X, "shape", ())) != 1:
+        return X
+    if isinstance(X, np.ndarray):
+        return X[:, np.newaxis]
+    if hasattr(X, "to_frame") and hasattr(X, "index"):
+        # A frame of pandas keeps missing values and types that arrays do not have.
+        return X.to_frame(name=0)
+    return np.asarray(X)[:, np.newaxis]
+
+
 def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 

@@ -86,6 +86,11 @@ def refuse_unknown_keywords(
                 f" {meant!r} is a parameter of the estimator. Pass it to "
                 f"{estimator}({meant}=...)."
             )
+        elif keyword == "gamma" and nearest == "bandwidth":
+            message += (
+                " Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel "
+                "'rbf', or bandwidth=1 / gamma for exp(-gamma d), 'laplacian'."
+            )
         elif nearest is not None:
             message += f" Did you mean {nearest!r}?"
         raise TypeError(message)

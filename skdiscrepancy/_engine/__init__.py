@@ -11,7 +11,7 @@ features are summed without pairs. The module `_ways` decides.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._engine._centred_products import centred_products, factors_in_order
+from skdiscrepancy._engine._centred_products import centred_products, short_factors
 from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
     BATCH_NUMBERS,
@@ -94,7 +94,6 @@ __all__ = [
     "design_moments",
     "end_if_stopped",
     "factor_of",
-    "factors_in_order",
     "group_bounds",
     "group_sums",
     "is_smooth",
@@ -107,6 +106,7 @@ __all__ = [
     "row_sums",
     "run_all",
     "run_tasks",
+    "short_factors",
     "source_bytes",
     "stein_kind",
     "steps",

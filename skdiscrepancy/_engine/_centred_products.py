@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine._features import CentredFeatures
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, run_all
@@ -22,17 +23,21 @@ from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import ProductRowSums
 from skdiscrepancy._engine._sources import CentredSource, Source
 from skdiscrepancy._engine._walk import walk
-from skdiscrepancy._engine._ways import IN_ORDER, choose_ways, row_sums
+from skdiscrepancy._engine._ways import (
+    IN_ORDER,
+    choose_ways,
+    kernels_with_features,
+    row_sums,
+)
 from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
-# Mean of a kernel above which one minus the kernel is summed.
-WIDE = 0.5
 
 Offsets = Callable[[np.ndarray], np.ndarray]
 Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+Factor = Line | Classes | CentredFeatures
 
 
 class Products(NamedTuple):
@@ -93,7 +98,7 @@ def centred_products(
     products : Products
         Results for every kernel of x with every kernel of y.
     """
-    ordered = factors_in_order(x, y, n)
+    ordered = short_factors(x, y, n)
     if ordered is not None:
         return _in_order(*ordered, offsets, finish, diagonal, walk_options)
     region = square(0, n, diagonal=diagonal)
@@ -116,10 +121,8 @@ def centred_products(
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
 
 
-def factors_in_order(
-    x: Source, y: Source, n: int
-) -> tuple[Line | Classes, Line, bool] | None:
-    """Return both factors of products that can be summed in sorted order.
+def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] | None:
+    """Return both factors of products that can be summed without all pairs.
 
     These are exponentials on two columns, or any decaying kernels on a column with
     labels. Return None if there is any other pair, or a kernel so wide that HSIC would
@@ -134,21 +137,41 @@ def factors_in_order(
 
     Returns
     -------
-    first, second : Line or Classes, Line
+    first, second : Line, Classes or CentredFeatures
         The factors.
     swapped : bool
         Whether the first factor belongs to y.
     """
     for labels, other, swapped in ((y, x, True), (x, y, False)):
         if isinstance(labels, KernelSource) and labels.labels is not None:
-            line = _line_beside_labels(other, n)
-            if line is None:
+            beside = _features_of(other) or _line_beside_labels(other, n)
+            if beside is None:
                 return None
-            return Classes(labels.labels, labels.kernels), line, swapped
+            return Classes(labels.labels, labels.kernels), beside, swapped
+    F, G = _features_of(x), _features_of(y)
+    if F is not None and G is not None:
+        return (F, G, False) if _pays_off(F, G, n) else None
     first, second = (_line_of_exponentials(source, n) for source in (x, y))
     if first is None or second is None:
         return None
     return first, second, False
+
+
+def _features_of(source: Source) -> CentredFeatures | None:
+    """Return the rows with kernels that all have explicit features."""
+    if not isinstance(source, KernelSource):
+        return None
+    rows = source.function_rows
+    if rows is None or len(kernels_with_features(source)) < source.n_kernels:
+        return None
+    return CentredFeatures(source.kernels, rows)
+
+
+def _pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
+    """Tell whether products of features are cheaper than tiles."""
+    a = max(first.n_components(k) for k in range(first.n_kernels))
+    b = max(second.n_components(k) for k in range(second.n_kernels))
+    return a * b <= n * (a + b)
 
 
 def _line_beside_labels(source: Source, n: int) -> Line | None:
@@ -170,8 +193,8 @@ def _line_of_exponentials(source: Source, n: int) -> Line | None:
 
 
 def _in_order(
-    first: Line | Classes,
-    second: Line,
+    first: Factor,
+    second: Factor,
     swapped: bool,
     offsets: Offsets,
     finish: Finish,
@@ -228,9 +251,10 @@ class Centring(NamedTuple):
         diagonal: np.ndarray | float,
         *,
         wide: bool = False,
+        least_size: float = 0.0,
     ) -> Centring:
         """Subtract the mean from the offsets of a matrix with the given row sums."""
-        size = float(np.abs(sums).max()) / len(sums)
+        size = max(float(np.abs(sums).max()) / len(sums), least_size)
         middle = offsets.mean()
         offsets = offsets - middle
         shift = 2 * middle
@@ -283,7 +307,7 @@ def centred_product_sums(
 
 
 def _products_in_order(
-    factors: tuple[Line | Classes, Line],
+    factors: tuple[Factor, Factor],
     offsets: Offsets,
     finish: Finish,
     *,
@@ -294,7 +318,7 @@ def _products_in_order(
 
     Parameters
     ----------
-    factors : Line or Classes, Line
+    factors : pair of Line, Classes or CentredFeatures
         Kernels on the same rows.
     offsets : callable
         Takes row sums of shape (1, n), and returns the offsets that centre a matrix.
@@ -334,7 +358,7 @@ class _CentringTask(Task):
 
     def __init__(
         self,
-        factor: Line | Classes,
+        factor: Factor,
         offsets: Offsets,
         diagonal: bool,
     ):
@@ -344,12 +368,13 @@ class _CentringTask(Task):
 
     def __call__(self, k: int) -> Centring:
         sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
-        wide = self.factor.can_be_wide(k) and sums.mean() > WIDE * len(sums)
+        wide = self.factor.is_wide(k, sums)
         if wide:
             sums, diagonal = self.factor.sums(k, wide=True), 0.0
         counted = sums if self.diagonal else sums - diagonal
         offsets = self.offsets(counted[np.newaxis])[0]
-        return Centring.of(sums, offsets, diagonal, wide=wide)
+        least_size = self.factor.least_size(k)
+        return Centring.of(sums, offsets, diagonal, wide=wide, least_size=least_size)
 
 
 class _PairTask(Task):
@@ -357,7 +382,7 @@ class _PairTask(Task):
 
     def __init__(
         self,
-        factors: tuple[Line | Classes, Line],
+        factors: tuple[Factor, Factor],
         centrings: list[Any],
         finish: Finish,
         diagonal: bool,

@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import Index
+from skdiscrepancy._data import Index, Rows
 from skdiscrepancy._engine._sources import Source
+from skdiscrepancy.kernels import RowKernel
+
+# Rows whose features are computed at a time.
+BLOCK_ROWS = 2048
 
 
 class FeatureSource(Source):
@@ -51,3 +56,153 @@ class FeatureSource(Source):
         if not diagonal:
             sums -= np.einsum("ri,ri->i", F, F)
         return sums[np.newaxis]
+
+
+class Features:
+    """Kernels with explicit features, on rows that are read block by block.
+
+    Sums over rows need no pairs. All sums are made in float64.
+
+    Parameters
+    ----------
+    kernels : list of RowKernel
+        Kernels whose `features` are not None.
+    rows : Rows
+        The rows.
+    """
+
+    def __init__(self, kernels: list[RowKernel], rows: Rows):
+        self.kernels = kernels
+        self.rows = rows
+        self.n_rows, self.n_kernels = len(rows), len(kernels)
+
+    def blocks(
+        self, k: int, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the features of kernel k for blocks of rows."""
+        stop = self.n_rows if stop is None else stop
+        for begin in range(start, stop, BLOCK_ROWS):
+            block = slice(begin, min(begin + BLOCK_ROWS, stop))
+            F = self.kernels[k].features(self.rows.take(block))
+            assert F is not None
+            yield block, F.astype(np.float64, copy=False)
+
+    def n_components(self, k: int) -> int:
+        """Return the number of features of kernel k."""
+        F = self.kernels[k].features(self.rows.take(slice(0, 1)))
+        assert F is not None
+        return F.shape[1]
+
+    def total(
+        self,
+        k: int,
+        start: int = 0,
+        stop: int | None = None,
+        weights: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the sum of the features of some rows."""
+        total = np.zeros(self.n_components(k))
+        for block, F in self.blocks(k, start, stop):
+            total += F.sum(axis=0) if weights is None else weights[block] @ F
+        return total
+
+    def inner(
+        self, k: int, vector: np.ndarray, start: int = 0, stop: int | None = None
+    ) -> np.ndarray:
+        """Return the inner products of the features of some rows with a vector."""
+        blocks = self.blocks(k, start, stop)
+        return np.concatenate([F @ vector for _, F in blocks])
+
+    def squares(self, k: int, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Return the diagonal of the Gram matrix of some rows."""
+        blocks = self.blocks(k, start, stop)
+        return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
+
+    def row_sums(self, k: int, *, diagonal: bool) -> np.ndarray:
+        """Return the row sums of the Gram matrix of kernel k."""
+        sums = self.inner(k, self.total(k))
+        return sums if diagonal else sums - self.squares(k)
+
+    def two_sample_sums(
+        self, k: int, m: int, *, diagonal: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the row sums within the first m rows, the others, and across both."""
+        parts = ((0, m), (m, self.n_rows))
+        of_x, of_y = (self.total(k, *part) for part in parts)
+        within_x, within_y = self.inner(k, of_x, 0, m), self.inner(k, of_y, m)
+        if not diagonal:
+            within_x, within_y = (
+                sums - self.squares(k, *part)
+                for sums, part in zip((within_x, within_y), parts, strict=True)
+            )
+        return within_x, within_y, self.inner(k, of_y, 0, m), self.inner(k, of_x, m)
+
+
+class CentredFeatures(Features):
+    """Kernels with explicit features that have mean zero, for HSIC.
+
+    HSIC does not change if the features are centred, and keeps its digits.
+    """
+
+    def __init__(self, kernels: list[RowKernel], rows: Rows):
+        super().__init__(kernels, rows)
+        self.means = [np.zeros(self.n_components(k)) for k in range(self.n_kernels)]
+        self.means = [self.total(k) / self.n_rows for k in range(self.n_kernels)]
+
+    def blocks(
+        self, k: int, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield the centred features of kernel k for blocks of rows."""
+        for block, F in super().blocks(k, start, stop):
+            yield block, F - self.means[k]
+
+    def diagonal(self, k: int) -> np.ndarray:
+        """Return the value of kernel k for each row with itself."""
+        return self.squares(k)
+
+    def is_wide(self, k: int, sums: np.ndarray) -> bool:
+        """Tell that one minus the kernel has no use."""
+        return False
+
+    def least_size(self, k: int) -> float:
+        """Return a size of the matrix whose rounding is that of the centred features.
+
+        Features of a constant column are zero up to the rounding of their mean.
+        """
+        longest = float(np.sqrt(self.squares(k).max()))
+        return longest * (longest + float(np.linalg.norm(self.means[k])))
+
+    def sums(
+        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
+    ) -> np.ndarray:
+        """Return the row sums of kernel k, which is never `wide`."""
+        return self.inner(k, self.total(k, weights=weights))
+
+    def products(
+        self,
+        k: int,
+        other: Any,
+        other_k: int,
+        *,
+        wide: bool = False,
+        other_wide: bool = False,
+    ) -> np.ndarray:
+        """Return the row sums of the product with another kernel with features."""
+        shape = (self.n_components(k), other.n_components(other_k))
+        covariance = np.zeros(shape)
+        both = zip(self.blocks(k), other.blocks(other_k), strict=True)
+        for (_, F), (_, G) in both:
+            covariance += F.T @ G
+        both = zip(self.blocks(k), other.blocks(other_k), strict=True)
+        return np.concatenate(
+            [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
+        )
+
+    def class_products(self, k: int, codes: np.ndarray) -> np.ndarray:
+        """Return the row sums of kernel k over the rows of the same class."""
+        totals = np.zeros((int(codes.max()) + 1, self.n_components(k)))
+        for block, F in self.blocks(k):
+            np.add.at(totals, codes[block], F)
+        return np.concatenate(
+            [np.einsum("ij,ij->i", F, totals[codes[b]]) for b, F in self.blocks(k)]
+        )

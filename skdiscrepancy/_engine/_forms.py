@@ -12,9 +12,10 @@ from math import sqrt
 
 import numpy as np
 
-from skdiscrepancy._loops import Profile
+from skdiscrepancy._loops import DistanceProfile, Profile
 from skdiscrepancy.kernels import (
     LARGEST,
+    EnergyKernel,
     GaussianKernel,
     IMQKernel,
     KernelLike,
@@ -45,12 +46,15 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
     return rate if -rate < LARGEST[dtype] else None
 
 
-def line_profile(kernel: KernelLike) -> Profile | None:
+def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
     """Return a kernel that is a polynomial times an exponential on one column.
 
-    Return None for other kernels, because only these have recursive sums over a sorted
-    column.
+    Or a kernel that is a distance. Return None for other kernels, because only these
+    have recursive sums over a sorted column.
     """
+    if type(kernel) is EnergyKernel:
+        origin = 0.0 if kernel.origin is None else float(np.ravel(kernel.origin)[0])
+        return DistanceProfile(origin) if kernel.exponent == 1 else None
     if type(kernel) is LaplaceKernel:
         rate, coefficients = inverse_power(1, kernel.bandwidth, 1), np.ones(1)
     elif type(kernel) is MaternKernel:

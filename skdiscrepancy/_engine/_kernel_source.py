@@ -24,7 +24,13 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
 from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
-from skdiscrepancy.kernels import IndicatorKernel, Kernel, KernelLike, RadialKernel
+from skdiscrepancy.kernels import (
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RadialKernel,
+    RowKernel,
+)
 
 # A kernel of this package or of Gaussian processes, by its position in a collection.
 Members: TypeAlias = dict[int, Any]
@@ -147,10 +153,14 @@ class FunctionReading(Reading):
     ) -> Values:
         """Yield the tiles of functions."""
         A = self.rows.take(rows)
+        B = None if cols is rows else self.rows.take(cols)
         for k, kernel in members.items():
             values = out[k] if out.ndim == 3 else out
-            # A white kernel has a diagonal only if it is called with one argument.
-            values[...] = kernel(A) if cols is rows else kernel(A, self.rows.take(cols))
+            if isinstance(kernel, RowKernel):
+                values[...] = kernel.gram(A, A if B is None else B)
+            else:
+                # A white kernel has a diagonal only if it is called with one argument.
+                values[...] = kernel(A, B)
             yield k, values
 
     def aligned(
@@ -159,6 +169,9 @@ class FunctionReading(Reading):
         """Write the values of functions for pairs."""
         A, B, same = self.rows.take(rows), self.rows.take(cols), rows == cols
         for k, kernel in members.items():
+            if isinstance(kernel, RowKernel):
+                out[k] = kernel.pairs(A, B)
+                continue
             for start in range(0, len(rows), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)
                 out[k, part] = np.diagonal(kernel(A[part], B[part]))
@@ -198,20 +211,32 @@ class KernelSource(Source):
         return KernelSource([self.kernels[k] for k in kernels], self.readings)
 
     @property
+    def _one_column(self) -> Rows | None:
+        """The rows if they hold numbers in one column, else None."""
+        for reading in self.readings.values():
+            rows = getattr(reading, "rows", None)
+            if isinstance(rows, Rows) and rows.n_features == 1:
+                return rows
+        return None
+
+    @property
     def has_one_column(self) -> bool:
         """Whether the rows hold numbers in one column."""
-        return any(
-            isinstance(reading, DistanceReading) and reading.n_features == 1
-            for reading in self.readings.values()
-        )
+        return self._one_column is not None
 
     @property
     def columns(self) -> list[np.ndarray] | None:
         """The single column of the rows, by parts, or None if there are several."""
-        for reading in self.readings.values():
-            if isinstance(reading, DistanceReading) and reading.n_features == 1:
-                return [part[:, 0].astype(np.float64) for part in reading.rows.parts]
-        return None
+        rows = self._one_column
+        if rows is None:
+            return None
+        return [part[:, 0].astype(np.float64) for part in rows.parts]
+
+    @property
+    def function_rows(self) -> Rows | None:
+        """The rows as functions of blocks read them, None if there are no functions."""
+        reading = self.readings.get(FunctionReading)
+        return reading.rows if isinstance(reading, FunctionReading) else None
 
     @property
     def labels(self) -> Codes | None:

@@ -10,13 +10,28 @@ exact. Sums are float64, even for float32 columns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from skdiscrepancy._data import Codes
+from skdiscrepancy._engine._features import CentredFeatures
 from skdiscrepancy._engine._parallel import held_bytes
-from skdiscrepancy._loops import Profile, complement_sums, product_sums, scan_sums
+from skdiscrepancy._loops import (
+    DistanceProfile,
+    Profile,
+    complement_sums,
+    distance_sums,
+    product_sums,
+    scan_sums,
+)
 from skdiscrepancy.kernels import IndicatorKernel
+
+# (1 - exp(-rate d)) / rate is a distance d up to the fraction rate * d / 2 of it. This
+# is that rate times the largest distance.
+NEARLY_ZERO = 1e-30
+# Mean of a kernel above which one minus the kernel is summed.
+WIDE = 0.5
 
 
 class Line:
@@ -26,11 +41,11 @@ class Line:
     ----------
     column : ndarray of shape (n,)
         Values of the rows.
-    profiles : list of Profile
+    profiles : list of Profile or DistanceProfile
         Kernels.
     """
 
-    def __init__(self, column: np.ndarray, profiles: list[Profile]):
+    def __init__(self, column: np.ndarray, profiles: list[Profile | DistanceProfile]):
         self.profiles = profiles
         self.order = np.argsort(column)
         self.values = column[self.order]
@@ -42,47 +57,95 @@ class Line:
         """Bytes of the arrays."""
         return held_bytes(vars(self).values())
 
-    def diagonal(self, k: int) -> float:
-        """Return the value of kernel k at distance zero."""
-        return float(self.profiles[k].polynomial[0])
+    def diagonal(self, k: int) -> float | np.ndarray:
+        """Return the value of kernel k for each row with itself."""
+        profile = self.profiles[k]
+        if isinstance(profile, DistanceProfile):
+            return 2 * self._lengths(profile)
+        return float(profile.polynomial[0])
+
+    def least_size(self, k: int) -> float:
+        """Return 0: sums have the digits of their own size."""
+        return 0.0
+
+    def _lengths(self, profile: DistanceProfile) -> np.ndarray:
+        """Return the distances of the rows from the origin, in their own order."""
+        lengths = np.empty(self.n_rows)
+        lengths[self.order] = np.abs(self.values - profile.origin)
+        return lengths
+
+    def _nearly_zero(self) -> float:
+        """Return a rate for which one minus an exponential is a distance."""
+        span = float(self.values[-1] - self.values[0])
+        return NEARLY_ZERO / span if span > 0 else 1.0
 
     def spans(self) -> Iterator[tuple[int, float]]:
         """Yield each kernel with the range of the column times its rate."""
         with np.errstate(over="ignore"):
             span = float(self.values[-1] - self.values[0])
         for k, profile in enumerate(self.profiles):
-            yield k, profile.rate * span
+            if isinstance(profile, Profile):
+                yield k, profile.rate * span
 
-    def can_be_wide(self, k: int) -> bool:
-        """Tell whether one minus kernel k can be summed."""
-        return self.profiles[k].degree == 0
+    def is_wide(self, k: int, sums: np.ndarray) -> bool:
+        """Tell whether to sum one minus kernel k, given the row sums of the kernel.
+
+        For the kernel of a distance, the distance takes the place of one minus the
+        kernel.
+        """
+        if isinstance(self.profiles[k], DistanceProfile):
+            return True
+        return self.profiles[k].degree == 0 and sums.mean() > WIDE * len(sums)
 
     def sums(
         self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
     ) -> np.ndarray:
         """Return the row sums of kernel k, in the order of the rows.
 
-        If `wide`, return the row sums of one minus the kernel.
+        If `wide`, return the row sums of one minus the kernel, or of the distance.
         """
+        sums, profile = np.empty(len(self.order)), self.profiles[k]
+        if isinstance(profile, DistanceProfile):
+            return self._distance_sums(profile, weights, wide)
         if weights is not None:
             weights = weights[np.newaxis, self.order]
-        sums, profile = np.empty(len(self.order)), self.profiles[k]
         if wide:
             sums[self.order] = complement_sums(self.steps, profile.rate, weights)[0]
         else:
             sums[self.order] = scan_sums(self.steps, profile, weights)[0]
         return sums
 
+    def _distance_sums(
+        self, profile: DistanceProfile, weights: np.ndarray | None, wide: bool
+    ) -> np.ndarray:
+        """Return the row sums of the distance, or of the kernel if not `wide`."""
+        if weights is None:
+            weights = np.ones(self.n_rows)
+        sums = np.empty(self.n_rows)
+        sums[self.order] = distance_sums(self.steps, weights[np.newaxis, self.order])[0]
+        if wide:
+            return sums
+        lengths = self._lengths(profile)
+        return weights.sum() * lengths + weights @ lengths - sums
+
+    def rate(self, k: int) -> tuple[float, float]:
+        """Return a rate of kernel k, and a factor of one minus its exponential."""
+        profile = self.profiles[k]
+        if isinstance(profile, DistanceProfile):
+            rate = self._nearly_zero()
+            return rate, 1 / rate
+        return profile.rate, 1.0
+
     def products(
         self,
         k: int,
-        other: Line,
+        other: Any,
         other_k: int,
         *,
         wide: bool = False,
         other_wide: bool = False,
     ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on another column.
+        """Return the row sums of the product with a kernel on another line.
 
         Both kernels are exponentials, or one minus an exponential where `wide`.
         """
@@ -91,15 +154,16 @@ class Line:
         column = np.empty_like(other.values)
         column[other.order] = other.values
         sums = np.empty(len(self.order))
+        (x_rate, x_factor), (y_rate, y_factor) = self.rate(k), other.rate(other_k)
         sums[self.order] = product_sums(
             self.values,
             column[self.order],
-            self.profiles[k].rate,
-            other.profiles[other_k].rate,
+            x_rate,
+            y_rate,
             x_wide=wide,
             y_wide=other_wide,
         )
-        return sums
+        return sums * (x_factor * y_factor)
 
 
 class Classes:
@@ -131,7 +195,7 @@ class Classes:
         """Return the value of kernel k for each row with itself."""
         return self.values[k]
 
-    def can_be_wide(self, k: int) -> bool:
+    def is_wide(self, k: int, sums: np.ndarray) -> bool:
         """Tell that labels are equal or not, but never close."""
         return False
 
@@ -141,28 +205,37 @@ class Classes:
         """Return the row sums of kernel k, which is never `wide`."""
         return self.values[k] * np.bincount(self.codes, weights)[self.codes]
 
+    def least_size(self, k: int) -> float:
+        """Return 0: values of labels are exact."""
+        return 0.0
+
     def products(
         self,
         k: int,
-        other: Line,
+        other: Any,
         other_k: int,
         *,
         wide: bool = False,
         other_wide: bool = False,
     ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on a column.
+        """Return the row sums of the product with a kernel on a column, or on rows.
 
         If `other_wide`, the product is with one minus the kernel on the column.
         """
+        if isinstance(other, CentredFeatures):
+            return other.class_products(other_k, self.codes) * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")
         order = other.order[within]
-        steps, profile = steps_of(other.values[within]), other.profiles[other_k]
+        steps = steps_of(other.values[within])
         starts = np.diff(self.codes[order], prepend=-1) != 0
         steps[starts] = np.inf
         sums = np.empty(len(order))
         if other_wide:
-            sums[order] = complement_sums(steps, profile.rate, starts=starts)[0]
+            rate, factor = other.rate(other_k)
+            sums[order] = complement_sums(steps, rate, starts=starts)[0] * factor
         else:
+            profile = other.profiles[other_k]
+            assert isinstance(profile, Profile)
             sums[order] = scan_sums(steps, profile)[0]
         return sums * self.values[k]
 

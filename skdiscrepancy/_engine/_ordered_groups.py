@@ -8,7 +8,7 @@ import numpy as np
 
 from skdiscrepancy._engine._lines import Line
 from skdiscrepancy._engine._parallel import Task
-from skdiscrepancy._loops import group_sums_below, scan_sums
+from skdiscrepancy._loops import Profile, group_sums_below, scan_sums
 
 # After the diagonal is subtracted from the sum of a row, or from the sum of squares, a
 # result below this fraction of the diagonal is rounding, or has few digits.
@@ -37,7 +37,7 @@ class OrderedGroups(Task):
 
         The diagonal is left out. O(n * n_groups) time, and O(n) memory.
         """
-        line, profile = self.line, self.line.profiles[k]
+        line, profile = self.line, self._profile(k)
         own = line.diagonal(k)
         rows = line.sums(k)
         rows -= own
@@ -45,9 +45,14 @@ class OrderedGroups(Task):
         below = group_sums_below(line.values, self.groups, self.n_groups, profile)
         return below + below.T, rows, self._squares(k)
 
+    def _profile(self, k: int) -> Profile:
+        profile = self.line.profiles[k]
+        assert isinstance(profile, Profile)
+        return profile
+
     def _squares(self, k: int) -> float:
         """Return the sum of the squares of kernel k without the diagonal."""
-        line, squared = self.line, self.line.profiles[k].squared()
+        line, squared = self.line, self._profile(k).squared()
         own = line.diagonal(k) ** 2
         squares = scan_sums(line.steps, squared)[0]
         squares -= own

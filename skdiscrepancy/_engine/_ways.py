@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine._features import FeatureSource
+from skdiscrepancy._engine._features import Features, FeatureSource
 from skdiscrepancy._engine._forms import line_profile
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Line, steps_of
@@ -25,8 +25,15 @@ from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import walk
-from skdiscrepancy._loops import Profile, compiled, scan_sums
+from skdiscrepancy._loops import (
+    DistanceProfile,
+    Profile,
+    compiled,
+    distance_sums,
+    scan_sums,
+)
 from skdiscrepancy.designs import Region, square
+from skdiscrepancy.kernels import RowKernel
 
 # Type of sums in sorted order, for columns of any type.
 IN_ORDER = np.dtype(np.float64)
@@ -64,16 +71,17 @@ def min_rows(sums: str, degree: int = 0) -> int:
 
 
 class Ways(NamedTuple):
-    """Which kernels of a source are summed in sorted order, and which over tiles."""
+    """Which kernels are summed in sorted order, from features, and over tiles."""
 
     source: Source
-    profiles: dict[int, Profile]
+    profiles: dict[int, Profile | DistanceProfile]
+    with_features: list[int]
     others: list[int]
 
     @property
     def tiles(self) -> Source:
         """The source of the kernels that are summed over tiles."""
-        if not self.profiles:
+        if not self.profiles and not self.with_features:
             return self.source
         assert isinstance(self.source, KernelSource)
         return self.source.select(self.others)
@@ -90,19 +98,44 @@ class Ways(NamedTuple):
         """Return the single column with the kernels in sorted order."""
         return Line(np.concatenate(self.columns), list(self.profiles.values()))
 
+    def features(self) -> Features:
+        """Return the rows with the kernels that have explicit features."""
+        assert isinstance(self.source, KernelSource)
+        rows = self.source.function_rows
+        assert rows is not None
+        return Features([self.source.kernels[k] for k in self.with_features], rows)
+
 
 def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -> Ways:
     """Decide how each kernel of a source on n rows, in groups or not, is summed."""
-    profiles: dict[int, Profile] = {}
+    profiles: dict[int, Profile | DistanceProfile] = {}
     # Groups of single rows need all pairs.
     few_groups = MIN_GROUP_ROWS * n_groups <= n
     if isinstance(source, KernelSource) and source.has_one_column and few_groups:
         for k, kernel in enumerate(source.kernels):
             profile = line_profile(kernel)
+            if sums == "groups" and isinstance(profile, DistanceProfile):
+                continue
             if profile is not None and n >= min_rows(sums, profile.degree):
                 profiles[k] = profile
-    others = [k for k in range(source.n_kernels) if k not in profiles]
-    return Ways(source, profiles, others)
+    explicit: list[int] = []
+    if isinstance(source, KernelSource) and sums == "rows":
+        explicit = kernels_with_features(source)
+    short = {*profiles, *explicit}
+    others = [k for k in range(source.n_kernels) if k not in short]
+    return Ways(source, profiles, explicit, others)
+
+
+def kernels_with_features(source: KernelSource) -> list[int]:
+    """Return the kernels of a source that have explicit features."""
+    if source.function_rows is None:
+        return []
+    row = source.function_rows.take(slice(0, 1))
+    return [
+        k
+        for k, kernel in enumerate(source.kernels)
+        if isinstance(kernel, RowKernel) and kernel.features(row) is not None
+    ]
 
 
 def row_sums(
@@ -143,6 +176,12 @@ def row_sums(
             parts = run_all(range(len(ways.profiles)), work, **walk_options)
             for k, part in zip(ways.profiles, parts, strict=True):
                 sums[k] = part
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            features = ways.features()
+            for i, k in enumerate(ways.with_features):
+                sums[k] = features.row_sums(i, diagonal=diagonal)
+            both.advance()
     return sums
 
 
@@ -223,6 +262,13 @@ def two_sample_sums(
             results = run_all(ways.profiles.values(), work, **walk_options)
             for k, result in zip(ways.profiles, results, strict=True):
                 yield Part([k], IN_ORDER, result)
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            features = ways.features()
+            for i, k in enumerate(ways.with_features):
+                rows = features.two_sample_sums(i, m, diagonal=diagonal)
+                yield Part([k], IN_ORDER, finish(*(row[np.newaxis] for row in rows)))
+            both.advance()
 
 
 class _LineTask(Task):
@@ -242,13 +288,14 @@ class _TwoSampleTask(Task):
 
     def __init__(
         self,
-        steps: np.ndarray,
+        values: np.ndarray,
         weights: np.ndarray,
         positions: tuple[np.ndarray, np.ndarray],
         diagonal: bool,
         finish: Callable[..., Any],
     ):
-        self.steps = steps
+        self.values = values
+        self.steps = steps_of(values)
         self.weights = weights
         self.positions = positions
         self.diagonal = diagonal
@@ -281,14 +328,25 @@ class _TwoSampleTask(Task):
             # Position of each row in sorted order.
             for at, order in zip((at_x, at_y), orders, strict=True):
                 at[order] = at.copy()
-        return cls(steps_of(values), weights, (at_x, at_y), diagonal, finish)
+        return cls(values, weights, (at_x, at_y), diagonal, finish)
 
-    def __call__(self, profile: Profile) -> Any:
-        over_x, over_y = scan_sums(self.steps, profile, self.weights)
+    def __call__(self, profile: Profile | DistanceProfile) -> Any:
+        (over_x, over_y), diagonal = self._sums(profile)
         at_x, at_y = self.positions
         within = over_x[at_x], over_y[at_y]
         cross = over_y[at_x], over_x[at_y]
         if not self.diagonal:
-            for sums in within:
-                sums -= profile.polynomial[0]
+            for sums, at in zip(within, self.positions, strict=True):
+                sums -= diagonal[at]
         return self.finish(*(sums[np.newaxis] for sums in (*within, *cross)))
+
+    def _sums(self, profile: Profile | DistanceProfile) -> tuple[np.ndarray, Any]:
+        """Return the sums over X and over Y, and the diagonal, in sorted order."""
+        if isinstance(profile, Profile):
+            diagonal = np.broadcast_to(profile.polynomial[0], self.values.shape)
+            return scan_sums(self.steps, profile, self.weights), diagonal
+        lengths = np.abs(self.values - profile.origin)
+        sums = np.outer(self.weights.sum(axis=1), lengths)
+        sums += (self.weights @ lengths)[:, np.newaxis]
+        sums -= distance_sums(self.steps, self.weights)
+        return sums, 2 * lengths

@@ -21,6 +21,7 @@ from skdiscrepancy._base import (
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
+    as_table,
     draw_seeds,
     generator_of,
     tag_target,
@@ -487,4 +488,5 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
     1.271
     """
+    X = as_table(X)
     return HSICEstimator(**params).fit(X, y).score(X, y)

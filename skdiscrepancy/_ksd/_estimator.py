@@ -18,13 +18,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_left_out,
 )
-from skdiscrepancy._data import (
-    RandomStateLike,
-    draw_seeds,
-    generator_of,
-    validate_rows,
-    warn_user,
-)
+from skdiscrepancy._data import RandomStateLike, generator_of, validate_rows, warn_user
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -35,16 +29,10 @@ from skdiscrepancy._ksd._models import (
     fit_model,
     gradients_at,
 )
+from skdiscrepancy._ksd._signs import stein_methods, stein_test
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
-from skdiscrepancy._nulls import (
-    Options,
-    TestResult,
-    check_options,
-    one_sample_methods,
-    one_sample_test,
-    wild_test,
-)
+from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
@@ -382,39 +370,19 @@ class KSDEstimator(BaseDiscrepancy):
                 "rows, or use method='parametric'."
             )
         gradients = self._gradients(X)
-        if design.complete:
-            # Groups must hold random rows, because neighbouring rows may be similar.
-            order = generator.permutation(len(X))
-            source = self._source(X[order], gradients[order])
-            return wild_test(
-                source,
-                len(X),
-                n_resamples=options.n_resamples,
-                n_groups=options.n_groups,
-                generator=generator,
-                pooling=options.pooling,
-                kernels=list(self.kernels_),
-                **self._walk_options(),
-            )
-        return one_sample_test(
-            options,
-            RowSums(self._source(X, gradients), moments=True),
-            design,
+        return stein_test(
+            lambda rows: self._source(X[rows], gradients[rows]),
             len(X),
+            design,
+            options,
             generator,
             kernels=list(self.kernels_),
-            # Pairs and signs must not share random numbers.
-            random_state=draw_seeds(generator, 1)[0],
             **self._walk_options(),
         )
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
-        methods = ["wild"]
-        if not design.complete:
-            # For KSD, the swaps of the core are the signs of the wild bootstrap.
-            methods = ["wild" if m == "swap" else m for m in one_sample_methods(design)]
-        return check_options(allowed=(*methods, "parametric"), **given)
+        return check_options(allowed=(*stein_methods(design), "parametric"), **given)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         check_model(self.model)

@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
     RandomStateLike,
+    as_table,
     check_rows,
     draw_seeds,
     generator_of,
+    shown,
     warn_user,
 )
 from skdiscrepancy._gradients import (
@@ -107,7 +109,7 @@ def as_given(model: Any) -> Any:
     An array holds the gradients at the rows of the sample.
     """
     if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
-        return GivenGradients(model)
+        return GivenGradients(as_table(model))
     return freeze(model) if is_fitted(model) else model
 
 
@@ -165,14 +167,19 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
 def check_differentiable(kernel: Any) -> list[Any]:
     """Return the kernels of a parameter, and refuse kernels that KSD cannot use."""
     works = [name for name, make in KERNELS.items() if make().differentiable]
-    kernels = check_kernel(kernel, names=works)
-    for item in kernels:
-        if not (isinstance(item, Kernel) and item.differentiable):
+    given = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
+    kernels = []
+    for item in given:
+        known = not isinstance(item, str) or item in works
+        [checked] = check_kernel([item]) if known else [None]
+        if not (isinstance(checked, Kernel) and checked.differentiable):
             raise ValueError(
-                f"kernel == {item!r}, must be one of {works} for KSD, or a kernel "
-                "object of these kinds with p=2, because KSD needs two derivatives."
+                f"kernel == {shown(item)}, must be one of {works} for KSD, or a kernel "
+                "object of these kinds with p=2, because KSD needs two derivatives of "
+                "the kernel."
             )
-    return kernels
+        kernels.append(checked)
+    return kernels or check_kernel(kernel)
 
 
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._data import as_table
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams
@@ -85,6 +86,7 @@ def ksd_score(
     >>> round(ksd_score(X, -X), 3)
     -0.029
     """
+    X = as_table(X)
     estimator = KSDEstimator(as_given(model), **params)
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.

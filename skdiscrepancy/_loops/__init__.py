@@ -13,7 +13,13 @@ from skdiscrepancy._loops._constants import FAR
 from skdiscrepancy._loops._merges import product_sums
 from skdiscrepancy._loops._numba import compiled
 from skdiscrepancy._loops._ordered_groups import group_sums_below
-from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
+from skdiscrepancy._loops._scans import (
+    DistanceProfile,
+    Profile,
+    complement_sums,
+    distance_sums,
+    scan_sums,
+)
 from skdiscrepancy._loops._tiles import (
     TileGroups,
     city_block,
@@ -29,6 +35,7 @@ from skdiscrepancy._loops._tiles import (
 
 __all__ = [
     "FAR",
+    "DistanceProfile",
     "Profile",
     "TileGroups",
     "chains_of",
@@ -40,6 +47,7 @@ __all__ = [
     "decay_sums",
     "decay_values",
     "difference_products",
+    "distance_sums",
     "few_features",
     "group_sums_below",
     "product_sums",

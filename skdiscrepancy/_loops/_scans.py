@@ -46,6 +46,55 @@ class Profile(NamedTuple):
         return Profile(2 * self.rate, square / 2.0 ** np.arange(len(square)))
 
 
+class DistanceProfile(NamedTuple):
+    """The kernel |x - o| + |y - o| - |x - y| of one column.
+
+    Attributes
+    ----------
+    origin : float
+        The point o.
+    """
+
+    origin: float
+
+    @property
+    def degree(self) -> int:
+        """Degree of a polynomial that is not there."""
+        return 0
+
+
+def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Compute the weighted row sums of the distances on a sorted column, in O(n).
+
+    With W the sum of the weights before a value, a step adds step * W to the sum of the
+    distances from the values before. Only products and sums of what is positive are
+    used if the weights are positive.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n,)
+        Distance of each value from the one before; the first one is not used.
+    weights : ndarray of shape (n_weights, n) or None, default=None
+        Weights of the columns, of any sign; None for one row of ones.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_weights, n)
+        Sums of weight_j |x_i - x_j| over all j.
+    """
+    if weights is None:
+        weights = np.ones((1, len(steps)))
+    sums = np.zeros(weights.shape)
+    np.cumsum(weights[:, :-1], axis=1, out=sums[:, 1:])
+    sums[:, 1:] *= steps[1:]
+    np.cumsum(sums, axis=1, out=sums)
+    # Backwards, the step of a value is the one of the value after it.
+    after = np.cumsum(weights[:, :0:-1], axis=1)
+    after *= steps[:0:-1]
+    sums[:, -2::-1] += np.cumsum(after, axis=1, out=after)
+    return sums
+
+
 def scan_sums(
     steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
 ) -> np.ndarray:

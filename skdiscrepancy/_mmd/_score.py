@@ -9,6 +9,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._data import as_table
 from skdiscrepancy._mmd._estimator import MMDEstimator
 from skdiscrepancy._mmd._params import MMDParams
 
@@ -65,4 +66,4 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     >>> round(mmd_score(X[:100], X[100:] + 1.0), 3)
     0.393
     """
-    return MMDEstimator(**params)._evaluate_pair(X, Y).value
+    return MMDEstimator(**params)._evaluate_pair(as_table(X), as_table(Y)).value

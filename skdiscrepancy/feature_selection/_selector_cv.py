@@ -31,7 +31,7 @@ from skdiscrepancy.feature_selection._single_columns import (
     column_scales,
     joint_bandwidth,
 )
-from skdiscrepancy.kernels import IndicatorKernel, choose_target_kernels
+from skdiscrepancy.kernels import RadialKernel, RowKernel, choose_target_kernels
 
 # The training rows and the held-out rows of a fold.
 Split = tuple[np.ndarray, np.ndarray]
@@ -309,10 +309,15 @@ class HeldOutScores(Task):
         for size in range(self.least, len(order) + 1):
             # Constants come last. They would do nothing but widen the joint kernel.
             size = max(min(size, n_informative), 1)
-            if not isinstance(kernel, IndicatorKernel):
+            rows = Z[:, order[:size]]
+            if isinstance(kernel, RadialKernel):
                 bandwidth = joint_bandwidth(size, kernel.norm)
-                kernel = clone(kernel).set_params(bandwidth=bandwidth)
-            joint = kernel_source([kernel], Z[:, order[:size]])
+                joint_kernel = clone(kernel).set_params(bandwidth=bandwidth)
+            elif isinstance(kernel, RowKernel):
+                joint_kernel = kernel.learn([rows])
+            else:
+                joint_kernel = kernel
+            joint = kernel_source([joint_kernel], rows)
             scores.append(unbiased_alignment(joint, of_target, len(test)))
         return np.array(scores)
 

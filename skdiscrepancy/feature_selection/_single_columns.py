@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._engine import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -28,7 +29,9 @@ from skdiscrepancy.kernels import (
     KERNELS,
     IndicatorKernel,
     Kernel,
+    PrecomputedKernel,
     RadialKernel,
+    RowKernel,
     as_target,
     check_kernel,
     choose_target_kernels,
@@ -41,11 +44,16 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
 
     `words` are other values that are allowed, for the error message.
     """
-    if isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in KERNELS):
-        return check_kernel(kernel, name)[0]
+    of_gaussian_process = isinstance(kernel, GaussianProcessKernel)
+    named = isinstance(kernel, str) and kernel in KERNELS
+    if named or (callable(kernel) and not of_gaussian_process):
+        [checked] = check_kernel(kernel, name)
+        if isinstance(checked, Kernel) and not isinstance(checked, PrecomputedKernel):
+            return checked
     raise ValueError(
-        f"{name} == {kernel!r}, must be one kernel of skdiscrepancy.kernels, or one of "
-        f"{[*words, *sorted(KERNELS)]}."
+        f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
+        "reads the values of a column, a function that returns the Gram matrix of two "
+        f"blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
     )
 
 
@@ -255,7 +263,9 @@ class TargetKernel:
         scales = column_scales(
             rows, self.kernel, target_bandwidth_factor, "target_bandwidth_factor"
         )
-        if not self.of_labels:
+        if isinstance(self.kernel, RowKernel):
+            self.kernel = self.kernel.learn([rows])
+        elif not self.of_labels:
             bandwidth = float(scales[0])
             warn_if_indefinite([self.kernel], rows.shape[1])
             if rows.shape[1] > 1:

@@ -17,7 +17,7 @@ from skdiscrepancy._engine import (
     may_be_complete,
 )
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels import IndicatorKernel, RowKernel
 
 
 class Variable:
@@ -54,6 +54,8 @@ class Variable:
     @property
     def kernel(self) -> Any:
         """The kernel, with a number as bandwidth."""
+        if isinstance(self._kernel, RowKernel):
+            return self._kernel.learn([self.rows])
         if self._bandwidth is None or isinstance(self._kernel, IndicatorKernel):
             return self._kernel
         return clone(self._kernel).set_params(bandwidth=self._bandwidth)
@@ -88,9 +90,16 @@ class Variable:
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
             # The norm of a constant column is a rounding error.
-            if self._norm <= 1e-12 * len(self.rows):
+            if self._norm <= 1e-12 * self._trace:
                 self._norm = 0.0
         return self._norm
+
+    @property
+    def _trace(self) -> float:
+        """Trace of the Gram matrix, before it is centred."""
+        if isinstance(self._kernel, RowKernel):
+            return float(np.abs(self.kernel.pairs(self.rows, self.rows)).sum())
+        return float(len(self.rows))
 
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""

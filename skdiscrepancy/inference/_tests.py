@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import takes_parameters_of
+from skdiscrepancy._data import as_table
 from skdiscrepancy._hsic import HSICEstimator, HSICTestParams
 from skdiscrepancy._ksd import KSDEstimator, KSDTestParams, as_given
 from skdiscrepancy._mmd import MMDEstimator, MMDTestParams
@@ -96,8 +97,8 @@ def mmd_test(
     """
     rule = _rule(bandwidth, params)
     return MMDEstimator(bandwidth=rule, **params)._test_pair(
-        X,
-        Y,
+        as_table(X),
+        as_table(Y),
         method=method,
         n_resamples=n_resamples,
         n_groups=n_groups,
@@ -181,6 +182,7 @@ def hsic_test(
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
+    X = as_table(X)
     return (
         HSICEstimator(
             bandwidth=_rule(bandwidth, params),
@@ -278,6 +280,7 @@ def ksd_test(
     if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
         # Every draw chooses its own bandwidths, and must have as many as the data.
         rule = "grid"
+    X = as_table(X)
     return (
         KSDEstimator(as_given(model), bandwidth=rule, **params)
         .fit(X)

@@ -13,8 +13,17 @@ from skdiscrepancy.kernels._descriptions import (
     kernel_columns as kernel_columns,
     kernel_name as kernel_name,
 )
+from skdiscrepancy.kernels._energy import EnergyKernel
+from skdiscrepancy.kernels._functions import (
+    CosineKernel,
+    FunctionKernel,
+    LinearKernel,
+    PolynomialKernel,
+    RowKernel,
+)
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
 from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
+from skdiscrepancy.kernels._precomputed import PrecomputedKernel
 from skdiscrepancy.kernels._radial import (
     LARGEST as LARGEST,
     GaussianKernel,
@@ -30,13 +39,20 @@ from skdiscrepancy.kernels._targets import (
 )
 
 __all__ = [
+    "CosineKernel",
+    "EnergyKernel",
+    "FunctionKernel",
     "GaussianKernel",
     "IMQKernel",
     "IndicatorKernel",
     "Kernel",
     "LaplaceKernel",
+    "LinearKernel",
     "MaternKernel",
+    "PolynomialKernel",
+    "PrecomputedKernel",
     "RadialKernel",
+    "RowKernel",
     "check_kernel",
 ]
 

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._functions import FunctionKernel
 from skdiscrepancy.kernels._radial import MaternKernel
 
+# Parameters that are not in the name of a kernel: numbers of their own, or arrays.
+NOT_NAMED = ("bandwidth", "balanced", "origin", "K")
 # Letters of the value of a parameter in the name of a kernel, at most.
 MAX_LETTERS = 40
 
@@ -27,6 +30,12 @@ def kernel_name(kernel: Any) -> str:
         # A kernel of scikit-learn, which may be a sum or product.
         return str(kernel)
     name = type(kernel).__name__.removesuffix("Kernel")
+    if isinstance(kernel, FunctionKernel):
+        function = kernel.function
+        name = getattr(function, "__name__", None) or str(function)
+        return ", ".join(
+            [name, *(f"{k}={v!r}" for k, v in (kernel.params or {}).items())]
+        )
     if getattr(kernel, "balanced", False) is True:
         return f"balanced {name}"
     return ", ".join([name, *_changed_parameters(kernel)])
@@ -70,7 +79,7 @@ def _changed_parameters(kernel: Kernel) -> list[str]:
     defaults = inspect.signature(type(kernel)).parameters
     for name, value in kernel.get_params(deep=False).items():
         text = " ".join(repr(value).split())
-        if name in ("bandwidth", "balanced") or text == repr(defaults[name].default):
+        if name in NOT_NAMED or text == repr(defaults[name].default):
             continue
         if len(text) > MAX_LETTERS:
             text = f"{text[: MAX_LETTERS - 3]}..."

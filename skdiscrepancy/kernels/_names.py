@@ -10,8 +10,16 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_flag
+from skdiscrepancy._data import check_flag, shown
 from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._energy import EnergyKernel
+from skdiscrepancy.kernels._functions import (
+    CosineKernel,
+    FunctionKernel,
+    LinearKernel,
+    PolynomialKernel,
+    RowKernel,
+)
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,
@@ -31,6 +39,17 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "matern72": partial(MaternKernel, nu=3.5),
     "matern92": partial(MaternKernel, nu=4.5),
     "indicator": IndicatorKernel,
+    "energy": EnergyKernel,
+    "linear": LinearKernel,
+    "polynomial": PolynomialKernel,
+    "cosine": CosineKernel,
+    # The names of `sklearn.metrics.pairwise.pairwise_kernels`.
+    "rbf": GaussianKernel,
+    "laplacian": LaplaceKernel,
+    "poly": PolynomialKernel,
+    "sigmoid": partial(FunctionKernel, "sigmoid"),
+    "chi2": partial(FunctionKernel, "chi2"),
+    "additive_chi2": partial(FunctionKernel, "additive_chi2"),
 }
 
 
@@ -45,9 +64,9 @@ def check_kernel(
 
     Parameters
     ----------
-    kernel : str, kernel object, or a tuple or list of them
-        A name, a kernel of this module, or one of
-        :mod:`sklearn.gaussian_process.kernels`.
+    kernel : str, kernel object, callable, or a tuple or list of them
+        A name, a kernel of this module or of :mod:`sklearn.gaussian_process.kernels`,
+        or a function that returns the Gram matrix of two blocks of rows.
     name : str, default="kernel"
         Name of the parameter, for error messages.
     names : iterable of str, default=all names
@@ -75,23 +94,34 @@ def check_kernel(
     [GaussianKernel(), MaternKernel(nu=2.5)]
     """
     items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
-    kernels = []
-    for item in items:
-        if isinstance(item, str) and item in KERNELS and item in names:
-            kernels.append(KERNELS[item]())
-        elif isinstance(item, (Kernel, GaussianProcessKernel)):
-            if isinstance(item, MaternKernel):
-                check_matern(item)
-            elif isinstance(item, IndicatorKernel):
-                check_flag(item.balanced, "balanced")
-            kernels.append(item)
-        else:
-            error = ValueError if isinstance(item, str) else TypeError
-            raise error(
-                f"{name} == {item!r}, must be one of {sorted(names)}, a kernel "
-                "object of skdiscrepancy.kernels or sklearn.gaussian_process.kernels, "
-                "or a tuple or list of them."
-            )
-    if not kernels:
+    if not items:
         raise ValueError(f"{name} == {kernel!r}, must hold at least one kernel.")
-    return kernels
+    return [_check_one(item, name, list(names)) for item in items]
+
+
+def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
+    """Return one kernel of a parameter."""
+    if isinstance(item, str) and item in KERNELS and item in names:
+        return KERNELS[item]()
+    if isinstance(item, (Kernel, GaussianProcessKernel)):
+        if isinstance(item, MaternKernel):
+            check_matern(item)
+        elif isinstance(item, IndicatorKernel):
+            check_flag(item.balanced, "balanced")
+        elif isinstance(item, RowKernel):
+            item.check_params()
+        return item
+    if callable(item) and not isinstance(item, type):
+        return FunctionKernel(item)
+    if isinstance(item, str) and item == "precomputed":
+        raise ValueError(
+            f"{name} == 'precomputed', must be an object: pass {name}="
+            "skdiscrepancy.kernels.PrecomputedKernel(K) and positions in K as rows, or "
+            "call mmd_from_gram, hsic_from_gram or ksd_from_gram with Gram matrices."
+        )
+    error = ValueError if isinstance(item, str) else TypeError
+    raise error(
+        f"{name} == {shown(item)}, must be one of {sorted(names)}, a kernel object of "
+        "skdiscrepancy.kernels or sklearn.gaussian_process.kernels, a function that "
+        "returns the Gram matrix of two blocks of rows, or a tuple or list of them."
+    )

@@ -19,6 +19,7 @@ from skdiscrepancy._data import (
 from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
+from skdiscrepancy.kernels._precomputed import PrecomputedKernel
 
 
 def choose_target_kernels(
@@ -31,8 +32,10 @@ def choose_target_kernels(
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
-    # Continuous numbers are hardly ever equal, so a label kernel of X does not suit y.
-    numeric = [k for k in kernels if not isinstance(k, IndicatorKernel)]
+    # Continuous numbers are hardly ever equal, so a label kernel of X does not suit y,
+    # and positions in a Gram matrix of X carry no information about y.
+    of_x = (IndicatorKernel, PrecomputedKernel)
+    numeric = [k for k in kernels if not isinstance(k, of_x)]
     return numeric or check_kernel(("gaussian", "laplace"))
 
 

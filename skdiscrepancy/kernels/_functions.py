@@ -1,0 +1,406 @@
+"""Kernels that are functions of two blocks of rows, evaluated tile by tile."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+
+from skdiscrepancy._data import check_number, check_rows, shown
+from skdiscrepancy.kernels._base import Kernel
+
+# A function of blocks has no value for single pairs. Pairs are taken from the diagonals
+# of small matrices.
+PAIRS_AT_ONCE = 32
+
+
+class RowKernel(Kernel):
+    """Base class of the kernels that are functions of two blocks of rows.
+
+    Derive your own kernel from this class if it has parameters to search over;
+    otherwise pass a function as `kernel`. Write `gram`, and `pairs` if single pairs
+    can be computed faster. Such kernels go back to [1]_; KSD cannot use them, because
+    it needs derivatives.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    See Also
+    --------
+    FunctionKernel : A kernel from a function.
+    RadialKernel : Base class of the kernels that are functions of one distance.
+
+    References
+    ----------
+    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
+       Mathematical Society 68, 1950.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_score
+    >>> from skdiscrepancy.kernels import RowKernel
+    >>> class MinKernel(RowKernel):
+    ...     def gram(self, A, B):
+    ...         return np.minimum(A, B.T)
+    >>> X, Y = np.array([[0.1], [0.2], [0.3]]), np.array([[0.7], [0.8], [0.9]])
+    >>> round(mmd_score(X, Y, kernel=MinKernel(), normalize=False), 3)
+    0.467
+    """
+
+    @property
+    def norm(self) -> None:
+        """None: the kernel is not a function of a Minkowski distance."""
+        return None
+
+    @abstractmethod
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of all rows of A with all rows of B.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows_A, n_features)
+            First block of rows.
+        B : ndarray of shape (n_rows_B, n_features)
+            Second block of rows.
+
+        Returns
+        -------
+        K : ndarray of shape (n_rows_A, n_rows_B)
+            Values of the kernel.
+        """
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of each row of A with the same row of B.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            First block of rows.
+        B : ndarray of shape (n_rows, n_features)
+            Second block of rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows,)
+            Values of the kernel.
+        """
+        parts = [
+            np.diagonal(self.gram(A[i : i + PAIRS_AT_ONCE], B[i : i + PAIRS_AT_ONCE]))
+            for i in range(0, A.shape[0], PAIRS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        """Compute the vectors whose inner products are the kernel, if there are few.
+
+        With them, complete statistics take linear time.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Block of rows.
+
+        Returns
+        -------
+        F : ndarray of shape (n_rows, n_components) or None
+            None if the kernel has no such vectors.
+        """
+        return None
+
+    def check_params(self) -> None:
+        """Refuse parameters that the kernel cannot be evaluated with."""
+
+    def learn(self, samples: list[np.ndarray]) -> RowKernel:
+        """Return the kernel with all that it takes from the data of an estimator.
+
+        Parameters
+        ----------
+        samples : list of ndarray of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        kernel : RowKernel
+            A copy of the kernel.
+        """
+        return clone(self)
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            First sample.
+        Y : array-like of shape (n_samples_Y, n_features), default=None
+            Second sample; `X` itself if None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            Values of the kernel.
+        """
+        self.check_params()
+        A = check_rows(X)
+        B = A if Y is None else check_rows(Y, "Y")
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(
+                f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
+            )
+        return self.gram(A, B)
+
+
+class FunctionKernel(RowKernel):
+    """Kernel from a function of two blocks of rows, or from a name of scikit-learn.
+
+    Any positive definite function is a kernel [1]_. The function is evaluated tile by
+    tile, so it never sees all rows at once. If you pass a function as `kernel` to an
+    estimator, a score or a test, it becomes a `FunctionKernel`.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    Parameters
+    ----------
+    function : callable or str
+        A callable takes two arrays of shape (n_rows_A, n_features) and (n_rows_B,
+        n_features) and returns their Gram matrix of shape (n_rows_A, n_rows_B), as for
+        :class:`sklearn.svm.SVC`. A string is a name of
+        :func:`sklearn.metrics.pairwise.pairwise_kernels`, such as "sigmoid" or "chi2".
+    params : dict or None, default=None
+        Keywords for the function.
+
+    See Also
+    --------
+    PrecomputedKernel : A kernel from a Gram matrix.
+    RowKernel : Base class for a kernel with parameters of its own.
+
+    References
+    ----------
+    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
+       Mathematical Society 68, 1950.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_score
+    >>> from skdiscrepancy.kernels import FunctionKernel
+    >>> def cubic(A, B, shift):
+    ...     return (A @ B.T + shift) ** 3
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 100, 3))
+    >>> kernel = FunctionKernel(cubic, {"shift": 1.0})
+    >>> mmd_score(X, Y, kernel=kernel) < mmd_score(X, Y + 1, kernel=kernel)
+    True
+    """
+
+    def __init__(
+        self,
+        function: str | Callable[..., np.ndarray],
+        params: Mapping[str, Any] | None = None,
+    ):
+        self.function = function
+        self.params = params
+
+    def check_params(self) -> None:
+        """Refuse what is neither callable nor a name of `pairwise_kernels`."""
+        names = sorted(kernel_metrics())
+        if isinstance(self.function, str):
+            if self.function not in names:
+                raise ValueError(
+                    f"function == {self.function!r}, must be a callable or one of "
+                    f"{names}."
+                )
+        elif not callable(self.function):
+            raise TypeError(
+                f"function == {shown(self.function)}, must be a callable or one of "
+                f"{names}."
+            )
+        if self.params is not None and not isinstance(self.params, Mapping):
+            raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        params = dict(self.params or {})
+        if isinstance(self.function, str):
+            return pairwise_kernels(A, B, metric=self.function, **params)
+        return self._checked(self.function(A, B, **params), (A.shape[0], B.shape[0]))
+
+    def _checked(self, K: Any, shape: tuple[int, int]) -> np.ndarray:
+        """Return what the function gave, if it is a Gram matrix."""
+        name = getattr(self.function, "__name__", repr(self.function))
+        try:
+            K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"The kernel function {name!r} returned {shown(K)}, must return an "
+                f"array of shape {shape}."
+            ) from None
+        if K.shape != shape:
+            raise ValueError(
+                f"The kernel function {name!r} returned an array of shape {K.shape} "
+                f"for blocks of {shape[0]} and {shape[1]} rows, must return shape "
+                f"{shape}. For a function of two single rows, pass "
+                "functools.partial(sklearn.metrics.pairwise.pairwise_kernels, "
+                f"metric={name})."
+            )
+        if K.dtype.kind not in "fiub":
+            raise TypeError(
+                f"The kernel function {name!r} returned values of type {K.dtype}, must "
+                "return real numbers."
+            )
+        # A sum is finite if all terms are, but for terms at the end of floating point.
+        with np.errstate(all="ignore"):
+            suspicious = K.dtype.kind == "f" and not np.isfinite(K.sum())
+        if suspicious and not np.all(np.isfinite(K)):
+            raise ValueError(
+                f"The kernel function {name!r} returned NaN or infinity, must return "
+                "finite numbers."
+            )
+        return K
+
+
+class LinearKernel(RowKernel):
+    r"""Linear kernel :math:`\langle x, y \rangle`.
+
+    It compares means only: the squared MMD is the squared distance of the means, and
+    HSIC is the sum of the squared covariances of all pairs of columns. Linear CKA [1]_
+    of two representations is HSIC with this kernel, normalised.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    See Also
+    --------
+    PolynomialKernel : Powers of the inner product.
+    CosineKernel : Inner product of rows that are scaled to length one.
+
+    References
+    ----------
+    .. [1] S. Kornblith et al., "Similarity of neural network representations
+       revisited", ICML 2019.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import LinearKernel
+    >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[11.0]]
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return A @ B.T
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", A, B)
+
+    def features(self, A: np.ndarray) -> np.ndarray:
+        return A
+
+
+class PolynomialKernel(RowKernel):
+    r"""Polynomial kernel :math:`(\gamma \langle x, y \rangle + c)^{\mathrm{degree}}`.
+
+    With the defaults this is the kernel of the Kernel Inception Distance (KID) [1]_.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        Degree of the polynomial.
+    gamma : float or None, default=None
+        Factor of the inner product. None: one over the number of features.
+    coef0 : float, default=1
+        Constant c that is added to the inner product.
+
+    See Also
+    --------
+    LinearKernel : The inner product itself.
+
+    References
+    ----------
+    .. [1] M. Bińkowski et al., "Demystifying MMD GANs", ICLR 2018.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import PolynomialKernel
+    >>> PolynomialKernel(degree=2)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
+    [[42.25]]
+    """
+
+    def __init__(
+        self, degree: int = 3, *, gamma: float | None = None, coef0: float = 1
+    ):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def check_params(self) -> None:
+        """Refuse parameters for which the kernel is not positive definite."""
+        check_number(self.degree, "degree", integer=True, least=1)
+        check_number(self.coef0, "coef0")
+        if self.gamma is not None:
+            check_number(self.gamma, "gamma", strict=True)
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self._power(A @ B.T, A.shape[1])
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self._power(np.einsum("ij,ij->i", A, B), A.shape[1])
+
+    def _power(self, products: np.ndarray, n_features: int) -> np.ndarray:
+        products *= 1 / n_features if self.gamma is None else self.gamma
+        products += self.coef0
+        if self.degree == 1:
+            return products
+        # Products of arrays: powers of numpy call a function for every entry.
+        power = products * products
+        for _ in range(self.degree - 2):
+            power *= products
+        return power
+
+
+class CosineKernel(RowKernel):
+    r"""Cosine of the angle between rows, :math:`\langle x, y \rangle / (|x| |y|)`.
+
+    The length of a row makes no difference, as for texts of different lengths [1]_. A
+    row of zeros has the value 0 with every row.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    See Also
+    --------
+    LinearKernel : The inner product itself.
+
+    References
+    ----------
+    .. [1] G. Salton and C. Buckley, "Term-weighting approaches in automatic text
+       retrieval", Information Processing & Management 24, 1988.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import CosineKernel
+    >>> CosineKernel()([[3.0, 4.0]], [[6.0, 8.0], [0.0, 0.0]]).round(6).tolist()
+    [[1.0, 0.0]]
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return _unit_rows(A) @ _unit_rows(B).T
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", _unit_rows(A), _unit_rows(B))
+
+    def features(self, A: np.ndarray) -> np.ndarray:
+        return _unit_rows(A)
+
+
+def _unit_rows(A: np.ndarray) -> np.ndarray:
+    """Return rows of length one; rows of zeros as they are."""
+    # Divided by the largest entry first, squares neither overflow nor underflow.
+    largest = np.abs(A).max(axis=1, keepdims=True)
+    A = A / np.where(largest > 0, largest, 1)
+    lengths = np.sqrt(np.einsum("ij,ij->i", A, A))[:, np.newaxis]
+    return A / np.where(lengths > 0, lengths, 1)
