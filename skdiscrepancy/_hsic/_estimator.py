@@ -80,16 +80,16 @@ class HSICEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, functions that
+        return the Gram matrix of two blocks of rows, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
-        of at most 20 distinct values, or rows if y has several columns, some of them
-        equal), else `kernel`, with the bandwidth of a kernel object that has one of its
-        own; a label kernel on X is not used for a numeric y, which then has the default
-        kernels. Decimals are numbers. Dates, periods and durations are numbers too, in
-        seconds since the first of them.
+        Kernels on y. "auto" takes "indicator" for labels, and `kernel` for numbers.
+        Labels are strings, booleans, and integers with at most 20 distinct values of
+        which some are equal. Decimals, dates, periods and durations are numbers; dates
+        are in seconds since the first date. If `kernel` has only label kernels or Gram
+        matrices, a numeric y gets the default kernels.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels on X that do not have their own. A name chooses them
         from the distances between the rows that `fit` sees, in the norm of each kernel.
@@ -451,7 +451,7 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.

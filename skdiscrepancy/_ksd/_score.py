@@ -35,7 +35,7 @@ def ksd_score(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         Sample.
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None

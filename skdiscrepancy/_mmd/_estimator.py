@@ -61,8 +61,9 @@ class MMDEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, functions that return
+        the Gram matrix of two blocks of rows, or kernels of
         :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that do not have their own. A name chooses them from
