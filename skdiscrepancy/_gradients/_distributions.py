@@ -1,13 +1,15 @@
-"""Gradients of the log-densities of frozen scipy distributions."""
+"""Gradients of the log-densities of scipy distributions."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.special import log_ndtr
 
 from skdiscrepancy._gradients._mixtures import (
@@ -15,6 +17,7 @@ from skdiscrepancy._gradients._mixtures import (
     PointsScore,
     log_weights_of,
 )
+from skdiscrepancy._gradients._numeric import FiniteDifferences
 from skdiscrepancy._gradients._scores import ModelScore
 
 
@@ -82,14 +85,15 @@ class StudentScore(ModelScore):
 def check_support(model: Any) -> None:
     """Raise an error if a univariate distribution is not on the whole real line."""
     low, high = model.support()
+    name = model.dist.name if hasattr(model, "dist") else type(model).__name__
     if np.ndim(low) or np.ndim(high):
         raise ValueError(
-            f"model is the distribution {model.dist.name!r} with arrays of parameters, "
+            f"model is the distribution {name!r} with arrays of parameters, "
             "must have numbers as parameters, because it is the density of one column."
         )
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
-            f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
+            f"model is the distribution {name!r} on [{low}, {high}], must "
             "be one on the whole line, because KSD is not valid for a density with a "
             "boundary. Transform the data and the density, e.g. by the logarithm."
         )
@@ -121,6 +125,18 @@ def univariate_score(model: Any) -> UnivariateScore:
     shapes = tuple(float(given[shape]) for shape in shape_names)
     loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
     return UnivariateScore(name, shapes, loc, scale)
+
+
+def continuous_score(model: Any) -> ModelScore:
+    """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
+
+    In closed form for the normal distribution, by differences for the others.
+    """
+    check_support(model)
+    if type(model) is getattr(stats, "Normal", None):
+        mean, deviation = float(model.mean()), float(model.standard_deviation())
+        return UnivariateScore("norm", (), mean, deviation)
+    return FiniteDifferences(partial(univariate_log_density, model), 1)
 
 
 def normal_score(model: Any) -> GaussianScore:
