@@ -500,3 +500,17 @@ def test_large_gram_matrices_are_scored_or_refused_without_a_warning(
         for _ in range(0 if normalize else power):
             found /= size
         assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1.2, 1e-20])
+def test_column_widths_beyond_floating_point_name_the_factor(factor):
+    X, _ = draw(12)
+    y = X[:, 0].copy()
+    # Most distances of the second column are 1.7e308, or 1e-310.
+    X[:, 1] = (1.7e308 if factor > 1 else 1e-310) * (np.arange(12) % 2)
+    for selector in (
+        HSICSelector(1, bandwidth_factor=factor).fit,
+        HSICScore(bandwidth_factor=factor),
+    ):
+        with pytest.raises(ValueError, match=r"bandwidth_factor == .*column 1 of X"):
+            selector(X, y)
