@@ -503,3 +503,9 @@ def test_profiles_are_finite_or_name_the_bandwidth(kind):
         assert "bandwidth == 1e+300, must be smaller here" in values
     else:
         assert np.all(np.isfinite(values))
+
+
+@pytest.mark.parametrize("grid", [3, [3], {"step": 1}, {"step": []}], ids=repr)
+def test_grids_that_are_no_grids_name_the_parameter(grid):
+    with pytest.raises((TypeError, ValueError), match="param_grid == "):
+        HSICSelectorCV(param_grid=grid).fit(X, X[:, 0])
