@@ -482,22 +482,35 @@ def test_large_gram_matrices_are_scored_or_refused_without_a_warning(
     X, Y = draw(10, 1)
     rows = np.vstack((X, Y))
     K = np.exp(-((rows - rows.T) ** 2))
+    blocks = K[:10, :10], K[10:, 10:], K[:10, 10:]
     options = {"design": design, "normalize": normalize, "second_order": second_order}
-    # Every warning is an error in this suite, but the one of rows in no pair.
-    for score, small in (
-        (
-            lambda c: mmd_from_gram(
-                c * K[:10, :10], c * K[10:, 10:], c * K[:10, 10:], **options
-            ),
-            1.0,
-        ),
-        (lambda c: hsic_from_gram(c * K, K, **options), 1.0),
-    ):
+    scores = [
+        (lambda c: mmd_from_gram(*(c * block for block in blocks), **options), 1),
+        (lambda c: hsic_from_gram(c * K, K, **options), 1),
+        (lambda c: hsic_from_gram(c * K, c * K, **options), 2),
+    ]
+    for score, power in scores:
+        # Every warning is an error in this suite, but the one of rows in no pair.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*rows are not used")
-            found, expected = value_or_message(score, size), score(small)
+            found, expected = value_or_message(score, size), score(1.0)
         if isinstance(found, str):
             assert "The statistic is not finite" in found
-        else:
-            # In units of the size, which does not change a normalised score.
-            assert_allclose(found / (1 if normalize else size), expected, rtol=1e-9)
+            continue
+        for _ in range(0 if normalize else power):
+            found /= size
+        assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1.2, 1e-20])
+def test_column_widths_beyond_floating_point_name_the_factor(factor):
+    X, _ = draw(12)
+    y = X[:, 0].copy()
+    # Most distances of the second column are 1.7e308, or 1e-310.
+    X[:, 1] = (1.7e308 if factor > 1 else 1e-310) * (np.arange(12) % 2)
+    for selector in (
+        HSICSelector(1, bandwidth_factor=factor).fit,
+        HSICScore(bandwidth_factor=factor),
+    ):
+        with pytest.raises(ValueError, match=r"bandwidth_factor == .*column 1 of X"):
+            selector(X, y)

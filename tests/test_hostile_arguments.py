@@ -491,3 +491,21 @@ def test_arrays_of_bandwidths_give_the_test_of_lists(widths):
     ]
     assert results[0].pvalue == results[1].pvalue
     assert len(results[1].kernels) == 4
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_profiles_are_finite_or_name_the_bandwidth(kind):
+    try:
+        values = kind(bandwidth=1e300).profile([1e-300, 1e300])
+    except ValueError as error:
+        values = str(error)
+    if isinstance(values, str):
+        assert "bandwidth == 1e+300, must be smaller here" in values
+    else:
+        assert np.all(np.isfinite(values))
+
+
+@pytest.mark.parametrize("grid", [3, [3], {"step": 1}, {"step": []}], ids=repr)
+def test_grids_that_are_no_grids_name_the_parameter(grid):
+    with pytest.raises((TypeError, ValueError), match="param_grid == "):
+        HSICSelectorCV(param_grid=grid).fit(X, X[:, 0])

@@ -117,7 +117,9 @@ def centred_products(
         reducer = ProductRowSums(*centred)
         [(sums, _)] = walk([region], reducer, **walk_options)
     # Means of K o L, which exceed the products of means if both matrices are sparse.
-    bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
+    # Products that are not finite raise an error, without a warning before it.
+    with np.errstate(all="ignore"):
+        bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
 
 

@@ -23,6 +23,8 @@ from skdiscrepancy._gradients._mixtures import SampleGaussianScore
 
 def can_be_drawn_from(model: Any) -> bool:
     """Return whether :func:`draw_from` can draw from a model."""
+    if isinstance(model, type):
+        return False
     if isinstance(model, FrozenEstimator):
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
@@ -83,6 +85,10 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         raise TypeError(
             f"model == {model!r}, must be a model that samples can be drawn from. Its "
             f"method `sample` or `rvs` is not implemented{reason}"
+        ) from error
+    except ValueError as error:
+        raise ValueError(
+            f"model == {model!r} cannot be drawn from {n} times: {error}"
         ) from error
 
 

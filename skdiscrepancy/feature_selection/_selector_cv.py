@@ -189,7 +189,13 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the settings of the parameters that are searched."""
-        settings = list(ParameterGrid(self.param_grid or {}))
+        try:
+            settings = list(ParameterGrid(self.param_grid or {}))
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"param_grid == {shown(self.param_grid)}, must be a dict or a list of "
+                f"dicts with values in lists: {error}"
+            ) from error
         if any("n_features_to_select" in setting for setting in settings):
             raise ValueError(
                 f"param_grid == {self.param_grid!r}, must not hold "

@@ -79,7 +79,18 @@ def column_scales(X: np.ndarray, kernel: Kernel, factor: Any, name: str) -> np.n
         return np.ones(X.shape[1])
     own = kernel.bandwidth
     if own is None:
-        return factor * column_medians(X)
+        medians = column_medians(X)
+        with np.errstate(all="ignore"):
+            scales = factor * medians
+        usable = np.isfinite(scales) & (scales > 0)
+        if not np.all(usable):
+            j = int(np.argmin(usable))
+            raise ValueError(
+                f"{name} == {factor}, must be another number for column {j} of X: its "
+                f"product with the median distance, {medians[j]:.3g}, is too large or "
+                "too small for floating point. Rescale this column."
+            )
+        return scales
     if isinstance(own, str) and own == "median":
         return column_medians(X)
     check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")

@@ -173,8 +173,14 @@ class RadialKernel(Kernel):
             is float32, else float64.
         """
         distance = self._check_distance(distance)
-        with np.errstate(over="ignore", under="ignore"):
-            return self.evaluate(distance, np.empty_like(distance))
+        with np.errstate(all="ignore"):
+            values = self.evaluate(distance, np.empty_like(distance))
+        if not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"bandwidth == {self.bandwidth!r}, must be smaller here: the squares "
+                "of distance and bandwidth are too large for floating point."
+            )
+        return values
 
     def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         r"""Compute the first two derivatives of the profile.
