@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.covariance import (
     OAS,
     EllipticEnvelope,
@@ -1072,9 +1072,25 @@ def test_distributions_of_the_new_style_have_the_gradients_of_the_old():
 
 
 @NEW_STYLE
+def test_a_copy_of_a_distribution_that_lost_its_parameters_is_refused():
+    X = np.random.RandomState(0).normal(size=(40, 1))
+    estimator = KSDEstimator(stats.Normal(mu=3.0, sigma=2.0))
+    expected = ksd_score(X, stats.norm(3.0, 2.0))
+    assert_allclose(estimator.fit(X).score(X), expected, rtol=1e-12)
+    copied = clone(estimator)
+    if type(copied.model) is stats.Normal:
+        # A release of scipy that copies its distributions.
+        assert_allclose(copied.fit(X).score(X), expected, rtol=1e-12)
+    else:
+        with pytest.raises(ValueError, match="lost its parameters"):
+            copied.fit(X)
+
+
+@NEW_STYLE
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: 2 * stats.Normal(mu=1.0) + 1, "shifted or scaled"),
         (lambda: stats.Uniform(a=0.0, b=1.0), "whole line"),
         (lambda: stats.Normal(mu=[0.0, 1.0]), "arrays of parameters"),
     ],

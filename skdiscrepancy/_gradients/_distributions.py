@@ -127,15 +127,44 @@ def univariate_score(model: Any) -> UnivariateScore:
     return UnivariateScore(name, shapes, loc, scale)
 
 
+def is_normal(model: Any) -> bool:
+    """Return whether a model is scipy.stats.Normal.
+
+    A copy of such a model, as `clone` makes it, is a standard normal distribution in
+    scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
+    """
+    if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
+        return False
+    if type(model) is not stats.Normal and "mu=" in repr(model):
+        raise ValueError(
+            f"model == {model!r} is a copy that lost its parameters, because scipy "
+            "cannot copy this distribution. Pass a frozen distribution, as in "
+            "scipy.stats.norm(loc, scale)."
+        )
+    return True
+
+
+def copyable(model: Any) -> Any:
+    """Return scipy.stats.Normal as a frozen distribution, other models as they are."""
+    if is_normal(model) and not np.ndim(model.mu) and not np.ndim(model.sigma):
+        return stats.norm(float(model.mu), float(model.sigma))
+    return model
+
+
 def continuous_score(model: Any) -> ModelScore:
     """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
 
     In closed form for the normal distribution, by differences for the others.
     """
     check_support(model)
-    if type(model) is getattr(stats, "Normal", None):
-        mean, deviation = float(model.mean()), float(model.standard_deviation())
-        return UnivariateScore("norm", (), mean, deviation)
+    if is_normal(model):
+        return UnivariateScore("norm", (), float(model.mu), float(model.sigma))
+    if hasattr(model, "loc") and hasattr(model, "scale"):
+        raise ValueError(
+            f"model == {model!r}, must not be shifted or scaled, because copies of "
+            "such a distribution can lose their parameters in scipy. Pass a frozen "
+            "distribution, as in scipy.stats.norm(loc, scale)."
+        )
     return FiniteDifferences(partial(univariate_log_density, model), 1)
 
 

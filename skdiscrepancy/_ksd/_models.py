@@ -25,6 +25,7 @@ from skdiscrepancy._data import (
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
+    copyable,
     is_density_estimator,
     score_function_of,
 )
@@ -110,7 +111,7 @@ def as_given(model: Any) -> Any:
     """
     if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
         return GivenGradients(as_table(model))
-    return freeze(model) if is_fitted(model) else model
+    return freeze(model) if is_fitted(model) else copyable(model)
 
 
 def freeze(model: Any) -> Any:
