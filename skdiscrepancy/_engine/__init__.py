@@ -40,6 +40,7 @@ from skdiscrepancy._engine._reducers import (
     SignedPart,
     SignedSums,
 )
+from skdiscrepancy._engine._source_pairs import SourcePairs, source_pair_totals
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
@@ -78,6 +79,7 @@ __all__ = [
     "SignedPart",
     "SignedSums",
     "Source",
+    "SourcePairs",
     "Task",
     "WeightedSource",
     "aligned_by_parts",
@@ -101,6 +103,7 @@ __all__ = [
     "run_tasks",
     "short_factors",
     "source_bytes",
+    "source_pair_totals",
     "stein_kind",
     "two_sample_sums",
     "walk",

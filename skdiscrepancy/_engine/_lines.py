@@ -220,8 +220,11 @@ class Classes:
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column, or on rows.
 
-        With one minus that kernel if `other_wide`.
+        With one minus that kernel if `other_wide`. Or with a kernel on the same labels.
         """
+        if isinstance(other, Classes):
+            within = np.bincount(self.codes, other.values[other_k])[self.codes]
+            return within * self.values[k]
         if isinstance(other, CentredFeatures):
             return other.class_products(other_k, self.codes) * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")
