@@ -269,8 +269,10 @@ class _Layers:
         self.titles = [name]
         if self.several:
             self.titles = [f"layer {layer!r} of {name}" for layer in self.names]
-        layers = zip(arrays, self.titles, strict=True)
-        samples = [as_representation(*l, kernel, settings.least_rows) for l in layers]
+        samples = [
+            as_representation(layer, title, kernel, settings.least_rows)
+            for layer, title in zip(arrays, self.titles, strict=True)
+        ]
         self.n_rows = [len(sample) for sample in samples]
         kernels = [kernel_with_bandwidth(Z, kernel, bandwidth) for Z in samples]
         self.kernels = [kernel for [kernel] in kernels]

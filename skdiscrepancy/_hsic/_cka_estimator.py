@@ -259,4 +259,6 @@ def _cka(terms: np.ndarray, roundings: np.ndarray) -> float:
     own_x, own_y = positive_part(terms[[0, 2]], roundings[[0, 2]])
     constant = [name for name, own in (("X", own_x), ("y", own_y)) if own == 0]
     cross = terms[1:2, np.newaxis]
-    return float(alignments(cross, np.array([own_x]), np.array([own_y]), constant)[0, 0])
+    return float(
+        alignments(cross, np.array([own_x]), np.array([own_y]), constant)[0, 0]
+    )

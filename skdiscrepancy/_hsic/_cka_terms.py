@@ -54,7 +54,9 @@ def check_cka_params(
             f"design == {design!r}, must be 'u' or 'v': CKA needs all pairs of rows."
         )
     of_x = _one_kernel(kernel, "kernel")
-    of_y = of_x if target_kernel is None else _one_kernel(target_kernel, "target_kernel")
+    of_y = (
+        of_x if target_kernel is None else _one_kernel(target_kernel, "target_kernel")
+    )
     check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
     return CKASettings(of_x, of_y, not checked.biased)
 
