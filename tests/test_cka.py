@@ -418,8 +418,11 @@ def test_estimator_follows_the_conventions_of_scikit_learn(estimator, check):
 
 def test_constant_batches_have_score_zero_with_a_warning():
     estimator = CKAEstimator().partial_fit(np.ones((5, 2)), Y[:5])
+    assert estimator.cka_ == 0.0
     with pytest.warns(UserWarning, match="CKA with X is 0"):
         assert estimator.score() == 0.0
+    with pytest.warns(UserWarning, match="CKA with y is 0"):
+        CKAEstimator().fit(X, np.ones(9))
     estimator.partial_fit(X[:5, :2], Y[:5])
     assert estimator.score() != 0.0
 

@@ -70,8 +70,8 @@ class CKAEstimator(BaseEstimator):
     Attributes
     ----------
     cka_ : float
-        CKA of all batches that were seen. 0 if all rows of X or y are equal, with a
-        warning.
+        CKA of all batches that were seen, the value of `score()`. 0 if the rows of X
+        or the rows of y are all equal; `fit` and `score` warn of this.
     hsic_ : ndarray of shape (3,)
         Sums over batches of HSIC of X with itself, of X with y, and of y with itself.
     n_batches_ : int
@@ -146,7 +146,10 @@ class CKAEstimator(BaseEstimator):
         self : CKAEstimator
             Fitted estimator.
         """
-        return self._add(X, y, first=True)
+        self._add(X, y, first=True)
+        # Warns of constant data, which a single batch may well be.
+        self.score()
+        return self
 
     @explains_keywords
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:
@@ -164,7 +167,8 @@ class CKAEstimator(BaseEstimator):
         self : CKAEstimator
             Fitted estimator.
         """
-        return self._add(X, y, first=not hasattr(self, "n_batches_"))
+        self._add(X, y, first=not hasattr(self, "n_batches_"))
+        return self
 
     @explains_keywords
     def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
@@ -184,15 +188,9 @@ class CKAEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         if X is None and y is None:
-            return self.cka_
+            return _cka(self.hsic_, self._roundings)
         terms = self._terms(X, y, self._settings(), first=False)[0]
         return _cka(*terms)
-
-    @property
-    def cka_(self) -> float:
-        """CKA of all batches that were seen."""
-        check_is_fitted(self)
-        return _cka(self.hsic_, self._roundings)
 
     def _settings(self) -> CKASettings:
         check_run_options(self.n_jobs, None, self.verbose)
@@ -200,7 +198,7 @@ class CKAEstimator(BaseEstimator):
             self.kernel, self.target_kernel, self.bandwidth, self.design
         )
 
-    def _add(self, X: Any, y: Any, *, first: bool) -> CKAEstimator:
+    def _add(self, X: Any, y: Any, *, first: bool) -> None:
         terms, n = self._terms(X, y, self._settings(), first=first)
         if first:
             self.hsic_, self._roundings = np.zeros((2, 3))
@@ -209,7 +207,7 @@ class CKAEstimator(BaseEstimator):
         self._roundings = self._roundings + terms.roundings
         self.n_batches_ += 1
         self.n_samples_seen_ += n
-        return self
+        self.cka_ = _cka(self.hsic_, self._roundings, warn=False)
 
     def _terms(
         self, X: Any, y: Any, settings: CKASettings, *, first: bool
@@ -254,10 +252,10 @@ class CKAEstimator(BaseEstimator):
         return tag_target(super().__sklearn_tags__())
 
 
-def _cka(terms: np.ndarray, roundings: np.ndarray) -> float:
+def _cka(terms: np.ndarray, roundings: np.ndarray, *, warn: bool = True) -> float:
     """Return CKA from HSIC of X with itself, of X with y, and of y with itself."""
     own_x, own_y = positive_part(terms[[0, 2]], roundings[[0, 2]])
-    constant = [name for name, own in (("X", own_x), ("y", own_y)) if own == 0]
+    constant = [name for name, own in (("X", own_x), ("y", own_y)) if own == 0 and warn]
     cross = terms[1:2, np.newaxis]
     return float(
         alignments(cross, np.array([own_x]), np.array([own_y]), constant)[0, 0]

@@ -73,9 +73,9 @@ class CKADisplay:
     >>> layers = {"first": first, "second": np.tanh(first)}
     >>> display = CKADisplay.from_result(cka_score(layers, layers))
     >>> display.matrix.round(2).tolist()
-    [[1.0, 0.97], [0.97, 1.0]]
+    [[1.0, 0.94], [0.94, 1.0]]
     >>> [text.get_text() for text in display.texts_]
-    ['1.00', '0.97', '0.97', '1.00']
+    ['1.00', '0.94', '0.94', '1.00']
     """
 
     def __init__(
