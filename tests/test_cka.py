@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skdiscrepancy import CKAEstimator, CKAResult, cka_score, hsic_score
+from skdiscrepancy import CKAEstimator, CKAResult, cka_score, hsic_score, mmd_score
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import GaussianKernel, LinearKernel, PrecomputedKernel
 
@@ -141,6 +141,38 @@ def test_energy_kernel_gives_the_distance_correlation_of_dcor(design, name, colu
     expected = float(getattr(dcor, name)(x, y))
     score = cka_score(x, y, kernel="energy", design=design)
     assert_allclose(score, expected, rtol=1e-10, atol=1e-10)
+
+
+PLAIN = {"kernel": "energy", "normalize": False, "pooling": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "score"),
+    [
+        ("energy_distance", {}, partial(mmd_score, design="v", **PLAIN)),
+        (
+            "energy_distance",
+            {"estimation_stat": "u_statistic"},
+            partial(mmd_score, **PLAIN),
+        ),
+        (
+            "distance_covariance_sqr",
+            {},
+            partial(hsic_score, target_kernel="energy", design="v", **PLAIN),
+        ),
+        (
+            "u_distance_covariance_sqr",
+            {},
+            partial(hsic_score, target_kernel="energy", **PLAIN),
+        ),
+    ],
+)
+def test_table_for_users_of_dcor_is_true(name, options, score):
+    dcor = pytest.importorskip("dcor")
+    x, y = LONG[:600], LONG_Y[:600]
+    for columns in ((x, y), (x.reshape(200, 3), y.reshape(200, 3))):
+        expected = float(getattr(dcor, name)(*columns, **options))
+        assert_allclose(score(*columns), expected, rtol=1e-10)
 
 
 def test_linear_v_of_single_columns_is_the_squared_correlation():

@@ -168,14 +168,17 @@ def cka_score(
 
     The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns. Other
     kernels, and more columns than rows, take O(n^2) time. "energy" and "laplace" on two
-    single columns take O(n log n) time. Memory is O(n) for each pair of layers.
+    single columns take O(n log n) time. Memory is O(n) for each pair of layers, and a
+    copy of layers that have far more columns than rows.
 
     Read more in the :ref:`User Guide <cka>`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features_X), or list or dict of such arrays
-        First representation, or the layers of a network, with names in a dict.
+        First representation, or the layers of a network, with names in a dict. A list
+        of one-dimensional arrays is one representation, row by row; use a dict for
+        layers of one column.
     Y : array-like of shape (n_samples, n_features_Y), or list or dict of such arrays
         Second representation, or layers, of the same rows in the same order.
     kernel : str, kernel object or callable, default="linear"
