@@ -5,6 +5,9 @@ import re
 import sys
 from pathlib import Path
 
+from docutils import nodes
+from sphinx import addnodes
+
 import skdiscrepancy
 
 HERE = Path(__file__).parent
@@ -39,6 +42,7 @@ nitpick_ignore_regex = [("py:.*", r"(matplotlib|numpy|pandas|scipy|sklearn)\..*"
 autosummary_generate = True
 # Types are in the docstrings.
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 # The templates list the methods.
 numpydoc_show_class_members = False
 
@@ -66,6 +70,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "gallery_order.position",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("skdiscrepancy",),
+    "thumbnail_size": (600, 400),
+    "default_thumb_file": str(HERE / "_static" / "thumbnail.png"),
     "min_reported_time": 10**6,
     "write_computation_times": False,
     "download_all_examples": False,
@@ -85,22 +91,24 @@ copybutton_prompt_is_regexp = True
 copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
 
 # Words that people search for, as entries of the index: the search puts a page with
-# such an entry first. Every page uses the words that it is listed with.
+# such an entry first. A page says all words that it is listed with.
 search_words = {
-    "user_guide/mmd": ["data drift", "covariate shift", "energy distance", "KID"],
+    "user_guide/mmd": ["data drift", "energy distance", "KID", "categorical"],
+    "user_guide/recipes": ["data drift", "covariate shift", "categorical", "KID"],
     "user_guide/hsic": ["distance correlation", "distance covariance"],
-    "user_guide/testing": ["false positive rate", "type I error", "permutation test"],
+    "user_guide/testing": ["false positive rate", "type I error", "missing values"],
     "user_guide/feature_selection": ["feature importance", "CKA"],
-    "user_guide/kernels": ["categorical"],
-    "user_guide/pitfalls": ["missing values"],
+    "user_guide/pitfalls": ["false positive rate"],
 }
 
 # Pages
 html_theme = "pydata_sphinx_theme"
 html_title = "skdiscrepancy"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "skdiscrepancy"},
     "navbar_align": "left",
@@ -129,7 +137,9 @@ html_sidebars = {
 
 def skip_member(app, what, name, obj, skip, options):
     """Leave out the methods that scikit-learn makes for the routing of metadata."""
-    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else skip
+    # False would show private members, too.
+    routing = re.fullmatch(r"set_\w+_request|get_metadata_routing", name)
+    return True if routing else None
 
 
 def mend_docstring(app, what, name, obj, options, lines):
@@ -143,11 +153,13 @@ def mend_docstring(app, what, name, obj, options, lines):
             lines[i] = re.sub(r":ref:`([^`<]*?)( <[^`]*>)?`", r"\1", lines[i])
 
 
-def add_search_words(app, docname, source):
-    """Put the words of a page into the index."""
-    if words := search_words.get(docname):
-        entries = "".join(f"   single: {word}\n" for word in words)
-        source[0] = f".. index::\n{entries}\n{source[0]}"
+def add_search_words(app, doctree):
+    """Put the words of a page into the index, as main entries for its first section."""
+    if words := app.config.search_words.get(app.env.docname):
+        section = next(doctree.findall(nodes.section))
+        anchor = section["ids"][0]
+        entries = [("single", word, anchor, "main", None) for word in words]
+        section.insert(1, addnodes.index(entries=entries, inline=False))
 
 
 def find_other_name(app, env, node, contnode):
@@ -168,7 +180,8 @@ def find_other_name(app, env, node, contnode):
 
 def setup(app):
     """Connect to Sphinx."""
+    app.add_config_value("search_words", {}, "env")
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)
-    app.connect("source-read", add_search_words)
+    app.connect("doctree-read", add_search_words)
     app.connect("missing-reference", find_other_name)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Which entries does each design use?
-===================================
+Which pairs of rows does each design use?
+=========================================
 
-A statistic with core h is a mean of entries h(Z_i, Z_j) of an n x n matrix, and its
-design says which of them. These are the designs of "A Practical Introduction to Kernel
+A discrepancy is a mean of entries h(Z_i, Z_j) of an n x n matrix, and its design
+chooses the entries. These are the designs of "A Practical Introduction to Kernel
 Discrepancies" (A. Schrab, arXiv:2503.04820), with the parameters of its figures.
 """
 
 # %%
-# One column for each family, for n = 10. Designs that the paper defines above the
-# diagonal only are mirrored, as in its figures: h is symmetric.
+# There is one column for each family of designs, for n = 10. The paper defines some
+# designs above the diagonal only. They are mirrored here, as in the figures of the
+# paper, because h is symmetric.
 import matplotlib.pyplot as plt
 
 from skdiscrepancy.designs import (
@@ -44,8 +45,8 @@ columns = {
 }
 
 # %%
-# Each panel is a :class:`~skdiscrepancy.plotting.DesignDisplay`. Where pairs are drawn
-# with replacement, the numbers say how often.
+# :class:`~skdiscrepancy.plotting.DesignDisplay` draws each panel. If pairs are drawn
+# with replacement, the numbers say how often each pair was drawn.
 figure, axes = plt.subplots(3, len(columns), figsize=(12, 7.8), layout="constrained")
 for panels, (family, designs) in zip(axes.T, columns.items(), strict=True):
     for ax, (name, design) in zip(panels, designs.items(), strict=False):
@@ -53,17 +54,18 @@ for panels, (family, designs) in zip(axes.T, columns.items(), strict=True):
         used = (display.mask > 0).sum()
         ax.set_title(f"{name}\n{used} entries", fontsize=10)
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
-        print(f"{family:20} {name:24} |D| = {design.size(n_samples):3}  {used} entries")
-key = "blue: in the sum\nwhite: left out\n\n1, 2, 3: times drawn"
+        print(f"{family:19}  {name:22}  {used:3} entries")
+key = "blue: used\nwhite: not used\n\n1, 2, 3: times drawn"
 axes[2, 4].set_axis_off()
 axes[2, 4].text(0.5, 0.5, key, ha="center", va="center", fontsize=11)
-figure.supxlabel("sample j", fontsize=11)
-figure.supylabel("sample i", fontsize=11)
+figure.supxlabel("row j", fontsize=11)
+figure.supylabel("row i", fontsize=11)
 plt.show()
 
 # %%
-# V has all 100 entries, U all but the diagonal, L only 10. The others lie between, and
-# their parameters move them: three subdiagonals have 48 entries, a cross of halves 50.
-# Blocks of sizes 3 and 5 leave the last two of the ten samples out: sizes that do not
-# sum to n waste data. Of the 27 pairs with replacement 6 repeat others, and 42 entries
-# stay instead of 54. The random panels are other draws than those of the paper.
+# V uses all 100 entries, U leaves out the diagonal, and L uses only 10 entries. The
+# other designs lie between, and you choose how many entries they use: three
+# subdiagonals have 48, a cross of two halves has 50. Some choices waste data. Blocks of
+# sizes 3 and 5 ignore the last two of the ten rows, and of the 27 pairs drawn with
+# replacement 6 are repeats, which leaves 42 entries instead of 54. The random pairs are
+# not the same draws as in the paper.

@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from skdiscrepancy.inference import (
         hsic_column_tests,
         hsic_test,
+        hsic_test_from_gram,
         ksd_test,
+        ksd_test_from_gram,
         mmd_column_tests,
         mmd_test,
+        mmd_test_from_gram,
     )
 
 __version__ = "0.1.0"
@@ -59,23 +62,26 @@ __all__ = [
     "hsic_from_gram",
     "hsic_score",
     "hsic_test",
+    "hsic_test_from_gram",
     "inference",
     "kernels",
     "ksd_from_gram",
     "ksd_score",
     "ksd_test",
+    "ksd_test_from_gram",
     "mmd_column_tests",
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",
     "mmd_test",
+    "mmd_test_from_gram",
     "model_checking",
     "plotting",
     "pooling",
 ]
 
-# Rooms are imported when one of their names is first used: `import skdiscrepancy` costs
-# next to nothing, and a test of two samples does not load mixtures or selectors.
+# A subpackage is imported when one of its names is first used. This keeps the import of
+# skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _ROOMS = {
     "DiscrepancyResult": "_base",
     **dict.fromkeys(("CKAEstimator", "CKAResult", "cka_score"), "_hsic"),
@@ -84,7 +90,16 @@ _ROOMS = {
     **dict.fromkeys(("MMDEstimator", "mmd_from_gram", "mmd_score"), "_mmd"),
     **dict.fromkeys(("MMDSubsetsResult", "mmd_subsets"), "_mmd"),
     **dict.fromkeys(
-        ("hsic_column_tests", "hsic_test", "ksd_test", "mmd_column_tests", "mmd_test"),
+        (
+            "hsic_column_tests",
+            "hsic_test",
+            "hsic_test_from_gram",
+            "ksd_test",
+            "ksd_test_from_gram",
+            "mmd_column_tests",
+            "mmd_test",
+            "mmd_test_from_gram",
+        ),
         "inference",
     ),
 }

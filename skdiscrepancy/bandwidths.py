@@ -1,4 +1,4 @@
-"""Bandwidths from the distances of a sample, and the collection of kernels."""
+"""Bandwidths from the distances between rows, and collections of kernels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,6 +21,7 @@ from skdiscrepancy._data import (
     block_distances,
     check_number,
     check_rows,
+    shown,
 )
 from skdiscrepancy.kernels import KernelLike, RadialKernel, RowKernel, check_kernel
 
@@ -31,30 +32,31 @@ __all__ = [
     "median_bandwidth",
 ]
 
-# Rules that take bandwidths from the distances between rows.
+# Rules that compute bandwidths from the distances between rows.
 RULES = ("grid", "median", "dyadic")
-# Default number of points of a grid.
+# Default number of bandwidths of a grid.
 N_BANDWIDTHS = 10
-# Points of a dyadic grid in steps of the root of two, and in steps of two.
+# Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
-# Distances are taken among at most this many rows: two million pairs.
+# Largest number of rows that distances are computed between, about two million pairs.
 MAX_ROWS = 2000
-# Rows of a block of distances.
+# Number of rows in a block of distances.
 BLOCK_ROWS = 256
-# Rows that are read at a time to choose those.
+# Number of rows that are read at a time to choose the rows for the distances.
 READ_ROWS = 2**16
-# The least and the largest number above zero.
+# The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
-# The draw of those rows is part of the definition of a bandwidth, not of chance.
+# The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
 SEED = 0
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     """Compute the non-zero distances between the rows of a sample.
 
-    Bandwidths are taken from these [1]_. All pairs i < j, as a multiset; above 2000
-    rows, those of 2000 rows. Which ones does not depend on the order of the rows, nor
-    on their location.
+    Bandwidths are quantiles of these distances [1]_. The distances of all pairs i < j
+    are returned, and equal distances are repeated. If there are more than 2000 rows,
+    only distances between 2000 of them are computed. The choice of these rows does not
+    depend on the order of the rows, nor on a shift of the data.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -63,12 +65,14 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance.
+        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
+        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
 
     Returns
     -------
     distances : ndarray of shape (n_distances,)
-        Possibly empty.
+        Distances that are not zero, in no particular order. The array is empty if all
+        rows are equal.
 
     See Also
     --------
@@ -91,9 +95,9 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
-    """Compute the median of the non-zero distances of a sample.
+    """Compute the median of the non-zero distances between the rows of a sample.
 
-    The median heuristic [1]_, in the norm of the kernel.
+    This choice of a bandwidth is the median heuristic [1]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -102,12 +106,13 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance.
+        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
+        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
 
     Returns
     -------
     bandwidth : float
-        1.0 if all rows are equal.
+        Median distance, or 1.0 if all rows are equal.
 
     See Also
     --------
@@ -128,9 +133,10 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
-    """Compute bandwidths at equal steps from the 5 % to the 95 % quantile of distances.
+    """Compute a grid of bandwidths between two quantiles of the distances.
 
-    The grid of [1]_, Section 6, in the norm of the kernel.
+    The bandwidths go in equal steps from the 5 % quantile to the 95 % quantile of the
+    non-zero distances between the rows, as in [1]_, Section 6.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -139,14 +145,15 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     X : array-like of shape (n_samples, n_features)
         Sample.
     p : float, default=2
-        Order of the Minkowski distance.
+        Order of the Minkowski distance, at least 1. Choose the `norm` of your kernel,
+        which is 2 for the Gaussian kernel and 1 for the Laplace kernel.
     n_bandwidths : int, default=10
-        Number of bandwidths; a single one is the 5 % quantile.
+        Number of bandwidths. With 1, the only bandwidth is the 5 % quantile.
 
     Returns
     -------
     bandwidths : ndarray of shape (n_bandwidths,)
-        All 1.0 if all rows are equal.
+        Bandwidths in increasing order, or 1.0 for each if all rows are equal.
 
     See Also
     --------
@@ -161,8 +168,9 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     Examples
     --------
     >>> from skdiscrepancy.bandwidths import bandwidth_grid
-    >>> bandwidth_grid([[0.0], [1.0]], n_bandwidths=3).tolist()
-    [1.0, 1.0, 1.0]
+    >>> X = [[0.0], [1.0], [2.0], [4.0], [8.0]]
+    >>> bandwidth_grid(X, n_bandwidths=3).round(3).tolist()
+    [1.0, 4.275, 7.55]
     """
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     distances = ListedDistances(inter_sample_distances(X, p=p))
@@ -176,33 +184,40 @@ def kernel_collection(
     bandwidth: Any = "grid",
     n_bandwidths: int = 10,
 ) -> list[Any]:
-    """Build a collection of kernels, each with one number as bandwidth.
+    """Build a list of kernels, each with a single number as its bandwidth.
 
-    The default is the collection of 20 kernels that [1]_ recommends.
+    By default, you get the 20 kernels that [1]_ recommends, which are Gaussian and
+    Laplace kernels with ten bandwidths each.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Sample that the bandwidths are taken from, each in the norm of its kernel.
+        Sample whose distances between rows determine the bandwidths. Each kernel uses
+        the distances in its own norm.
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels. One with a bandwidth of its own keeps it.
-    bandwidth : "grid", "median", "dyadic", float or array-like of float, default="grid"
-        Bandwidth of the kernels that have none of their own; several numbers make one
-        kernel each.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
+        :mod:`sklearn.gaussian_process.kernels`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels that do not have their own. "grid" means
+        `n_bandwidths` values in equal steps from the 5 % to the 95 % quantile of the
+        distances between rows. "median" means the median distance. "dyadic" means
+        values from half the 5 % quantile to twice the 95 % quantile in steps of
+        sqrt(2), or in steps of 2 if there would be more than 12. If you pass several
+        numbers, you get one kernel for each number.
     n_bandwidths : int, default=10
-        Points of a grid.
+        Number of bandwidths for "grid".
 
     Returns
     -------
     kernels : list of kernel objects
-        Ordered by kernel, then by bandwidth.
+        Kernels in the order of `kernel`, then in the order of their bandwidths.
 
     See Also
     --------
-    bandwidth_grid : Computes the bandwidths of the default.
-    skdiscrepancy.kernels.check_kernel : Turns names into kernels without a bandwidth.
+    bandwidth_grid : Computes the default bandwidths.
+    skdiscrepancy.kernels.check_kernel : Turns names into kernels without bandwidths.
 
     References
     ----------
@@ -229,30 +244,30 @@ def build_collection(
     *,
     run: Callable[..., Iterable[Any]] = map,
 ) -> list[Any]:
-    """Give every kernel its bandwidths, from the pooled rows of the samples.
+    """Build a list of kernels with bandwidths from the pooled rows of the samples.
 
     Parameters
     ----------
     samples : list of ndarray of shape (n_samples, n_features)
         Samples.
     kernels : list of kernel objects
-        Kernels; those with bandwidths of their own keep them.
-    bandwidth : "grid", "median", "dyadic", float or array-like of float
-        Bandwidth of the other kernels.
+        Kernels. A kernel with its own bandwidth keeps it.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like
+        Bandwidths of the kernels that do not have their own.
     n_bandwidths : int
-        Points of a grid.
+        Number of bandwidths for "grid".
     name : str
         Name of the bandwidth parameter, for error messages.
     run : callable, default=map
-        Applies a function to each norm; :func:`map`, or the same in threads.
+        Applies a function to each norm, like :func:`map`, possibly in threads.
 
     Returns
     -------
     kernels : list of kernel objects
-        Each with one number as bandwidth.
+        Kernels, each with a single number as its bandwidth.
     """
     check_bandwidths(kernels, bandwidth, name, n_bandwidths)
-    # What each kernel is given: a rule, or one or more numbers.
+    # The bandwidth parameter of each kernel: a rule, or one or more numbers.
     given = [
         bandwidth if getattr(kernel, "bandwidth", None) is None else kernel.bandwidth
         for kernel in kernels
@@ -290,15 +305,15 @@ def check_bandwidths(
     name: str,
     n_bandwidths: int = N_BANDWIDTHS,
 ) -> None:
-    """Check a bandwidth parameter, and the bandwidths that kernels have themselves."""
+    """Check a bandwidth parameter and the bandwidths that kernel objects have."""
     check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
     dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
     if dyadic and n_bandwidths != N_BANDWIDTHS:
         raise ValueError(
             f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
-            f"for {name} == 'dyadic', whose number of points follows from the data. "
-            f"Pass {name}='grid' as well to choose the number of points."
+            f"for {name} == 'dyadic', because the data determine the number of dyadic "
+            f"bandwidths. To choose the number yourself, also pass {name}='grid'."
         )
     for kernel in kernels:
         own = getattr(kernel, "bandwidth", None)
@@ -307,10 +322,10 @@ def check_bandwidths(
 
 
 def check_bandwidth(bandwidth: Any, name: str) -> None:
-    """Refuse what is neither a rule nor one or more positive numbers."""
+    """Raise an error unless the value is a rule or one or more positive numbers."""
     message = (
-        f"{name} == {bandwidth!r}, must be 'grid', 'median', 'dyadic', or one or more "
-        "finite numbers > 0."
+        f"{name} == {shown(bandwidth)}, must be 'grid', 'median', 'dyadic', or one or "
+        "more finite numbers > 0."
     )
     if isinstance(bandwidth, str):
         if bandwidth not in RULES:
@@ -321,6 +336,8 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
     except ValueError:
         raise ValueError(message) from None
     if values.size and values.dtype.kind not in "iuf":
+        if all(type(value) is int for value in values.ravel()):
+            raise ValueError(f"{message} Integers must be below 2**64.")
         raise TypeError(message)
     positive = np.all(values > 0) and np.all(np.isfinite(values))
     if values.ndim > 1 or not values.size or not positive:
@@ -332,11 +349,11 @@ def _apply_rules(
     n_bandwidths: int,
     norm_and_rules: tuple[float, list[str]],
 ) -> dict[tuple[float, str], list[float]]:
-    """Return the bandwidths in one norm by each of the rules."""
+    """Return the bandwidths that each rule gives for the distances in one norm."""
     norm, rules = norm_and_rules
     distances: ColumnDistances | ListedDistances
     if rows.shape[1] == 1 and len(rows) > 1:
-        # All norms agree, and order does instead of all distances.
+        # On one column all norms agree, and sorting replaces the list of distances.
         distances = ColumnDistances(rows[:, 0])
     else:
         distances = ListedDistances(_distances(rows, norm))
@@ -347,7 +364,7 @@ def _apply_rules(
 
 
 def column_medians(X: np.ndarray) -> np.ndarray:
-    """Return the median of the non-zero distances of every column, 1.0 if constant."""
+    """Return the median non-zero distance of each column, 1.0 if it is constant."""
     medians = []
     for column in X.T:
         if len(column) > MAX_ROWS:
@@ -364,18 +381,18 @@ def _choose(
         distances = ListedDistances(np.ones(1))
     if rule == "median":
         return [distances.quantile(0.5)]
-    # The second selection finds the distances in order up to the first.
+    # The first selection partly sorts the distances, which speeds up the second.
     low, high = distances.quantile(0.05), distances.quantile(0.95)
     if rule == "dyadic":
-        # At the ends of floating point there is no half, or double, of a number.
+        # Half the smallest float is zero, and twice the largest float is infinite.
         return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
     return np.linspace(low, high, n_bandwidths).tolist()
 
 
 def _dyadic_steps(low: float, high: float) -> list[float]:
-    """Return bandwidths from `low` to at least `high` in steps of the root of two.
+    """Return bandwidths from `low` to at least `high` in steps of sqrt(2).
 
-    In steps of two if there would be too many, and of a larger power of two for data
+    If this gives too many bandwidths, the step is 2, or a larger power of two for data
     that spread over many orders of magnitude.
     """
     octaves = log2(high) - log2(low)
@@ -383,8 +400,8 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
     step = 1
     while n_halves // step + 1 > (MAX_HALVES if step == 1 else MAX_OCTAVES):
         step = 2 * step
-    # Multiples by powers of two of two numbers, so that every second rate, or the
-    # next one for a Gaussian kernel, is exactly twice the one before.
+    # All bandwidths are `low` or `low * sqrt(2)` times a power of two. Rates of kernels
+    # then double exactly, so that one exponential can be the square of another.
     halves = np.arange(0, -(-n_halves // step) * step + 1, step)
     starts = np.where(halves % 2, low * sqrt(2.0), low)
     with np.errstate(over="ignore"):
@@ -407,17 +424,17 @@ def _distances(X: np.ndarray, p: float) -> np.ndarray:
                 at += part.size
     if distances.size and not np.isfinite(distances.max()):
         raise ValueError(TOO_LARGE)
-    # A copy of two million numbers is made only if there is something to leave out.
+    # We copy two million numbers only if some of them are zero.
     if distances.size and distances.min() > 0:
         return distances
     return distances[distances > 0]
 
 
 def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
-    """Return at most MAX_ROWS rows, chosen by a fixed draw among the sorted rows.
+    """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed.
 
-    Rows are sorted by a fixed combination of their columns. The order of the rows, ties
-    and a shift of the data then make no difference to the rows that are chosen.
+    Rows are sorted by a fixed linear combination of their columns. The choice therefore
+    does not depend on the order of the rows, on ties, or on a shift of the data.
     """
     n_rows = sum(len(sample) for sample in samples)
     if n_rows <= MAX_ROWS:
@@ -435,8 +452,11 @@ def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
 
 
 def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Return a combination of the columns for each row, shifted to the least values."""
-    # By blocks of rows: the samples may be on disk.
+    """Return a linear combination of the columns for each row.
+
+    The minimum of each column is subtracted first.
+    """
+    # We read blocks of rows, because the samples may be on disk.
     blocks = [
         sample[start : start + READ_ROWS]
         for sample in samples
@@ -449,7 +469,8 @@ def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
         for block in blocks:
             part = projections[at : at + len(block)]
             at += len(block)
-            # Column by column: a matrix product may round a row by where it stands.
+            # A matrix product may round a row differently at another position, so we
+            # add the columns one by one.
             for column, lowest, weight in zip(block.T, least, weights, strict=True):
                 part += weight * np.subtract(column, lowest, dtype=np.float64)
     return projections

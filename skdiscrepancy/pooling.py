@@ -1,4 +1,4 @@
-"""Normalisation of statistics by their scales, and pooling over kernels."""
+"""Normalisation of the statistics of several kernels, and pooling into one number."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 
-# How statistics become one score; None is for a single kernel.
+# Ways to pool statistics into one score. None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
-# How statistics become one test; "agg" pools the p-values of the kernels.
+# Ways to pool statistics into one test. "agg" pools the p-values of the kernels.
 TEST_POOLINGS = ("max", "mean", "fuse", "agg")
 # Sums of fewer than 1e8 numbers below this are finite.
 LARGE = 1e300
@@ -30,33 +30,35 @@ def normalize_statistics(
 ) -> np.ndarray:
     """Divide each statistic by its scale.
 
-    The scale is an estimate of the standard deviation where there is a discrepancy
-    ([1]_, [2]_, Equation 5), which makes kernels comparable.
+    The scale of a statistic estimates the standard deviation of sqrt(n) times the
+    statistic when there is a discrepancy ([1]_, [2]_, Equation 5). Normalised
+    statistics of different kernels are comparable, so that you can pool them.
 
     Read more in the :ref:`User Guide <pooling>`.
 
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
-        Statistics S_k.
+        Statistic S_k of each kernel.
     scales : array-like of shape (n_kernels,)
-        Scales sigma_k, not negative.
+        Scale sigma_k of each kernel, zero or larger.
     rounding : float or array-like of shape (n_kernels,), default=0.0
-        Size below which a number is a rounding error of zero.
+        Size of rounding errors. Numbers up to this size count as zero.
 
     Returns
     -------
     normalized : ndarray of shape (n_kernels,)
-        S_k / sigma_k; 0 where both are zero up to rounding, as for constant data.
+        S_k / sigma_k for each kernel. If both are zero up to rounding, as for constant
+        data, the value is 0.
 
     Raises
     ------
     ValueError
-        If a scale is zero, up to rounding, and its statistic is not.
+        If a scale is zero up to rounding, but its statistic is not.
 
     See Also
     --------
-    pool_statistics : Makes one number of several statistics.
+    pool_statistics : Pools the statistics of several kernels into one number.
 
     References
     ----------
@@ -76,19 +78,19 @@ def normalize_statistics(
     limits = _as_numbers(rounding, "rounding")
     if limits.shape not in ((), statistics.shape) or not np.all(limits >= 0):
         raise ValueError(
-            f"rounding == {rounding!r}, must be a number >= 0, or as many as "
+            f"rounding == {shown(rounding)}, must be a number >= 0, or as many as "
             f"statistics, {statistics.size}."
         )
     if np.any(scales < 0):
-        raise ValueError(f"scales == {scales!r}, must be >= 0.")
+        raise ValueError(f"scales == {shown(scales)}, must be >= 0.")
     flat = scales <= limits
     undefined = flat & (np.abs(statistics) > limits)
     if np.any(undefined):
         raise ValueError(
             f"The scale sigma_k is zero for {np.count_nonzero(undefined)} of "
             f"{scales.size} kernel(s), the first being kernel "
-            f"{int(np.argmax(undefined))}, while the statistic is not: it cannot be "
-            "normalised. Use normalize=False, or more and more varied data."
+            f"{int(np.argmax(undefined))}, but the statistic is not zero, so it cannot "
+            "be normalised. Use normalize=False, or data with more distinct rows."
         )
     with np.errstate(over="ignore"):
         normalized = np.divide(
@@ -98,14 +100,14 @@ def normalize_statistics(
         k = int(np.argmin(np.isfinite(normalized)))
         raise ValueError(
             f"scales[{k}] == {scales[k]:.3g}, must be larger for a statistic of "
-            f"{statistics[k]:.3g}: their ratio is beyond floating point. Use "
+            f"{statistics[k]:.3g}, because their ratio overflows floating point. Use "
             "normalize=False, or rescale the data."
         )
     return normalized
 
 
 def _as_numbers(values: Any, name: str) -> np.ndarray:
-    """Return numbers as an array, or an error that names them."""
+    """Return numbers as an array, or raise an error that names the parameter."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
@@ -115,23 +117,23 @@ def _as_numbers(values: Any, name: str) -> np.ndarray:
 def pool_statistics(
     statistics: ArrayLike, *, pooling: str | None = "fuse", nu: float | None = None
 ) -> float:
-    r"""Pool the statistics of a collection of kernels into one number.
+    r"""Pool the statistics of several kernels into one number.
 
-    "fuse" is the rule of [1]_; all three are compared in [2]_.
+    "fuse" was proposed in [1]_. All three ways of pooling are described in [2]_.
 
     Read more in the :ref:`User Guide <pooling>`.
 
     Parameters
     ----------
     statistics : array-like of shape (n_kernels,)
-        Statistics, normalised or not.
+        Statistic S_k of each kernel, normalised or not.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        Relaxed maximum
-        :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`, mean, or maximum;
-        None for a single kernel.
+        How to pool. "fuse" is the relaxed maximum
+        :math:`\frac1\nu \log \frac1{|K|} \sum_k \exp(\nu S_k)`, "mean" is the mean, and
+        "max" is the maximum. None returns the statistic of a single kernel.
     nu : float, default=None
-        Parameter of "fuse", which needs it, positive: the larger, the closer to the
-        maximum.
+        Positive parameter of "fuse". The larger `nu`, the closer "fuse" is to the
+        maximum. You must set `nu` if you use "fuse".
 
     Returns
     -------
@@ -140,7 +142,7 @@ def pool_statistics(
 
     See Also
     --------
-    normalize_statistics : Makes the statistics of kernels comparable first.
+    normalize_statistics : Makes the statistics of different kernels comparable.
 
     References
     ----------
@@ -152,8 +154,11 @@ def pool_statistics(
     Examples
     --------
     >>> from skdiscrepancy.pooling import pool_statistics
-    >>> round(pool_statistics([1.0, 2.0], pooling="fuse", nu=1000.0), 3)
-    1.999
+    >>> for pooling in ("mean", "fuse", "max"):
+    ...     print(pooling, round(pool_statistics([1, 2], pooling=pooling, nu=10), 3))
+    mean 1.5
+    fuse 1.931
+    max 2.0
     """
     statistics = _finite_vector(statistics, "statistics")
     if not statistics.size:
@@ -166,7 +171,7 @@ def pool_statistics(
         return float(statistics[0])
     if pooling == "max":
         return float(np.max(statistics))
-    # Next to the largest number, only fractions have sums and differences.
+    # Sums and differences of the largest floats overflow, so we scale them down.
     unit = 1.0
     if np.abs(statistics).max() > LARGE:
         unit = 2.0 ** (1 + len(statistics).bit_length())
@@ -181,7 +186,7 @@ def pool_statistics(
 def _finite_vector(
     values: ArrayLike, name: str, shape: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """Return finite numbers, one for each kernel, as an array."""
+    """Return one finite number for each kernel as an array, or raise an error."""
     vector = _as_numbers(values, name)
     if vector.ndim != 1:
         raise ValueError(
@@ -198,22 +203,23 @@ def _finite_vector(
 
 
 def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:
-    """Compute the relaxed maximum over the first axis, one for each other entry."""
-    # The maximum is taken out first, and added as it is, so that kernels that agree
-    # give their common value to the last bit.
+    """Compute the relaxed maximum over the first axis."""
+    # Subtracting the maximum avoids overflow. If all kernels have the same statistic,
+    # the result is this statistic to the last bit.
     top = statistics.max(axis=0)
-    # expm1 and log1p keep the digits of the mean, the limit for small nu.
+    # expm1 and log1p are accurate for small nu, where the limit is the mean.
     with np.errstate(over="ignore"):
         excess = np.log1p(np.mean(np.expm1(nu * (statistics - top)), axis=0))
     return top + excess / nu
 
 
 def check_pooling(pooling: Any, n_kernels: int = 1) -> None:
-    """Refuse unknown rules, and None for more than one kernel."""
+    """Raise an error for an unknown value, or for None with several kernels."""
     if pooling is not None and not (isinstance(pooling, str) and pooling in POOLINGS):
         raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
     if pooling is None and n_kernels != 1:
         raise ValueError(
             f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
-            f"{n_kernels} kernels; for one kernel give one name and one bandwidth."
+            f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "
+            "single bandwidth."
         )

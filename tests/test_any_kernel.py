@@ -28,6 +28,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy.designs import check_design
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import (
     CosineKernel,
     EnergyKernel,
@@ -423,3 +424,44 @@ def test_estimators_refuse_one_dimensional_samples():
     for estimator in (MMDEstimator(), HSICEstimator()):
         with pytest.raises(ValueError, match="2D array"):
             estimator.fit(X[:, 0], X[:, 1])
+
+
+def cka_of(K, L):
+    H = np.eye(len(K)) - 1 / len(K)
+    K, L = H @ K @ H, H @ L @ H
+    return (K * L).sum() / np.sqrt((K * K).sum() * (L * L).sum())
+
+
+@pytest.mark.parametrize(
+    "name", ["linear", "polynomial", "function", "energy", "sigmoid"]
+)
+@pytest.mark.parametrize("n_samples", [40, 530])
+def test_scores_of_columns_are_alignments_of_gram_matrices(name, n_samples):
+    kernel, gram = GRAMS[name]
+    rng = np.random.RandomState(6)
+    # CKA of these kernels does not depend on the unit of a column.
+    unit = 1e-6 if name in ("linear", "energy") else 1.0
+    A = rng.normal(size=(n_samples, 3)) * [1.0, unit, 1.0]
+    A[:, 2] = 0.1
+    y = A[:, 0] ** 2 + rng.normal(size=n_samples)
+    scores, _ = HSICScore(kernel=kernel, pvalue=None)(A, y)
+    L = gram(y[:, np.newaxis])
+    expected = [cka_of(gram(A[:, [j]]), L) for j in range(2)]
+    # Factors are complete up to 1e-8 of what there is.
+    assert_allclose(scores[:2], np.clip(expected, 0, 1), rtol=1e-6, atol=1e-8)
+    # A constant column carries no information.
+    assert scores[2] == 0
+
+
+@pytest.mark.parametrize("method", ["filter", "mrmr", "lasso"])
+def test_selectors_take_kernels_that_are_functions(method):
+    rng = np.random.RandomState(7)
+    A = rng.normal(size=(150, 6))
+    y = A[:, 4] ** 2 + 0.1 * rng.normal(size=150)
+    for kernel in (PolynomialKernel(2), cubic, "energy"):
+        selector = HSICSelector(1, method=method, kernel=kernel).fit(A, y)
+        assert selector.get_support(indices=True).tolist() == [4]
+    search = HSICSelectorCV(HSICSelector(method=method, kernel="energy"), cv=3)
+    assert 4 in search.fit(A, y).get_support(indices=True)
+    with pytest.raises(ValueError, match=r"kernel == .*PrecomputedKernel"):
+        HSICSelector(1, kernel=PrecomputedKernel(np.eye(9))).fit(A, y)

@@ -2,10 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import contextlib
 import dataclasses
 import inspect
+import io
 import re
 import runpy
+import textwrap
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +22,7 @@ import skdiscrepancy
 ROOT = Path(__file__).parent.parent
 API = ROOT / "doc" / "api"
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+README = (ROOT / "README.rst").read_text(encoding="utf-8")
 MODULES = [
     skdiscrepancy.__name__,
     *(
@@ -78,7 +82,7 @@ def test_public_name_is_in_the_api_reference(module, name):
 
 
 def test_page_of_the_api_reference_is_in_its_table_of_contents():
-    listed = re.findall(r"^   api/(\w+)$", API.with_suffix(".rst").read_text(), re.M)
+    listed = re.findall(r"^ +api/(\w+)$", API.with_suffix(".rst").read_text(), re.M)
     assert sorted(listed) == sorted(page.stem for page in API.glob("*.rst"))
 
 
@@ -163,3 +167,19 @@ def test_licence_of_an_example_is_not_a_cell_of_its_page(example):
     first, *others = example.read_text().splitlines()
     assert first.startswith("# SPDX-License-Identifier:")
     assert not any("SPDX" in line for line in others)
+
+
+def test_lines_of_the_readme_fit_into_100_columns():
+    assert not [line for line in README.splitlines() if len(line) > 100]
+
+
+def test_code_of_the_readme_prints_what_its_comments_say():
+    # Users copy all blocks into one session, so they share their names.
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?: {4}.*\n|\n)+)", README)
+    code = "\n".join(textwrap.dedent(block) for block in blocks)
+    promised = re.findall(r"^print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert promised
+    assert printed.getvalue().splitlines() == promised

@@ -743,9 +743,9 @@ def test_memory_is_far_below_that_of_a_gram_matrix():
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
-        ({"kernel": "rbf"}, ValueError, "kernel == 'rbf', must be"),
+        ({"kernel": "rbff"}, ValueError, "kernel == 'rbff', must be"),
         ({"kernel": ("gaussian", "imq")}, ValueError, r"kernel == \('gaussian', 'imq'"),
-        ({"target_kernel": "rbf"}, ValueError, "target_kernel == 'rbf', must be"),
+        ({"target_kernel": "rbff"}, ValueError, "target_kernel == 'rbff', must be"),
         ({"target_kernel": ["imq", "imq"]}, ValueError, r"target_kernel == \['imq'"),
         ({"pvalue": "exact"}, ValueError, "pvalue == 'exact', must be one of"),
         ({"pvalue": True}, ValueError, "pvalue == True, must be one of"),

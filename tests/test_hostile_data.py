@@ -417,3 +417,10 @@ def test_masked_rows_are_refused_before_a_step_of_a_pipeline_reads_them():
     for scorer in (KSDScorer(), HyvarinenScorer(), MMDScorer()):
         with pytest.raises(ValueError, match="X contains masked entries"):
             scorer(pipeline, masked)
+
+
+@pytest.mark.parametrize("name", ["X", "Y"])
+def test_labels_in_rows_of_different_lengths_name_the_sample(name):
+    samples = {"X": [["a"], ["b"]], "Y": [["a"], ["b"]], name: [["a"], ["a", "b"]]}
+    with pytest.raises(ValueError, match=f"{name} has rows of different lengths"):
+        IndicatorKernel()(**samples)

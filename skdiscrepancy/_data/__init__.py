@@ -1,4 +1,4 @@
-"""Rows, labels, targets, the checks of single arguments, and the base of results."""
+"""Rows, labels and targets, checks of single parameters, and the base of results."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,7 +10,11 @@ from skdiscrepancy._data._distances import (
     block_distances,
     cross_products,
 )
-from skdiscrepancy._data._keywords import check_run_options, refuse_unknown_keywords
+from skdiscrepancy._data._keywords import (
+    check_run_options,
+    check_verbose,
+    refuse_unknown_keywords,
+)
 from skdiscrepancy._data._labels import (
     as_array,
     as_labels,
@@ -52,6 +56,7 @@ __all__ = [
     "check_number",
     "check_rows",
     "check_run_options",
+    "check_verbose",
     "cross_products",
     "draw_seeds",
     "encode_labels",

@@ -1,4 +1,4 @@
-"""Samples as float arrays: what is not a table of known numbers is refused."""
+"""Validation of samples as float arrays without missing values."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,7 +17,7 @@ from skdiscrepancy._data._labels import refuse_masked, refuse_missing
 from skdiscrepancy._data._numbers import holds_dates, too_large
 
 FLOATS = [np.float64, np.float32]
-# How the names of the types of dates and durations begin, in pandas, polars and arrow.
+# Beginnings of the names of date and duration types in pandas, polars and arrow.
 DATE_TYPES = ("date", "time", "period", "duration")
 
 
@@ -52,7 +52,7 @@ def as_table(X: Any) -> Any:
 
 
 def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
-    """Return a sample as an array of float64, or float32 if it comes so.
+    """Return a sample as a float64 array, or as float32 if it is float32 already.
 
     Parameters
     ----------
@@ -74,12 +74,13 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
 
 
 def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
-    """Return a sample as :func:`check_rows` does, with the columns of an estimator.
+    """Check a sample like :func:`check_rows`, and its columns with an estimator.
 
     Parameters
     ----------
     estimator : estimator
-        Keeps the number and the names of the columns, or is compared with them.
+        Estimator that stores the number and names of the columns. With
+        ``reset=False``, they must match the stored ones.
     X : array-like of shape (n_samples, n_features)
         Sample.
     **options : dict
@@ -97,19 +98,19 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
 
 @contextmanager
 def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
-    """Refuse what scikit-learn would misread, and explain what it cannot read.
+    """Raise an error for data that scikit-learn would misread, or cannot read.
 
-    Masks are ignored by numpy, and dates are integers for it, of which a missing one is
-    the least.
+    numpy ignores masks. It reads dates as integers, and a missing date as the smallest
+    integer.
 
     Parameters
     ----------
     X : object
-        Sample, not validated.
+        Sample that is not validated yet.
     name : str
         Name of the sample, for error messages.
     dtype : object
-        Types that the sample is to have, None for labels of any type.
+        Allowed types of the sample, None for labels of any type.
     """
     refuse_masked(X, name)
     columns = _names_of(X)
@@ -130,13 +131,13 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
 
 
 def _names_of(X: Any) -> list[Any]:
-    """Return the names of the columns of a table, none of anything else."""
-    # Tables of arrow have their columns there, not the names.
+    """Return the column names of a table, or an empty list for other data."""
+    # In arrow tables, `columns` holds the data instead of the names.
     return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
 
 def _refuse_date_columns(X: Any, name: str) -> None:
-    """Refuse dates by the types of the columns."""
+    """Raise an error if the type of a column is a date or a duration."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("m", "M"):
         _refuse_dates(X, name, f"the type {X.dtype}")
@@ -151,7 +152,7 @@ def _refuse_date_columns(X: Any, name: str) -> None:
 
 
 def _refuse_mixed_columns(X: Any, name: str) -> None:
-    """Refuse dates beside numbers, which have no type in common, as labels."""
+    """Raise an error for columns of labels whose types do not fit into one array."""
     for column in X.columns:
         refuse_missing(np.asarray(X[column]), name)
     raise ValueError(
@@ -164,7 +165,7 @@ def _refuse_dates_in_list(X: Any, name: str) -> None:
     try:
         values = np.asarray(X, dtype=object)
     except ValueError:
-        # Rows of different lengths, for which there is another message.
+        # Rows of different lengths get another error message.
         return
     if holds_dates(values):
         _refuse_dates(values, name, "dates")

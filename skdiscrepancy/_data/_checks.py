@@ -1,4 +1,4 @@
-"""Checks of single parameters: errors say what was given and what is allowed."""
+"""Checks of single parameters, with errors that say what is allowed."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
-# Integers beyond this one are no sizes of anything.
+# Largest integer that can be a size.
 LARGEST = 2**63 - 1
-# What arithmetic with arrays knows; decimals and fractions are not among them.
+# Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 
 
@@ -30,7 +30,7 @@ def check_number(
     keyword: str | None = None,
     context: str = "",
 ) -> None:
-    """Refuse what is not a number in the allowed range.
+    """Raise an error unless the value is a number in the allowed range.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ def check_number(
     name : str
         Name of the parameter.
     integer : bool, default=False
-        Whether it must be an integer.
+        Whether the value must be an integer.
     least : float, default=0
-        Smallest value, excluded if `strict`.
+        Smallest allowed value, or its lower bound if `strict`.
     strict : bool, default=False
         Whether `least` itself is not allowed.
     most : float or None, default=None
-        Largest value, if there is one.
+        Largest allowed value. None means no upper bound.
     finite : bool, default=True
-        Whether infinity is not allowed.
+        Whether the value must be finite.
     keyword : str or None, default=None
-        The string that is allowed besides, for the message.
+        String that is also allowed, for the error message.
     context : str, default=""
-        What the range depends on, for the message.
+        What the range depends on, for the error message.
     """
     kind = "an integer" if integer else "a finite number" if finite else "a number"
     if most is None:
@@ -66,7 +66,7 @@ def check_number(
     bounds = "both" if not strict else "neither" if most is None else "right"
     try:
         check_scalar(
-            # True is an integer for Python, and a mistake for us.
+            # Python counts True as an integer, but here it is a mistake.
             None if isinstance(value, bool) else value,
             name,
             Integral if integer else Real,
@@ -75,29 +75,29 @@ def check_number(
             include_boundaries=bounds,
         )
     except TypeError:
-        # A wrong word is a wrong value where words are allowed.
+        # If a string is allowed, a wrong string is a wrong value, not a wrong type.
         wrong_word = keyword is not None and isinstance(value, str)
         raise (ValueError if wrong_word else TypeError)(message) from None
     except ValueError:
         raise ValueError(message) from None
-    if not (_has_float(value) or (value == np.inf and not finite)):
-        raise ValueError(message)
     if integer and value > LARGEST:
         raise ValueError(f"{message} It must be below 2**63.")
+    if not (_has_float(value) or (value == np.inf and not finite)):
+        raise ValueError(message)
 
 
 def shown(value: Any) -> str:
-    """Return a value as error messages show it: of long ones, the beginning."""
+    """Return the text of a value for error messages, shortened if it is long."""
     try:
         text = repr(value)
     except ValueError:
-        # Python does not write integers of more than some thousand digits.
+        # Python does not convert integers of several thousand digits to text.
         return f"an integer of {value.bit_length()} bits"
     return text if len(text) <= 200 else f"{text[:60]}..."
 
 
 def _has_float(value: Any) -> bool:
-    """Tell whether a number is finite as a float."""
+    """Return whether a number is finite as a float."""
     try:
         return bool(np.isfinite(float(value)))
     except OverflowError:
@@ -105,13 +105,13 @@ def _has_float(value: Any) -> bool:
 
 
 def check_flag(value: Any, name: str) -> None:
-    """Refuse what is not a bool."""
+    """Raise an error unless the value is a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} == {value!r}, must be True or False.")
+        raise TypeError(f"{name} == {shown(value)}, must be True or False.")
 
 
 def warn_user(message: str) -> None:
-    """Issue a UserWarning that points to the first line outside of this package."""
+    """Issue a UserWarning that points to the line that called this package."""
     package = __name__.partition(".")[0]
     frame, level = inspect.currentframe(), 1
     while (

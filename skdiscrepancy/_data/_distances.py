@@ -1,4 +1,4 @@
-"""Distances between rows, and products of their differences."""
+"""Distances between rows, and inner products of differences of rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,25 +11,26 @@ from scipy.spatial.distance import cdist
 
 from skdiscrepancy._loops import city_block, difference_products, few_features
 
-# Products of differences, such as squared distances, are taken from matrix products,
-# which lose digits where two rows are much closer to each other than to the centre.
-# Entries below this fraction of the norms are computed again from differences, which
-# scikit-learn's `euclidean_distances` does not do, and scipy's `cdist` does for all.
+# Inner products of differences, such as squared distances, are computed from matrix
+# products. They lose digits if two rows are much closer to each other than to the
+# centre. Entries below this fraction of the squared norms are therefore recomputed from
+# differences. scikit-learn's `euclidean_distances` recomputes no entry, and scipy's
+# `cdist` computes all entries from differences.
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 
 
 class Distances:
-    """Distances in one norm, read as they are or squared.
+    """Distances in one norm, or their squares.
 
-    Euclidean distances are computed as squares, the others as they are. The other form
-    is computed when a kernel first reads it, and kept.
+    Euclidean distances are computed as squares, other distances are not. The other form
+    is computed when a kernel reads it first, and is then stored.
 
     Parameters
     ----------
     values : ndarray
         Distances, or their squares.
     squared : bool
-        Which of both `values` are.
+        Whether `values` are squared distances.
     """
 
     def __init__(self, values: np.ndarray, *, squared: bool):
@@ -44,7 +45,7 @@ class Distances:
 
 
 def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
-    """Compute Minkowski distances of order `p` of all rows of A to all rows of B."""
+    """Compute Minkowski distances of order `p` between all rows of A and of B."""
     if A.shape[1] == 1:
         difference = A - B[:, 0]
         if p == 2:
@@ -60,7 +61,7 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
 
 
 def aligned_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
-    """Compute the distance of each row of A to the same row of B."""
+    """Compute the distance between row i of A and row i of B, for all i."""
     difference = A - B
     if p == 2:
         return Distances(np.einsum("ij,ij->i", difference, difference), squared=True)
@@ -78,7 +79,7 @@ def cross_products(
 ) -> np.ndarray:
     """Compute (S_i - T_j) . (A_i - B_j) for all i and j.
 
-    `distance` has the squared distances of the rows of A to those of B.
+    `distance` holds the squared distances between the rows of A and the rows of B.
     """
     if A.shape[1] <= few_features():
         return difference_products(A, B, S, T)
@@ -90,7 +91,7 @@ def cross_products(
 
 
 def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Compute the squared Euclidean distances of all rows of A to all rows of B."""
+    """Compute the squared Euclidean distances between all rows of A and of B."""
     if A.shape[1] <= few_features():
         return difference_products(A, B, A, B)
     products = A @ B.T
@@ -111,7 +112,7 @@ def _mend(
     S: np.ndarray,
     T: np.ndarray,
 ) -> np.ndarray:
-    """Compute products of differences again where matrix products lose digits."""
+    """Recompute products of differences where matrix products lose digits."""
     limits = _squared_norms(A, B)
     limits *= CANCELLATION[products.dtype]
     close = distance <= limits
@@ -129,10 +130,12 @@ def _minkowski(
 ) -> np.ndarray:
     """Compute distances of order p from the differences in each feature.
 
-    Relative to the largest one: powers of the differences themselves overflow, or
-    underflow, for large p.
+    Differences are divided by the largest one, because their powers would overflow or
+    underflow for large p.
     """
     unit = np.where(largest > 0, largest, 1)
+    # An order beyond the type of the differences is that of the largest difference.
+    p = min(p, float(np.finfo(largest.dtype).max))
     total = sum((difference / unit) ** p for difference in differences)
     return largest * total ** (1 / p)
 

@@ -1,4 +1,4 @@
-"""Keywords: names that do not exist, and values that every estimator checks."""
+"""Errors for unknown keywords, and checks that all estimators share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data._checks import LARGEST, shown
 from skdiscrepancy._data._seeds import check_seed
 
-# The same things under the names that other packages give them.
+# More threads than this, no machine starts.
+MOST_JOBS = 10_000
+# Names of parameters in other packages, and their names here.
 OTHER_WORDS = {
     "gamma": "bandwidth",
     "lengthscale": "bandwidth",
@@ -54,20 +57,20 @@ def refuse_unknown_keywords(
     estimator: str = "",
     parameters: Iterable[str] = (),
 ) -> None:
-    """Refuse keywords that a function does not have, as Python does.
+    """Raise a TypeError for keywords that a function does not have.
 
     Parameters
     ----------
     given : iterable of str
-        Keywords of the call.
+        Keywords that the caller passed.
     allowed : iterable of str
-        Keywords of the function.
+        Keywords that the function accepts.
     called : str
         Name of the function that was called.
     estimator : str, default=""
         Name of the class, if the function is a method of an estimator.
     parameters : iterable of str, default=()
-        Parameters of that estimator.
+        Parameters of the estimator.
     """
     allowed, parameters = list(allowed), list(parameters)
     for keyword in given:
@@ -94,26 +97,38 @@ def refuse_unknown_keywords(
 
 
 def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
-    """Refuse values of the parameters that say how, not what, is computed.
+    """Check the parameters that control how a result is computed.
 
     Parameters
     ----------
     n_jobs : object
-        None, or an integer other than 0.
+        None, or an integer other than 0, from -10000 to 10000.
     random_state : object
-        None, an integer, a RandomState or a Generator; nothing is drawn from it.
+        None, an integer, a RandomState or a Generator. Nothing is drawn from it.
     verbose : object
-        A number that is not negative, or a bool.
+        A number that is zero or larger, or a bool.
     """
     if n_jobs is not None and not _is_integer(n_jobs):
-        raise TypeError(f"n_jobs == {n_jobs!r}, must be None or an integer.")
+        raise TypeError(f"n_jobs == {shown(n_jobs)}, must be None or an integer.")
     if n_jobs is not None and n_jobs == 0:
         raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
+    if n_jobs is not None and abs(int(n_jobs)) > MOST_JOBS:
+        raise ValueError(
+            f"n_jobs == {shown(n_jobs)}, must be None or an integer from "
+            f"{-MOST_JOBS} to {MOST_JOBS}: the number of threads."
+        )
     check_seed(random_state)
+    check_verbose(verbose)
+
+
+def check_verbose(verbose: Any) -> None:
+    """Refuse what does not say whether the progress is shown."""
     if not isinstance(verbose, (int, float, np.number, np.bool_)):
-        raise TypeError(f"verbose == {verbose!r}, must be an integer >= 0.")
-    if not verbose >= 0:
-        raise ValueError(f"verbose == {verbose!r}, must be an integer >= 0.")
+        raise TypeError(f"verbose == {shown(verbose)}, must be an integer >= 0.")
+    if not 0 <= verbose <= LARGEST:
+        raise ValueError(
+            f"verbose == {shown(verbose)}, must be an integer >= 0, below 2**63."
+        )
 
 
 def _is_integer(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Labels of any type, and their integer codes.
 
-scikit-learn's encoders sort labels, so they refuse strings beside numbers, and they do
-not encode whole rows.
+The encoders of scikit-learn sort labels, so they do not accept strings together with
+numbers. They also do not encode whole rows.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -14,31 +14,36 @@ import numpy as np
 
 
 def as_array(labels: Any, name: str) -> np.ndarray:
-    """Return labels as an array that keeps the type of each."""
+    """Return labels as an array that keeps the type of each label."""
     refuse_masked(labels, name)
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        raise ValueError(
+            f"{name} has rows of different lengths, must have one length for all."
+        ) from None
     if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
-        # numpy makes strings of the numbers in a list that also has strings.
+        # If a list has numbers and strings, numpy would turn the numbers into strings.
         array = np.asarray(labels, dtype=object)
     return array
 
 
 def as_labels(labels: Any, name: str) -> np.ndarray:
-    """Return labels of any type as an array with one column for each kind of label."""
+    """Return labels of any type as a two-dimensional array."""
     labels = as_array(labels, name)
     if labels.ndim == 1:
         labels = labels[:, np.newaxis]
     if labels.ndim != 2 or labels.size == 0:
         raise ValueError(
-            f"{name} has shape {labels.shape}, must have at least one row, and one "
-            "or two dimensions."
+            f"{name} has shape {labels.shape}, must have at least one row and one or "
+            "two dimensions."
         )
     refuse_missing(labels, name)
     return labels
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse masked entries, which numpy reads as if they were not masked."""
+    """Raise an error for masked entries, because numpy would ignore the mask."""
     parts = values if isinstance(values, (list, tuple)) else [values]
     if any(isinstance(p, np.ma.MaskedArray) and np.ma.is_masked(p) for p in parts):
         raise ValueError(
@@ -48,7 +53,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def refuse_missing(labels: np.ndarray, name: str) -> None:
-    """Refuse NaN, NaT, None and missing values of pandas, which equal no label."""
+    """Raise an error for NaN, NaT, None and missing values of pandas."""
     if labels.dtype == object:
         missing = any(map(_is_missing, labels.ravel()))
     else:
@@ -61,9 +66,9 @@ def refuse_missing(labels: np.ndarray, name: str) -> None:
 
 
 def encode_labels(*parts: np.ndarray) -> np.ndarray:
-    """Return an integer for each row of the stacked parts, the same for equal rows."""
+    """Return one integer for each row of the stacked parts, equal for equal rows."""
     if len({part.dtype.kind for part in parts}) > 1:
-        # As objects, numbers and strings keep what they are.
+        # As objects, numbers and strings keep their types.
         parts = tuple(part.astype(object) for part in parts)
     labels = np.concatenate(parts)
     codes = np.zeros(len(labels), dtype=np.int64)
@@ -78,13 +83,13 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
 
 
 def _hash_codes(column: np.ndarray) -> np.ndarray:
-    """Return codes of labels of several types, which have no order but a hash."""
+    """Return codes of labels of several types, which can be hashed but not sorted."""
     known: dict[Any, int] = {}
     try:
         return np.array([known.setdefault(label, len(known)) for label in column])
     except TypeError as error:
         raise TypeError(
-            f"{error}; each argument must be a hashable label, as a string or a number."
+            f"{error}; each argument must be a hashable label, like a string or number."
         ) from error
 
 
@@ -92,6 +97,6 @@ def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
     except (ArithmeticError, TypeError, ValueError):
-        # The missing value of pandas has no truth value, and a signalling one of
-        # decimals cannot be compared.
+        # The missing value of pandas has no truth value, and a signalling NaN of
+        # Decimal cannot be compared.
         return True

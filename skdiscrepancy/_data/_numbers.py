@@ -1,4 +1,4 @@
-"""Numbers of every type: floats, integers, decimals, fractions, dates and durations."""
+"""Floats from integers, decimals, fractions, dates and durations."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-# Seconds in each unit of numpy. Durations in months and years have no fixed length, so
-# they are given the mean length of the Gregorian calendar.
+# Seconds in each numpy unit. Durations in months and years have no fixed length, so
+# they get the mean length in the Gregorian calendar.
 SECONDS = {
     "Y": 31_556_952.0,
     "M": 2_629_746.0,
@@ -31,9 +31,10 @@ SECONDS = {
 
 
 def is_numeric(values: np.ndarray) -> bool:
-    """Tell whether all values are numbers; dates and decimals are, bool and str not.
+    """Return whether all values are numbers, dates or durations.
 
-    A column of objects must hold values of one kind: numbers, dates or durations.
+    Decimals are numbers. Booleans and strings are not. Within a column of objects, all
+    values must be numbers, all dates, or all durations.
     """
     if values.dtype != object:
         return values.dtype.kind in "iufmM"
@@ -45,30 +46,30 @@ def is_numeric(values: np.ndarray) -> bool:
 
 
 def holds_dates(values: np.ndarray) -> bool:
-    """Tell whether an array holds dates, periods or durations, beside other values."""
+    """Return whether any value of an array is a date, a period or a duration."""
     if values.dtype != object:
         return values.dtype.kind in "mM"
     return any(_is_date(value) or _is_span(value) for value in values.ravel())
 
 
 def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
-    """Return numbers of every type as floats.
+    """Convert numbers of any type to floats.
 
-    Dates, periods and durations are seconds since the least value of their column: the
-    time since a fixed date would leave too few digits for what is between them. A
-    period stands for its start.
+    Dates, periods and durations become seconds since the earliest value of their
+    column. Seconds since a fixed date would lose digits of the differences. A period
+    stands for its start.
 
     Parameters
     ----------
     values : ndarray of shape (n_samples,) or (n_samples, n_columns)
-        Values that :func:`is_numeric` takes for numbers.
+        Values for which :func:`is_numeric` is True.
     name : str
         Name of the parameter, for error messages.
 
     Returns
     -------
     numbers : ndarray of the same shape
-        In float32 if the values are, else in float64.
+        Floats. They are float32 if the values are float32, else float64.
     """
     if values.dtype.kind in "iuf":
         return (
@@ -86,7 +87,7 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def too_large(name: str) -> str:
-    """Return the message for numbers that have no float."""
+    """Return the error message for numbers that overflow a float."""
     return (
         f"{name} holds a number that is too large for floating point, must hold "
         "numbers below 1e308. Rescale the data."
@@ -112,25 +113,25 @@ def _column_numbers(column: np.ndarray, name: str) -> np.ndarray:
 
 
 def _seconds(column: np.ndarray) -> np.ndarray:
-    """Return dates or durations of numpy as seconds since the least of them."""
+    """Convert numpy dates or durations to seconds since the earliest of them."""
     unit, count = np.datetime_data(column.dtype)
     if column.dtype.kind == "M" and unit in "YM":
-        # Years and months of dates have a length, which the calendar says.
+        # The calendar defines the length of the years and months of dates.
         column, unit, count = column.astype("M8[D]"), "D", 1
     steps = column.astype(np.int64)
-    # Unsigned: the difference of two dates can be beyond the largest signed integer.
+    # The difference of two dates can exceed the largest signed integer.
     since_first = steps.astype(np.uint64) - steps.min().astype(np.uint64)
     return since_first.astype(np.float64) * (count * SECONDS.get(unit, 1.0))
 
 
 def _is_number(value: Any) -> bool:
-    # Durations of numpy are integers for Python.
+    # Python counts numpy durations as integers.
     other = isinstance(value, (bool, np.bool_)) or _is_span(value)
     return isinstance(value, (Real, Decimal)) and not other
 
 
 def _is_date(value: Any) -> bool:
-    # Periods of pandas, which need not be installed, have the last of these.
+    # pandas need not be installed, so we recognise its periods by a method.
     return isinstance(value, (date, np.datetime64)) or hasattr(value, "to_timestamp")
 
 
@@ -146,7 +147,7 @@ def _as_datetime64(value: Any) -> np.datetime64:
     if hasattr(value, "to_timestamp"):
         value = value.to_timestamp()
     if hasattr(value, "to_datetime64"):
-        # A timestamp of pandas has more digits than a datetime.
+        # A pandas Timestamp has more digits than a datetime.
         return value.to_datetime64()
     if _has_zone(value):
         value = value.astimezone(UTC).replace(tzinfo=None)

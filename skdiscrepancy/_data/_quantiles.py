@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-# Distances that bounds of a quantile are taken from.
+# Number of distances from which the bounds of a quantile are estimated.
 DRAWN = 4096
-# The draw is part of how a quantile is found, not of chance.
+# The seed is fixed. It affects the speed of a quantile, but not its value.
 SEED = 0
 TOO_LARGE = (
     "The distances between rows are not finite: values of X are too large for floating "
@@ -20,12 +20,12 @@ TOO_LARGE = (
 
 
 class ListedDistances:
-    """Distances that are all listed.
+    """Quantiles of distances that are all in an array.
 
     Parameters
     ----------
     values : ndarray of shape (n_distances,)
-        Distances; quantiles of few distances reorder them.
+        Distances. If there are few, computing a quantile reorders them.
     """
 
     def __init__(self, values: np.ndarray):
@@ -35,15 +35,15 @@ class ListedDistances:
     def quantile(self, fraction: float) -> float:
         """Return a quantile.
 
-        To compare two million distances with two bounds takes a fifth of the time of a
-        selection among all of them. Only the distances between the bounds are sorted.
+        Comparing two million distances with two bounds takes a fifth of the time of a
+        selection among all of them. Only distances between the bounds are partitioned.
         """
         position = fraction * (self.size - 1)
         inside, rank = self._around(int(position))
         return _interpolate(inside, rank, position % 1)
 
     def _around(self, rank: int) -> tuple[np.ndarray, int]:
-        """Return the distances around that of a rank, and its rank among them."""
+        """Return distances around a given rank, and the rank among these distances."""
         if self.size > 8 * DRAWN:
             drawn = self.values[:: self.size // DRAWN].copy()
             least, most = _bounds(drawn, rank / self.size)
@@ -56,15 +56,15 @@ class ListedDistances:
 
 
 class ColumnDistances:
-    """The non-zero distances between the values of one column, never all listed.
+    """Quantiles of the non-zero distances within one column, without listing them.
 
-    A quantile takes O(n log n) time: the distances close to it are found among the
-    sorted values, between two bounds that a draw of some distances gives.
+    A quantile takes O(n log n) time. Some random distances give two bounds of the
+    quantile, and only distances between these bounds are computed.
 
     Parameters
     ----------
     x : ndarray of shape (n,)
-        The column, n >= 2.
+        Values of the column, n >= 2.
     """
 
     def __init__(self, x: np.ndarray):
@@ -90,10 +90,11 @@ class ColumnDistances:
         return _interpolate(self._gaps(starts, stops), rank - n_below, position % 1)
 
     def _partners_around(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each value, the range of values at a distance around a rank.
+        """Return, for each value, the range of values at about the wanted distance.
 
-        Values x_j with starts_i <= j < stops_i are at about that distance above x_i:
-        the distance of the rank, and the next larger one, are among them.
+        The values x_j with starts_i <= j < stops_i are at about this distance above
+        x_i. The distance with the given rank and the next larger distance are among
+        the distances of these ranges.
         """
         n = len(self.x)
         starts, stops = np.arange(1, n + 1), np.full(n, n)
@@ -110,13 +111,13 @@ class ColumnDistances:
         return starts, stops
 
     def _places(self, gap: float, side: Literal["left", "right"]) -> np.ndarray:
-        """Return where the values at a distance above each one are."""
-        # Beyond the largest number there is no value.
+        """Return the position of the value that is `gap` above each value."""
+        # An infinite sum is above all values.
         with np.errstate(over="ignore"):
             return np.searchsorted(self.x, self.x + gap, side)
 
     def _gaps(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        """Return the distances of each value to those of its range."""
+        """Return the distances between each value and the values in its range."""
         lengths = stops - starts
         rows = np.repeat(np.arange(len(self.x)), lengths)
         ends = np.cumsum(lengths)
@@ -125,22 +126,22 @@ class ColumnDistances:
 
 
 def _bounds(drawn: np.ndarray, share: float) -> tuple[float, float]:
-    """Return two distances that a quantile is most likely between.
+    """Return two bounds that most likely enclose a quantile.
 
     Parameters
     ----------
     drawn : ndarray of shape (n_drawn,)
-        Some of the distances; they are reordered.
+        Some of the distances. They are reordered.
     share : float
-        Fraction of all distances that are smaller.
+        Fraction of all distances that are smaller than the quantile.
 
     Returns
     -------
     least, most : float
-        The bounds, infinite where the drawn distances have none.
+        The bounds. They are infinite if there are too few distances beyond them.
     """
     n_drawn = len(drawn)
-    # Four standard deviations, on both sides.
+    # Four standard deviations on each side.
     width = 4 * np.sqrt(share * (1 - share) * n_drawn) + 4
     low, high = int(share * n_drawn - width), int(share * n_drawn + width)
     least, most = -np.inf, np.inf
@@ -154,7 +155,7 @@ def _bounds(drawn: np.ndarray, share: float) -> tuple[float, float]:
 
 
 def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
-    """Return the value of a rank plus a share of the step to the next; reorders."""
+    """Interpolate between the value with a rank and the next value. Reorders."""
     values.partition(rank)
     low, above = values[rank], values[rank + 1 :]
     if not above.size:
@@ -164,7 +165,7 @@ def _interpolate(values: np.ndarray, rank: int, share: float) -> float:
 
 @lru_cache(maxsize=8)
 def _drawn_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of different rows, the same ones for every column."""
+    """Draw pairs of different rows, equal for all columns with n rows."""
     generator = np.random.RandomState(SEED)
     first = generator.randint(n, size=DRAWN)
     return first, (first + generator.randint(1, n, size=DRAWN)) % n

@@ -7,28 +7,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
-# Rows of each part that the centre is taken from.
+# Number of rows of each part from which the centre is computed.
 CENTRE_ROWS = 512
-# Differences beyond this, or below its inverse, have no square in floating point.
+# The squares of larger differences overflow, and of differences below the inverse
+# underflow.
 RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
 
-# Rows, at equal steps of their order, that say whether centring loses digits.
+# Number of rows, evenly spaced in sorted order, that show if centring loses digits.
 NEIGHBOURS = 64
-# Relative error of a distance between neighbours from which digits are lost.
+# Relative error of a distance between neighbours above which digits count as lost.
 LOST = 3e-5
 
 Index = slice | np.ndarray
 
 
 class Rows:
-    """Rows of one array, or of several stacked without a copy.
+    """Rows of one array, or of several arrays stacked without a copy.
 
-    Blocks come out centred: distances do not change, and the cancellation in dot
-    products does not grow with an offset of the data. The centre is a median, which no
-    far row can move away from the others, of some rows: it need not be exact. It is
-    taken away in float64 before float32 blocks are rounded. Where rounding takes the
-    digits of rows that are close to each other, but far from the centre, as a code such
-    as 99999 for missing values makes them, blocks are float64.
+    Blocks of rows are centred. Centring does not change distances, and it keeps an
+    offset of the data from causing cancellation in dot products. The centre is the
+    median of some of the rows, because it need not be exact, and because outliers do
+    not move a median. It is subtracted in float64 before float32 blocks are rounded.
+
+    Rounding can lose the digits of rows that are close to each other but far from the
+    centre, for example if a code such as 99999 stands for missing values. Blocks are
+    then float64.
     """
 
     def __init__(self, *parts: np.ndarray, centred: bool = True):
@@ -40,7 +43,7 @@ class Rows:
             some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
             rows = np.concatenate(some)
             with np.errstate(over="ignore"):
-                # The mean of two of the largest numbers is not finite.
+                # The mean of two very large numbers can overflow.
                 self.centre = np.median(rows, axis=0).astype(np.float64)
             self.centre[~np.isfinite(self.centre)] = 0
             if self.dtype == np.float32 and _loses_digits(rows, self.centre):
@@ -62,7 +65,7 @@ class Rows:
         return block.astype(self.dtype, copy=False)
 
     def check_range(self) -> Rows:
-        """Refuse data whose squares are beyond the range of floating point."""
+        """Raise an error if squared differences overflow or underflow."""
         most = np.max([part.max(axis=0) for part in self.parts], axis=0)
         least = np.min([part.min(axis=0) for part in self.parts], axis=0)
         with np.errstate(over="ignore"):
@@ -71,8 +74,8 @@ class Rows:
         if spread > limit or 0 < spread < 1 / limit:
             raise ValueError(
                 f"The values of X, Y or y spread over {spread:.3g}, must spread over "
-                f"{1 / limit:.0e} to {limit:.0e}: outside, {self.dtype} has no "
-                "squares. Rescale them."
+                f"{1 / limit:.0e} to {limit:.0e}, because {self.dtype} has no squares "
+                "outside this range. Rescale the data."
             )
         return self
 
@@ -100,10 +103,11 @@ class Rows:
 
 
 def _loses_digits(rows: np.ndarray, centre: np.ndarray) -> bool:
-    """Tell whether rows that are centred, then rounded to float32, lose digits.
+    """Return whether rows lose digits when centred and rounded to float32.
 
-    Rows are ordered by a combination of their columns, which puts the rows of a cluster
-    side by side, and differences of neighbours are compared before and after rounding.
+    Rows are sorted by a linear combination of their columns, so that rows of a cluster
+    are neighbours. Differences between neighbours are compared before and after
+    rounding.
     """
     weights = np.linspace(1, 2, rows.shape[1], dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -118,14 +122,14 @@ def _loses_digits(rows: np.ndarray, centre: np.ndarray) -> bool:
 
 
 class Codes:
-    """Integer codes of labels, equal where labels agree.
+    """Integer codes of labels. Equal labels have equal codes.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
-        Integers from 0 on.
+        Integers, starting at 0.
     dtype : dtype, default=float64
-        Type of the values of a kernel on the labels.
+        Type of the kernel values.
     """
 
     n_features = 1
@@ -142,7 +146,7 @@ class Codes:
     def block(
         self, rows: Index, cols: Index, out: np.ndarray, *, balanced: bool
     ) -> np.ndarray:
-        """Write 1 where labels agree and 0 elsewhere; divided by counts if balanced."""
+        """Write 1 for equal labels, else 0. Divide by the counts if balanced."""
         np.equal(self.codes[rows, np.newaxis], self.codes[cols], out=out)
         if balanced:
             out /= self.counts[rows, np.newaxis]
@@ -151,7 +155,7 @@ class Codes:
     def aligned(
         self, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, balanced: bool
     ) -> np.ndarray:
-        """Write the same for pairs of rows."""
+        """Write the kernel values for pairs of rows."""
         np.equal(self.codes[rows], self.codes[cols], out=out)
         if balanced:
             out /= self.counts[rows]

@@ -1,4 +1,4 @@
-"""Random states: what a parameter may be, and seeds of independent streams."""
+"""Checks of random states, and seeds for independent streams."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,18 +9,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-# What a parameter `random_state` may be.
+from skdiscrepancy._data._checks import shown
+
+# Allowed types of the parameter `random_state`.
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 LARGEST_SEED = 2**32 - 1
 GENERATORS = (np.random.RandomState, np.random.Generator)
 
 
 def check_seed(random_state: Any) -> None:
-    """Refuse what cannot seed a draw; nothing is drawn."""
+    """Raise an error for an invalid `random_state`, without drawing from it."""
     if random_state is None or isinstance(random_state, GENERATORS):
         return
     message = (
-        f"random_state == {random_state!r}, must be None, an integer from 0 to "
+        f"random_state == {shown(random_state)}, must be None, an integer from 0 to "
         "2**32 - 1, a numpy RandomState or a numpy Generator."
     )
     if not isinstance(random_state, Integral) or isinstance(random_state, bool):
@@ -30,10 +32,10 @@ def check_seed(random_state: Any) -> None:
 
 
 def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
-    """Return the RandomState of a parameter.
+    """Return the RandomState for a parameter `random_state`.
 
-    None is a fresh one, not the global one. A Generator draws the seed of the
-    RandomState, so that it goes on from call to call.
+    None gives a new RandomState, never the global one. A Generator draws the seed of a
+    new RandomState, so that two calls give different numbers.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     Returns
     -------
     generator : RandomState
-        The one that was given, or a new one.
+        The RandomState that was passed, or a new one.
     """
     check_seed(random_state)
     if isinstance(random_state, np.random.RandomState):
@@ -55,5 +57,5 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
 
 
 def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
-    """Draw the seeds of n streams, independent of what the generator draws next."""
+    """Draw seeds for n streams that are independent of later draws."""
     return generator.randint(np.iinfo(np.int32).max, size=n).tolist()

@@ -1,12 +1,12 @@
 """The walk over a design: tiles of kernel values, reduced as soon as they are made.
 
-A *source* gives the values of several kernels, or of a core, on a tile. A *reducer*
-turns each tile into small sums. The walk cuts a design into tiles, runs stripes of them
-in threads, and adds up what comes back in an order that depends on nothing but the
-design. A new core is a new source, a new statistic or null a new reducer.
+A *source* computes the values of several kernels, or of a core, on a tile. A *reducer*
+turns each tile into small sums. The walk cuts a design into tiles, runs stripes of
+tiles in threads, and adds up the sums in an order that depends only on the design. A
+new core needs a new source. A new statistic or null distribution needs a new reducer.
 
-Kernels on a single column are summed in sorted order where that is shorter, and
-explicit features without pairs; `_ways` decides which, and when.
+Kernels on a single column are summed in sorted order if this is faster, and explicit
+features are summed without pairs. The module `_ways` decides.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -30,9 +30,11 @@ from skdiscrepancy._engine._parallel import (
     Task,
     end_if_stopped,
     one_blas_thread,
+    one_openmp_thread,
     run_all,
     run_tasks,
 )
+from skdiscrepancy._engine._progress import BRIEF, SILENT, Progress, progress, steps
 from skdiscrepancy._engine._reducers import (
     Moments,
     ProductRowSums,
@@ -62,7 +64,9 @@ from skdiscrepancy._engine._ways import row_sums, two_sample_sums
 
 __all__ = [
     "BATCH_NUMBERS",
+    "BRIEF",
     "MAX_RANK",
+    "SILENT",
     "CentredSource",
     "Classes",
     "Factor",
@@ -75,6 +79,7 @@ __all__ = [
     "PairedSource",
     "ProductRowSums",
     "ProductTotals",
+    "Progress",
     "RowSums",
     "SignedPart",
     "SignedSums",
@@ -97,6 +102,8 @@ __all__ = [
     "kernel_source",
     "may_be_complete",
     "one_blas_thread",
+    "one_openmp_thread",
+    "progress",
     "reduce_pairs",
     "row_sums",
     "run_all",
@@ -105,6 +112,7 @@ __all__ = [
     "source_bytes",
     "source_pair_totals",
     "stein_kind",
+    "steps",
     "two_sample_sums",
     "walk",
 ]

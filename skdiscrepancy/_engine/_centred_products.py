@@ -1,7 +1,8 @@
 """Row sums of the products of two centred Gram matrices.
 
-K_ij - f_i - f_j for offsets f that follow from the row sums of K: over tiles, or in
-sorted order for kernels on two columns, or on a column and labels.
+A centred matrix is K_ij - f_i - f_j, for offsets f that follow from the row sums of K.
+The products are summed over tiles, or in sorted order for kernels on two columns, or on
+a column and labels.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,6 +19,7 @@ from skdiscrepancy._engine._features import CentredFeatures
 from skdiscrepancy._engine._kernel_source import KernelSource
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import ProductRowSums
 from skdiscrepancy._engine._sources import CentredSource, Source
 from skdiscrepancy._engine._walk import walk
@@ -29,8 +31,8 @@ from skdiscrepancy._engine._ways import (
 )
 from skdiscrepancy.designs import square
 
-# Products of polynomials need so many bandwidths from the least to the largest value:
-# one minus a wider kernel has too few digits for HSIC.
+# Products of polynomials need a range of values of at least this many bandwidths,
+# because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
 
 Offsets = Callable[[np.ndarray], np.ndarray]
@@ -39,16 +41,16 @@ Factor = Line | Classes | CentredFeatures
 
 
 class Products(NamedTuple):
-    """What became of the row sums of all products of centred matrices.
+    """Results from the row sums of all products of centred matrices.
 
     Attributes
     ----------
     results : ndarray of shape (n_results, n_products)
-        What was made of the sums.
+        Results of `finish` for each product.
     sizes : ndarray of shape (n_products,)
-        Size of the numbers that were added up.
+        Magnitude of the terms of the sums.
     dtype : numpy dtype
-        The type that the values were computed in.
+        Type in which the values were computed.
     """
 
     results: np.ndarray
@@ -68,11 +70,11 @@ def centred_products(
 ) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
 
-    Over tiles there are two walks: the row sums of each matrix, then the products of
-    centred tiles. Centring the tiles costs a second evaluation of the kernels and saves
-    the digits that are lost when such sums are taken as differences of large ones. In
-    sorted order they are such differences, in O(n log n), of matrices that are less
-    their means, and 1 - K for wide kernels.
+    Over tiles, there are two walks, first for the row sums of each matrix, then for the
+    products of centred tiles. The second evaluation of the kernels avoids differences
+    of large sums, which would lose digits. In sorted order, the sums are such
+    differences, in O(n log n) time. To lose few digits, the mean is subtracted from
+    each matrix first, and wide kernels are replaced by 1 - K.
 
     Parameters
     ----------
@@ -94,33 +96,37 @@ def centred_products(
     Returns
     -------
     products : Products
-        For every kernel of x with all of y.
+        Results for every kernel of x with every kernel of y.
     """
     ordered = short_factors(x, y, n)
     if ordered is not None:
         return _in_order(*ordered, offsets, finish, diagonal, walk_options)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
-    for source in (x, y):
-        sums = row_sums(source, n, diagonal=diagonal, **walk_options)
-        centred.append(CentredSource(source, offsets(sums)))
-        sizes.append(np.abs(sums).max(axis=1) / region.row_length)
-        # Without the diagonal, its entries are in none of the sums.
-        some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
-        peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
-    reducer = ProductRowSums(*centred)
-    [(sums, _)] = walk([region], reducer, **walk_options)
-    # Means of K o L: they are larger than the products of means if both are sparse.
+    # The second walk evaluates all kernels again, and multiplies them.
+    with progress("kernel sums", 8, walk_options.get("verbose", 0)) as walks:
+        for source in (x, y):
+            sums = row_sums(source, n, diagonal=diagonal, **walk_options)
+            centred.append(CentredSource(source, offsets(sums)))
+            sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+            # Without the diagonal, the sums do not hold its entries.
+            some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
+            peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
+            walks.advance()
+        walks.step = 6
+        reducer = ProductRowSums(*centred)
+        [(sums, _)] = walk([region], reducer, **walk_options)
+    # Means of K o L, which exceed the products of means if both matrices are sparse.
     bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
 
 
 def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] | None:
-    """Return both factors of products of kernels that have sums in sorted order.
+    """Return both factors of products that can be summed without all pairs.
 
-    Exponentials on a column with exponentials on another, or any kernels that decay on
-    a column with labels; None if there is any other pair among them, or a kernel so
-    wide that the digits of HSIC would be lost.
+    These are exponentials on two columns, or any decaying kernels on a column with
+    labels. Return None if there is any other pair, or a kernel so wide that HSIC would
+    lose its digits.
 
     Parameters
     ----------
@@ -134,7 +140,7 @@ def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] |
     first, second : Line, Classes or CentredFeatures
         The factors.
     swapped : bool
-        Whether the first is of y.
+        Whether the first factor belongs to y.
     """
     for labels, other, swapped in ((y, x, True), (x, y, False)):
         if isinstance(labels, KernelSource) and labels.labels is not None:
@@ -195,7 +201,7 @@ def _in_order(
     diagonal: bool,
     walk_options: dict[str, Any],
 ) -> Products:
-    """Compute what becomes of products of kernels that are summed in sorted order."""
+    """Compute the results of products of kernels that are summed in sorted order."""
     results = _products_in_order(
         (first, second), offsets, finish, diagonal=diagonal, **walk_options
     )
@@ -208,24 +214,24 @@ def _in_order(
 
 
 class Centring(NamedTuple):
-    """What centres one Gram matrix: K_ij - shift - offsets_i - offsets_j.
+    """The numbers that centre one Gram matrix: K_ij - shift - offsets_i - offsets_j.
 
-    The offsets have mean zero. With the shift taken from the matrix first, its sums are
-    as small as they can be, and so is what their differences lose. For the same reason
-    the matrix of a wide kernel is 1 - K, which centred is that of K with another sign.
+    The offsets have mean zero. Subtracting the shift first makes the sums as small as
+    possible, so their differences lose few digits. For the same reason, the matrix of a
+    wide kernel is 1 - K. Centring 1 - K gives the centred K with the opposite sign.
 
     Attributes
     ----------
     wide : bool
-        Whether the matrix is one minus that of the kernel.
+        Whether the matrix is 1 - K.
     size : float
-        Largest row mean of the matrix, the diagonal included.
+        Largest row mean of the matrix, including the diagonal.
     shift : float
         Constant.
     offsets : ndarray of shape (n,)
         Offsets of rows and columns.
     sums : ndarray of shape (n,)
-        Row sums of K - shift, the diagonal included.
+        Row sums of K - shift, including the diagonal.
     diagonal : ndarray of shape (n,)
         The diagonal of the centred matrix.
     """
@@ -247,7 +253,7 @@ class Centring(NamedTuple):
         wide: bool = False,
         least_size: float = 0.0,
     ) -> Centring:
-        """Take the mean from offsets of a matrix with the given row sums."""
+        """Subtract the mean from the offsets of a matrix with the given row sums."""
         size = max(float(np.abs(sums).max()) / len(sums), least_size)
         middle = offsets.mean()
         offsets = offsets - middle
@@ -267,9 +273,9 @@ def centred_product_sums(
 ) -> np.ndarray:
     """Return the row sums of the product of two centred matrices.
 
-    From (K o L) 1, K g and L f for the offsets f of K and g of L. The rows of the
-    centred matrices A and B sum to zero, off the diagonal if it is left out: so the sum
-    over j of A_ij B_ij is that of A_ij L_ij less (A g)_i.
+    The sums follow from (K o L) 1, K g and L f for the offsets f of K and g of L. The
+    rows of the centred matrices A and B sum to zero, without the diagonal if it is left
+    out. So the sum over j of A_ij B_ij is the sum of A_ij L_ij minus (A g)_i.
 
     Parameters
     ----------
@@ -326,19 +332,25 @@ def _products_in_order(
     Yields
     ------
     size : float
-        Size of the row means that were added up.
+        Magnitude of the row means in the sums.
     result : object
-        What `finish` returns, for every kernel of the first factor with all of the
-        second.
+        Result of `finish`, for every kernel of the first factor with every kernel of
+        the second factor.
     """
     centrings = []
-    for factor in factors:
-        centring = _CentringTask(factor, offsets, diagonal)
-        of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
-        centrings.append(list(of_kernels))
-    pairs = product(*(range(factor.n_kernels) for factor in factors))
-    work = _PairTask(factors, centrings, finish, diagonal)
-    yield from run_all(pairs, work, **walk_options)
+    n_first, n_second = (factor.n_kernels for factor in factors)
+    total = n_first + n_second + n_first * n_second
+    with progress("kernel sums", total, walk_options.get("verbose", 0)) as all_sums:
+        for factor in factors:
+            all_sums.step = factor.n_kernels
+            centring = _CentringTask(factor, offsets, diagonal)
+            of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
+            centrings.append(list(of_kernels))
+            all_sums.advance()
+        all_sums.step = n_first * n_second
+        pairs = product(range(n_first), range(n_second))
+        work = _PairTask(factors, centrings, finish, diagonal)
+        yield from run_all(pairs, work, **walk_options)
 
 
 class _CentringTask(Task):
@@ -373,7 +385,7 @@ def centre_factor(
 
 
 class _PairTask(Task):
-    """What becomes of the row sums of the product of two centred matrices."""
+    """The result from the row sums of the product of two centred matrices."""
 
     def __init__(
         self,
@@ -401,6 +413,6 @@ class _PairTask(Task):
         )
         if K.wide != L.wide:
             np.negative(sums, out=sums)
-        # K o L on its own can be larger than what the sizes of K and L say.
+        # K o L can be larger than the product of the sizes of K and L.
         size = max(float(np.abs(products).max()) / len(products), K.size * L.size)
         return size, self.finish(sums[np.newaxis])

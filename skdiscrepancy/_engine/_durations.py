@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from time import perf_counter
@@ -19,10 +18,6 @@ MIN_TASKS = 1000
 REPEATS = 4
 # Seconds of a walk that users are warned of.
 LONG = 240.0
-# Seconds between two lines of joblib, and the verbosity from which on joblib changes
-# to another stream.
-LINE_SECONDS = 5
-MAX_VERBOSE = 49
 
 
 def announce(
@@ -33,7 +28,7 @@ def announce(
     n_jobs: int | None,
     verbose: int,
 ) -> float:
-    """Say how long a walk takes: a warning if it is long, a line if `verbose` is set.
+    """Estimate how long a walk takes, and warn if it is long.
 
     Parameters
     ----------
@@ -48,42 +43,28 @@ def announce(
     n_jobs : int or None
         Number of workers.
     verbose : int
-        Verbosity.
+        Whether the progress is shown. If it is not, the warning says how to see it.
 
     Returns
     -------
     seconds : float
-        Estimated time; 0 if the walk is short.
+        Estimated time, for the first line of the progress; 0 if the walk is short.
     """
     if n_tasks < MIN_TASKS:
         return 0.0
     n_workers = effective_n_jobs(n_jobs)
     seconds = n_tasks * _seconds(task) / n_workers
-    pairs = f"{n_pairs:.1e} pairs of rows for {n_kernels} kernels"
-    duration = f"about {_words(seconds)} with n_jobs={n_workers}"
     if seconds > LONG:
-        warnings.warn(
-            f"{pairs} take {duration}. Faster are fewer pairs (design='x' or "
-            "design='b'), fewer kernels (n_bandwidths, kernel) and more workers "
-            "(n_jobs=-1).",
-            UserWarning,
-            stacklevel=2,
+        message = (
+            f"{n_pairs:.1e} pairs of rows for {n_kernels} kernels take about "
+            f"{_words(seconds)} with n_jobs={n_workers}. Faster are fewer pairs "
+            "(design='x' or design='b'), fewer kernels (n_bandwidths, kernel) and more "
+            "workers (n_jobs=-1)."
         )
-    if verbose:
-        # To the stream of joblib.
-        stream = sys.stderr if verbose <= MAX_VERBOSE else sys.stdout
-        stream.write(f"[skdiscrepancy]: {pairs}, {duration}\n")
+        if not verbose:
+            message += " verbose=1 shows the time left."
+        warnings.warn(message, UserWarning, stacklevel=2)
     return seconds
-
-
-def verbosity(seconds: float, verbose: int) -> int:
-    """Return the verbosity for which joblib prints a line every few seconds.
-
-    joblib prints as many lines as its verbosity if all tasks are handed over at once.
-    """
-    if not 0 < verbose < MAX_VERBOSE:
-        return verbose
-    return max(verbose, min(MAX_VERBOSE, int(seconds / LINE_SECONDS)))
 
 
 def _seconds(task: Callable[[], object]) -> float:

@@ -18,14 +18,14 @@ from sklearn.base import clone
 
 from skdiscrepancy._data import block_distances, encode_labels
 from skdiscrepancy._engine._forms import is_smooth
-from skdiscrepancy.kernels import IndicatorKernel, KernelLike
+from skdiscrepancy.kernels import FunctionKernel, IndicatorKernel, KernelLike, RowKernel
 
-# The factor is complete when so small a part of the trace of the centred matrix is
-# left: inner products of normalised matrices are then right to about 1e-9.
+# The factor is complete if the residual is below this fraction of the trace of the
+# centred matrix. Inner products of normalised matrices are then right to about 1e-9.
 RESIDUAL = 2e-9
-# Part of the trace that rounding leaves.
+# Fraction of the trace that rounding leaves.
 ROUNDING = 1e-5
-# Beyond this rank the matrix is taken as it is, tile by tile.
+# Beyond this rank, the matrix itself is used, tile by tile.
 MAX_RANK = 512
 # Rank that is enough for the null distribution of a kernel that is not smooth.
 ROUGH_RANK = 128
@@ -36,7 +36,7 @@ BATCH_NUMBERS = 2**15
 class Factor(NamedTuple):
     """A centred factor.
 
-    `rows` has shape (rank, n_samples); `complete` says whether nothing is left out.
+    `rows` has shape (rank, n_samples). `complete` is True if nothing is left out.
     """
 
     rows: np.ndarray
@@ -50,13 +50,18 @@ class Factor(NamedTuple):
 
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
+    if isinstance(kernel, FunctionKernel):
+        # Nobody knows whether it is positive definite, as the product of factors is.
+        return False
     if (
         len(rows) <= MAX_RANK
         or is_smooth(kernel)
         or isinstance(kernel, IndicatorKernel)
     ):
         return True
-    # As many rows as there are different values span all others.
+    if isinstance(kernel, RowKernel):
+        return kernel.features(rows[:1]) is not None
+    # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
 
@@ -65,7 +70,7 @@ def column_factors(
 ) -> list[Factor]:
     """Return the factors of the columns of X, each with its own bandwidth."""
     n, n_columns = X.shape
-    if isinstance(kernel, IndicatorKernel):
+    if isinstance(kernel, (IndicatorKernel, RowKernel)):
         return [factor_of(X[:, [j]], kernel) for j in range(n_columns)]
     Z = np.ascontiguousarray(((X - np.median(X, axis=0)) / bandwidths).T)
     unit = clone(kernel).set_params(bandwidth=1.0)
@@ -89,6 +94,8 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
         return _label_factor(encode_labels(rows), balanced=kernel.balanced)
+    if isinstance(kernel, RowKernel):
+        return _function_factor(rows.astype(np.float64, copy=False), kernel)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
         return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
@@ -103,9 +110,31 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
 
     rank, first = _max_rank(kernel, n), np.square(Z).sum(axis=1).argmin()
     factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
-    # No factor holds the negative eigenvalues that some kernels have in several
-    # dimensions.
+    # A factor cannot represent the negative eigenvalues that some kernels have in
+    # several dimensions.
     complete = [complete[0] and kernel.is_definite(rows.shape[1])]
+    return _finish(factors, complete)[0]
+
+
+def _function_factor(rows: np.ndarray, kernel: RowKernel) -> Factor:
+    """Return the factor of a kernel that is a function of two blocks of rows."""
+    kernel = kernel.learn([rows])
+    F = kernel.features(rows)
+    if F is not None and F.shape[1] <= MAX_RANK:
+        return _finish([F.T.astype(np.float64)], [True])[0]
+    diagonal = kernel.pairs(rows, rows)
+    if np.any(diagonal < 0):
+        # The matrix is not positive semi-definite, and no product of factors.
+        return Factor(np.zeros((1, len(rows))), complete=False)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        return np.array(kernel.gram(rows[pivots], rows), dtype=np.float64)
+
+    n, first = len(rows), np.array([diagonal.argmax()])
+    factors, complete = pivoted_cholesky(
+        evaluate, 1, n, _max_rank(kernel, n), first, diagonal[np.newaxis]
+    )
+    complete = [complete[0] and may_be_complete(rows, kernel)]
     return _finish(factors, complete)[0]
 
 
@@ -115,8 +144,9 @@ def pivoted_cholesky(
     n: int,
     max_rank: int,
     first: np.ndarray,
+    diagonals: np.ndarray | None = None,
 ) -> tuple[list[np.ndarray], list[bool]]:
-    """Factor several Gram matrices of unit diagonal, each up to a small residual.
+    """Factor several Gram matrices, each up to a small residual.
 
     Parameters
     ----------
@@ -126,10 +156,12 @@ def pivoted_cholesky(
     n_matrices, n : int
         Number of matrices and of their rows.
     max_rank : int
-        Where to stop in any case.
+        Largest rank.
     first : ndarray of shape (n_matrices,)
-        First pivots. All rows are alike there: chosen by their values, the order of
-        the rows makes no difference.
+        First pivots. All diagonal entries are equal at the start, so pivots are chosen
+        by the values of the rows. Then the order of the rows makes no difference.
+    diagonals : ndarray of shape (n_matrices, n) or None, default=None
+        Diagonals of the matrices, or None for ones.
 
     Returns
     -------
@@ -140,14 +172,14 @@ def pivoted_cholesky(
     """
     members, rank = np.arange(n_matrices), 0
     G = np.empty((n_matrices, min(24, max_rank), n))
-    residuals = np.ones((n_matrices, n))
-    totals = np.zeros(n_matrices)
+    residuals = np.ones((n_matrices, n)) if diagonals is None else diagonals.copy()
+    traces, totals = residuals.sum(axis=1), np.zeros(n_matrices)
     factors: list[Any] = [None] * n_matrices
     complete = [False] * n_matrices
     done = np.zeros(n_matrices, dtype=bool)
     while True:
-        # Of wide kernels, hardly anything is left once they are centred.
-        centred = np.maximum(n - totals / n, ROUNDING * n)
+        # Centring a wide kernel leaves hardly anything.
+        centred = np.maximum(traces - totals / n, ROUNDING * traces)
         small = residuals.sum(axis=1) <= RESIDUAL * centred
         for position in np.flatnonzero((small | (rank == max_rank)) & ~done):
             factors[members[position]] = G[position, :rank].copy()
@@ -156,10 +188,10 @@ def pivoted_cholesky(
         if done.all():
             return factors, complete
         if 2 * np.count_nonzero(done) > len(done):
-            # Those that are done are carried along for a while: a copy takes longer.
+            # Finished matrices are carried along for a while, because a copy is slower.
             left = ~done
             members, G, residuals = members[left], G[left], residuals[left]
-            totals, done = totals[left], done[left]
+            traces, totals, done = traces[left], totals[left], done[left]
         if rank == G.shape[1]:
             larger = np.empty((len(members), min(2 * rank, max_rank), n))
             larger[:, :rank] = G
@@ -196,7 +228,7 @@ def _finish(factors: list[np.ndarray], complete: list[bool]) -> list[Factor]:
 
 def _label_factor(codes: np.ndarray, *, balanced: bool) -> Factor:
     counts = np.bincount(codes)
-    # Of too many classes, the most frequent ones.
+    # If there are too many classes, keep the most frequent classes.
     kept = np.argsort(-counts, kind="stable")
     if len(kept) > MAX_RANK:
         kept = kept[:ROUGH_RANK]

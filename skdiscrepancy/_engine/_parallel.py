@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import Context, copy_context
 from functools import cache
 from itertools import chain, islice
@@ -20,6 +20,8 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
+
+from skdiscrepancy._engine._progress import arrivals, hushed
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
 WAVE = 64
@@ -56,10 +58,44 @@ def run_all(
     work: Callable[[Any], Any],
     n_jobs: int | None = None,
     verbose: int = 0,
+    *,
+    what: str = "kernel sums",
+    seconds: float = 0.0,
     **options: Any,
 ) -> Generator[Any, None, None]:
-    """Yield the results of tasks in order, and end the rest if the caller stops."""
-    with closing(run_tasks(tasks, work, n_jobs, verbose, **options)) as results:
+    """Yield the results of tasks in order, and end the rest if the caller stops.
+
+    The progress is counted here, in the caller's thread, wherever the tasks run. joblib
+    prints messages of its own only if ``joblib.parallel_config(verbose=...)`` says so.
+
+    Parameters
+    ----------
+    tasks : iterable
+        The tasks.
+    work : callable
+        Takes a task and returns its result.
+    n_jobs : int or None, default=None
+        Number of threads, or of workers of another backend.
+    verbose : int, default=0
+        Whether the progress is shown.
+    what : str, default="kernel sums"
+        What is done, in the words of users.
+    seconds : float, default=0.0
+        Estimate of the time; 0 if it is not known.
+    **options : dict
+        Options of joblib.
+
+    Yields
+    ------
+    result : object
+        The results.
+    """
+    if verbose and not isinstance(tasks, Sized):
+        tasks = list(tasks)
+    with closing(run_tasks(tasks, work, n_jobs, **options)) as results:
+        if verbose:
+            assert isinstance(tasks, Sized)
+            results = arrivals(results, what, len(tasks), verbose, seconds=seconds)
         yield from results
 
 
@@ -67,7 +103,6 @@ def run_tasks(
     tasks: Iterable[Any],
     work: Callable[[Any], Any],
     n_jobs: int | None,
-    verbose: int,
     **options: Any,
 ) -> Generator[Any, None, None]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
@@ -77,7 +112,7 @@ def run_tasks(
         # Where threads are preferred, joblib itself takes the number of a context only
         # if that names a backend too.
         n_jobs = effective_n_jobs(None)
-    options.update(n_jobs=n_jobs, prefer="threads", verbose=verbose)
+    options.update(n_jobs=n_jobs, prefer="threads")
     run = Run()
     try:
         if len(first) == 1:
@@ -199,18 +234,24 @@ class Run:
 
     current = local()
 
-    def __init__(self) -> None:
+    def __init__(self, *, elsewhere: bool = False) -> None:
         self.over = False
+        # Whether the caller is in another process, where the tasks are counted.
+        self.elsewhere = elsewhere
         self.outer: Run | None = getattr(self.current, "run", None)
 
-    def __reduce__(self) -> tuple[type[Run], tuple[()]]:
+    def __reduce__(self) -> tuple[Callable[[], Run], tuple[()]]:
         # joblib ends other processes itself.
-        return Run, ()
+        return _run_elsewhere, ()
 
     @property
     def stopped(self) -> bool:
         """Whether the caller has stopped, or the caller of a run around this one."""
         return self.over or (self.outer is not None and self.outer.stopped)
+
+
+def _run_elsewhere() -> Run:
+    return Run(elsewhere=True)
 
 
 def end_if_stopped() -> None:
@@ -231,7 +272,8 @@ def _work(work: Callable[[Any], Any], task: Any, run: Run) -> Any:
         end_if_stopped()
         # Numbers beyond floating point end in a statistic that is not finite, and that
         # is refused. Threads do not inherit the error state of their caller.
-        with np.errstate(all="ignore"), one_blas_thread():
+        quiet = hushed() if run.elsewhere else nullcontext()
+        with np.errstate(all="ignore"), one_blas_thread(), quiet:
             return work(task)
     finally:
         Run.current.run = outer
@@ -310,6 +352,27 @@ def _free_blas() -> None:
 def _threadpools() -> ThreadpoolController:
     # Looking for the loaded libraries takes longer than a small statistic.
     return ThreadpoolController()
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Hold OpenMP to one thread in this thread.
+
+    For models that are fitted in several threads, or to few rows again and again. With
+    one thread they also add up in the same order, whatever the backend of joblib is.
+    """
+    before = [
+        (library, library.num_threads)
+        for library in _threadpools().lib_controllers
+        if library.user_api == "openmp"
+    ]
+    try:
+        for library, _ in before:
+            library.set_num_threads(1)
+        yield
+    finally:
+        for library, n_threads in before:
+            library.set_num_threads(n_threads)
 
 
 def _clear_controlling_threads() -> None:

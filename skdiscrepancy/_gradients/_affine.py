@@ -1,4 +1,4 @@
-"""Invertible affine steps of a pipeline: gradients by the chain rule."""
+"""Gradients before the affine steps of a pipeline, by the chain rule."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,25 +21,26 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._gradients._scores import ModelScore
 
-class TransformedScore:
+
+class TransformedScore(ModelScore):
     """Gradient of the log-density of X for a model of the transformed X.
 
     Parameters
     ----------
     steps : list of transformers
-        Invertible affine steps, as :func:`check_affine` says.
+        Invertible affine steps that :func:`check_affine` accepts.
     score : callable
-        Gradient of the model behind them.
+        Gradient of the log-density of the transformed X.
     """
 
     def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
         self.steps = [without_names(step) for step in steps]
         self.score = score
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = np.asarray(X)
         for step in self.steps:
             X = np.asarray(step.transform(X))
         gradients = np.asarray(self.score(X))
@@ -49,14 +50,14 @@ class TransformedScore:
 
 
 def check_affine(steps: list[Any]) -> None:
-    """Refuse steps that are not affine, or not invertible."""
+    """Raise an error for a step that is not affine or not invertible."""
     for step in steps:
-        # Steps that are known have this attribute; others are refused.
+        # All supported steps have this attribute, and other steps raise an error.
         pull_back(step, np.zeros((1, getattr(step, "n_features_in_", 1))))
 
 
 def without_names(model: Any) -> Any:
-    """Return a model that takes arrays without a warning, whatever it was fitted to."""
+    """Return a copy of a model that takes arrays without a warning about names."""
     if isinstance(model, FrozenEstimator):
         return without_names(model.estimator)
     model = copy.copy(model)
@@ -69,11 +70,11 @@ def without_names(model: Any) -> Any:
 
 @singledispatch
 def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
-    """Return the gradients before an affine step from those behind it."""
+    """Turn the gradients after an affine step into the gradients before the step."""
     raise TypeError(
         f"model has the step {step!r}, must have invertible affine steps before its "
         "density: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, or PCA "
-        "with all components. KSDScorer works in the space of the last step."
+        "with all components. To check the density after these steps, use KSDScorer."
     )
 
 
@@ -99,7 +100,8 @@ def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
     if step.n_components_ != step.n_features_in_:
         raise ValueError(
             f"model has the step {step!r} with {step.n_components_} of "
-            f"{step.n_features_in_} components, must have all: it is not invertible."
+            f"{step.n_features_in_} components, must have all components. Otherwise "
+            "the step is not invertible."
         )
     if step.whiten:
         gradients = gradients / np.sqrt(step.explained_variance_)
@@ -107,9 +109,9 @@ def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
 
 
 def _refuse_clipping(step: Any) -> None:
-    # MaxAbsScaler has this parameter in newer releases of scikit-learn only.
+    # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
     if getattr(step, "clip", False):
         raise ValueError(
-            f"model has the step {step!r}, must have clip=False: what is clipped has "
-            "no density."
+            f"model has the step {step!r}, must have clip=False, because clipped data "
+            "have no density."
         )

@@ -1,4 +1,4 @@
-"""Gradients of the log-densities of frozen distributions of scipy."""
+"""Gradients of the log-densities of frozen scipy distributions."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,13 +13,13 @@ from scipy.special import log_ndtr
 from skdiscrepancy._gradients._mixtures import (
     GaussianScore,
     PointsScore,
-    check_columns,
     log_weights_of,
 )
+from skdiscrepancy._gradients._scores import ModelScore
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
-    # The ratio of density and distribution function of a normal variable, by logs.
+    # Normal density divided by normal distribution function, from their logarithms.
     ratio = np.exp(-((a * z) ** 2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(a * z))
     return -z + a * ratio
 
@@ -29,7 +29,7 @@ def _johnsonsu(z: np.ndarray, a: float, b: float) -> np.ndarray:
     return -z / root**2 - b * (a + b * np.arcsinh(z)) / root
 
 
-# Gradients of the logarithms of standard densities on the whole line.
+# Gradients of log-densities of standard distributions on the whole real line.
 STANDARD: dict[str, Callable[..., np.ndarray]] = {
     "norm": lambda z: -z,
     "t": lambda z, df: -(df + 1) * z / (df + z**2),
@@ -45,8 +45,10 @@ STANDARD: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-class UnivariateScore:
+class UnivariateScore(ModelScore):
     """Gradient of the log-density of a frozen distribution of one variable."""
+
+    n_features = 1
 
     def __init__(self, name: str, shapes: tuple[float, ...], loc: float, scale: float):
         self.name = name
@@ -54,22 +56,23 @@ class UnivariateScore:
         self.loc = loc
         self.scale = scale
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X, which have one column."""
-        z = (check_columns(X, 1) - self.loc) / self.scale
+        z = (X - self.loc) / self.scale
         return STANDARD[self.name](z, *self.shapes) / self.scale
 
 
-class StudentScore:
+class StudentScore(ModelScore):
     """Gradient of the log-density of a multivariate t distribution."""
 
     def __init__(self, loc: np.ndarray, precision: np.ndarray, df: float):
         self.gaussian = GaussianScore(loc, precision)
+        self.n_features = self.gaussian.n_features
         self.df = df
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        pulls = self.gaussian(X)
+        pulls = self.gaussian.gradients_at(X)
         if np.isinf(self.df):
             return pulls
         squares = -np.einsum("ij,ij->i", X - self.gaussian.mean, pulls)
@@ -77,24 +80,24 @@ class StudentScore:
 
 
 def check_support(model: Any) -> None:
-    """Refuse a frozen distribution of one variable that has a boundary."""
+    """Raise an error if a univariate distribution is not on the whole real line."""
     low, high = model.support()
     if np.ndim(low) or np.ndim(high):
         raise ValueError(
             f"model is the distribution {model.dist.name!r} with arrays of parameters, "
-            "must have numbers: it is the density of one column."
+            "must have numbers as parameters, because it is the density of one column."
         )
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
             f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
-            "be one on the whole line: KSD is not valid for a density with a boundary. "
-            "Transform the data and the density, e.g. by the logarithm."
+            "be one on the whole line, because KSD is not valid for a density with a "
+            "boundary. Transform the data and the density, e.g. by the logarithm."
         )
 
 
 def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
     """Return the log-densities of a frozen distribution of one variable."""
-    return model.logpdf(check_columns(X, 1)[:, 0])
+    return model.logpdf(X[:, 0])
 
 
 def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:
@@ -108,10 +111,10 @@ def univariate_score(model: Any) -> UnivariateScore:
     name = model.dist.name
     if name not in STANDARD:
         raise ValueError(
-            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}; "
-            "others work with finite_differences=True."
+            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}. "
+            "Other distributions work with finite_differences=True."
         )
-    # scipy's own reading of positional and named shapes.
+    # scipy accepts shape parameters by position and by name.
     shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
     names = [*shape_names, "loc", "scale"]
     given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
@@ -135,8 +138,8 @@ def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
     rank = np.linalg.matrix_rank(matrix, hermitian=True)
     if rank < len(matrix):
         raise ValueError(
-            f"model has {name} of rank {rank}, must have rank {len(matrix)}: there is "
-            "no density."
+            f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
+            "Otherwise the distribution has no density."
         )
     return np.linalg.inv(matrix)
 

@@ -22,7 +22,7 @@ from skdiscrepancy._gradients._mixtures import SampleGaussianScore
 
 
 def can_be_drawn_from(model: Any) -> bool:
-    """Tell whether :func:`draw_from` knows how to draw from a model."""
+    """Return whether :func:`draw_from` can draw from a model."""
     if isinstance(model, FrozenEstimator):
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
@@ -33,13 +33,13 @@ def can_be_drawn_from(model: Any) -> bool:
 
 
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
-    """Draw rows from a fitted model, without a change to it.
+    """Draw rows from a fitted model without changing the model.
 
     Parameters
     ----------
     model : object
-        Model with a method `sample`, or `rvs`, or a Gaussian of scikit-learn; a
-        pipeline or FrozenEstimator of one.
+        Model with a method `sample` or `rvs`, a Gaussian model of scikit-learn, or a
+        Pipeline or FrozenEstimator of such a model.
     n : int
         Number of rows.
     generator : RandomState
@@ -69,7 +69,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         return generator.multivariate_normal(*moments, size=n)
     if isinstance(model, (PCA, FactorAnalysis)):
         if isinstance(model, PCA):
-            # Whitening changes what comes out of `transform`, not the density.
+            # Whitening changes the result of `transform`, not the density.
             model = copy.copy(model).set_params(whiten=False)
         moments = model.mean_, model.get_covariance()
         return generator.multivariate_normal(*moments, size=n)
@@ -81,8 +81,8 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
     except NotImplementedError as error:
         reason = f": {error}" if str(error) else "."
         raise TypeError(
-            f"model == {model!r}, must be a model that can be drawn from. Its method "
-            f"`sample` or `rvs` says that it is not implemented{reason}"
+            f"model == {model!r}, must be a model that samples can be drawn from. Its "
+            f"method `sample` or `rvs` is not implemented{reason}"
         ) from error
 
 
@@ -94,7 +94,7 @@ def _draw_seeded(model: Any, n: int, seed: int) -> np.ndarray:
     if "random_state" in inspect.signature(model.sample).parameters:
         options["random_state"] = seed
     elif "random_state" in getattr(model, "get_params", dict)():
-        # A copy: the parameters of the model are not ours to change.
+        # We set the seed in a copy, because the model belongs to the caller.
         model = copy.copy(model).set_params(random_state=seed)
     draws = model.sample(n, **options)
     return np.asarray(draws[0] if isinstance(draws, tuple) else draws)

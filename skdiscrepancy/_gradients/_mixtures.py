@@ -1,4 +1,4 @@
-"""Gradients of Gaussian log-densities, of mixtures of them, and of kernel densities."""
+"""Gradients of the log-densities of Gaussians, mixtures and kernel densities."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,44 +14,35 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from skdiscrepancy._data import TOO_LARGE, block_distances
 from skdiscrepancy._gradients._numeric import deviations_of
+from skdiscrepancy._gradients._scores import ModelScore
 
-# Numbers of a block of distances to the points of a kernel density.
+# Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
 
 
-def check_columns(X: np.ndarray, n_features: int) -> np.ndarray:
-    """Refuse rows that are not of the length that a density is for."""
-    X = np.asarray(X)
-    if X.ndim != 2 or X.shape[1] != n_features:
-        raise ValueError(
-            f"X has shape {X.shape}, must have shape (n_samples, {n_features}): model "
-            f"is a density of {n_features} variables."
-        )
-    return X
-
-
 def log_weights_of(weights: np.ndarray) -> np.ndarray:
-    """Return the logarithms of weights, minus infinity for those that are zero."""
+    """Return the logarithms of weights, minus infinity for a weight of zero."""
     with np.errstate(divide="ignore"):
         return np.log(weights)
 
 
 def singular_message(X: np.ndarray) -> str:
-    """Return the message for a sample that has no Gaussian density."""
+    """Return the error message for a sample with a singular covariance."""
     return (
-        f"model == None, must be a callable here: the covariance of X, of shape "
-        f"{X.shape}, is singular, and a Gaussian has no density."
+        "model == None, must be a callable here, because the covariance of X, of shape "
+        f"{X.shape}, is singular, and a Gaussian with this covariance has no density."
     )
 
 
-class SampleGaussianScore:
+class SampleGaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
     def __init__(self, X: np.ndarray):
         if len(X) <= X.shape[1]:
-            # As many rows as columns have a covariance of lower rank.
+            # With at most as many rows as columns, the covariance is singular.
             raise ValueError(singular_message(X))
         X = X.astype(np.float64)
+        self.n_features = X.shape[1]
         with np.errstate(over="ignore"):
             self.mean = X.mean(axis=0)
         self.deviations = deviations_of(X)
@@ -60,17 +51,17 @@ class SampleGaussianScore:
         constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
         if np.any(constant):
             raise ValueError(
-                f"model == None, must be a callable here: column "
-                f"{int(np.argmax(constant))} of X is constant, and a Gaussian has no "
-                "density."
+                f"model == None, must be a callable here, because column "
+                f"{int(np.argmax(constant))} of X is constant, and a Gaussian without "
+                "variance has no density."
             )
         standardized = (X - self.mean) / self.deviations
         correlation = standardized.T @ standardized / len(X)
         with np.errstate(all="ignore"):
-            # Of use for draws only, which are refused if it is not finite.
+            # Only draws use the covariance, and they check that it is finite.
             self.covariance = correlation * np.outer(self.deviations, self.deviations)
         try:
-            # Cholesky alone would accept a rank that rounding has filled up.
+            # Cholesky alone would accept a singular matrix with rounding errors.
             least = np.linalg.eigvalsh(correlation)[0]
             if least < 1e-12 * len(correlation):
                 raise LinAlgError
@@ -78,13 +69,13 @@ class SampleGaussianScore:
         except LinAlgError:
             raise ValueError(singular_message(X)) from None
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
         standardized = (X - self.mean) / self.deviations
         return -cho_solve(self.factor, standardized.T).T / self.deviations
 
 
-class GaussianScore:
+class GaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian.
 
     Parameters
@@ -98,10 +89,10 @@ class GaussianScore:
     def __init__(self, mean: np.ndarray, precision: np.ndarray):
         self.mean = np.asarray(mean)
         self.precision = np.asarray(precision)
+        self.n_features = len(self.precision)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, len(self.precision))
         return -(X - self.mean) @ self.precision
 
 
@@ -111,30 +102,30 @@ def regular_gaussian_score(
     covariance: np.ndarray,
     get_precision: Callable[[], np.ndarray],
 ) -> GaussianScore:
-    """Return the gradient of a model that is a Gaussian, if it has a density.
+    """Return the gradient of a Gaussian model, or raise an error if it is singular.
 
-    The precision that scikit-learn gives for a singular covariance is a pseudo-inverse,
-    or noise.
+    For a singular covariance, the precision of scikit-learn is a pseudo-inverse or
+    noise.
     """
     variances = np.diag(covariance)
     if np.all(variances > 0):
-        # In units of the deviations, the rank does not depend on those of the columns.
+        # The rank of the correlations does not depend on the units of the columns.
         units, d = np.sqrt(np.outer(variances, variances)), len(variances)
         least = max(1e-12, 10 * np.finfo(covariance.dtype).eps) * d
         if np.linalg.eigvalsh(covariance / units)[0] >= least:
             precision = get_precision()
-            # Correlations have no eigenvalue above d, their inverse none below 1 / d;
-            # a column in small units is zero in a pseudo-inverse.
+            # Correlations have no eigenvalue above d, so their inverse has none below
+            # 1 / d. In a pseudo-inverse, a column in small units can be zero.
             if np.linalg.eigvalsh(precision * units)[0] >= 0.1 / d:
                 return GaussianScore(mean, precision)
     raise ValueError(
         f"model == {model!r} has a singular covariance, and no density. Standardise "
-        "the columns if their units differ by many orders of magnitude; else take "
-        "fewer columns, more rows or a shrunk covariance."
+        "the columns if their units differ by many orders of magnitude. Otherwise use "
+        "fewer columns, more rows, or a shrunk covariance."
     )
 
 
-class MixtureScore:
+class MixtureScore(ModelScore):
     """Gradient of the log-density of a Gaussian mixture.
 
     Parameters
@@ -150,6 +141,7 @@ class MixtureScore:
 
     def __init__(self, log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray):
         self.means = means
+        self.n_features = means.shape[1]
         self.factors = factors
         diagonals = factors
         if factors.ndim == 3:
@@ -161,11 +153,10 @@ class MixtureScore:
                 return
         self.log_weights = log_weights + np.log(np.abs(diagonals)).sum(axis=1)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, self.means.shape[1])
         logs = np.empty((len(X), len(self.means)))
-        # From differences: expanded squares lose digits far from the origin.
+        # Expanded squares would lose digits far from the origin, so we subtract first.
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
             whitened = self._whiten(X - mean, factor)
             logs[:, k] = self.log_weights[k] - np.square(whitened).sum(axis=1) / 2
@@ -182,7 +173,7 @@ class MixtureScore:
         return differences @ factor if factor.ndim == 2 else differences * factor
 
 
-class PointsScore:
+class PointsScore(ModelScore):
     """Gradient of the log of a weighted sum of kernels at points.
 
     Parameters
@@ -190,12 +181,12 @@ class PointsScore:
     points : ndarray of shape (n_points, n_features)
         Points.
     log_weights : ndarray of shape (n_points,) or None
-        Logarithms of the weights of the points; None: all are equal.
+        Logarithms of the weights of the points. If None, all weights are equal.
     factor : ndarray of shape (n_features, n_features) or float
-        Factor P of the precision P P' that distances are taken in.
+        Factor P of the precision P P' that defines the distance.
     exponential : bool, default=False
-        The kernel is exp(-distance) instead of exp(-distance^2 / 2); it has no gradient
-        at the points themselves.
+        Whether the kernel is exp(-distance) instead of exp(-distance^2 / 2). It has no
+        gradient at the points themselves.
     """
 
     def __init__(
@@ -206,6 +197,7 @@ class PointsScore:
         *,
         exponential: bool = False,
     ):
+        self.n_features = points.shape[1]
         self.centre = np.median(points, axis=0)
         self.points = self._scaled(points, factor)
         self.log_weights = log_weights
@@ -219,9 +211,8 @@ class PointsScore:
             else (X - self.centre) * factor
         )
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, self.points.shape[1])
         scaled = self._scaled(X, self.factor)
         gradients = np.empty(X.shape)
         step = max(1, BLOCK_NUMBERS // len(self.points))
@@ -240,7 +231,7 @@ class PointsScore:
             if not np.all(distance):
                 raise ValueError(
                     "The exponential kernel density has no gradient at its training "
-                    "points: X must hold none of them."
+                    "points, so X must not contain any of them."
                 )
             logs = -distance
         else:
@@ -254,7 +245,7 @@ class PointsScore:
 
 
 def mixture_score(model: Any) -> MixtureScore:
-    """Return the gradient of a fitted mixture of scikit-learn."""
+    """Return the gradient of a fitted scikit-learn mixture."""
     means = model.means_
     n_components, n_features = means.shape
     factors = model.precisions_cholesky_
@@ -270,10 +261,10 @@ def mixture_score(model: Any) -> MixtureScore:
 
 
 def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
-    """Return the logarithms that `score_samples` uses: expectations, not point values.
+    """Return the expected log-weights, which `score_samples` uses.
 
-    Terms of the posterior of the weights, and of the precisions, C. Bishop, "Pattern
-    Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
+    The expectations are over the posterior of the weights and precisions, C. Bishop,
+    "Pattern Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
     """
     n_features = model.means_.shape[1]
     if model.weight_concentration_prior_type == "dirichlet_process":
@@ -295,13 +286,13 @@ def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
 
 
 def naive_bayes_score(model: Any) -> MixtureScore:
-    """Return the gradient of the marginal density of X of a GaussianNB."""
+    """Return the gradient of the marginal log-density of X in a GaussianNB."""
     log_weights = log_weights_of(model.class_prior_)
     return MixtureScore(log_weights, model.theta_, model.var_**-0.5)
 
 
 def quadratic_score(model: Any) -> MixtureScore:
-    """Return the gradient of the marginal density of X of a quadratic discriminant."""
+    """Return the gradient of the marginal log-density of X in a QDA model."""
     factors = np.array(
         [
             rotation / np.sqrt(scaling)
@@ -317,12 +308,12 @@ def quadratic_score(model: Any) -> MixtureScore:
 
 
 def check_kernel_density(model: Any) -> None:
-    """Refuse a KernelDensity that is zero beyond a bound."""
+    """Raise an error for a KernelDensity that is zero somewhere."""
     if model.kernel not in ("gaussian", "exponential"):
         raise ValueError(
             f"model == {model!r} has the kernel {model.kernel!r}, must have 'gaussian' "
-            "or 'exponential': a density that is zero beyond a bound has no gradient "
-            "of its logarithm there."
+            "or 'exponential', because the log-density has no gradient where the "
+            "density is zero."
         )
 
 

@@ -1,4 +1,4 @@
-"""Samples that are drawn from the model of an estimator, and its test by them."""
+"""The KSD test by samples that are drawn from the model."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._data import draw_seeds
+from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
-from skdiscrepancy._ksd._models import GivenGradients
-from skdiscrepancy._nulls import Options, TestResult, parametric_test
+from skdiscrepancy._ksd._models import GivenGradients, unseeded
+from skdiscrepancy._nulls import (
+    Options,
+    TestResult,
+    complete_means,
+    parametric_test,
+    signed_means,
+)
 from skdiscrepancy.designs import Design
 
 
@@ -23,12 +30,12 @@ def ksd_test_by_draws(
     options: Options,
     generator: np.random.RandomState,
 ) -> TestResult:
-    """Test whether a sample is from the model of an estimator, by draws from that.
+    """Test whether a sample comes from a model, by samples drawn from the model.
 
     Parameters
     ----------
     estimator : KSDEstimator
-        Fitted estimator; fitted anew to each draw if it was fitted to `X`.
+        Fitted estimator. If it was fitted to `X`, a clone is fitted to each draw.
     X : ndarray of shape (n_samples, n_features)
         Sample.
     design : Design
@@ -45,52 +52,121 @@ def ksd_test_by_draws(
     """
     if isinstance(estimator.model_, GivenGradients):
         raise ValueError(
-            "method == 'parametric', must be another one for gradients: there is no "
-            "model to draw from. Pass the model itself."
+            "method == 'parametric', must be another method if model is an array of "
+            "gradients, because there is no model to draw samples from. Pass the model "
+            "itself."
         )
     if not can_be_drawn_from(estimator.model_):
         raise TypeError(
-            f"method == 'parametric', must be another one for model == "
+            f"method == 'parametric', must be another method for model == "
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
-    n, refit = len(X), estimator._was_fitted_to(X)
+    refit = estimator._was_fitted_to(X)
     given = [estimator.bandwidth, *(k.bandwidth for k in estimator._check_kernels())]
     if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
         raise ValueError(
             "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
-            "'parametric': every draw would have its own number of kernels."
+            "'parametric', because all draws must have the same number of kernels."
         )
-    # All samples have the same pairs, and their fits the same start.
+    # All draws use the same pairs, and their fits start from the same seed.
     [seed] = draw_seeds(generator, 1)
-    one_thread = clone(estimator).set_params(n_jobs=1)
+    one_thread = clone(estimator).set_params(n_jobs=1, verbose=0)
     if refit and is_density_estimator(estimator.model):
-        unseeded = [
-            name
-            for name, value in estimator.model.get_params().items()
-            if name.rpartition("__")[2] == "random_state" and value is None
-        ]
-        one_thread.model.set_params(**dict.fromkeys(unseeded, seed))
-
-    def draw(generator: np.random.RandomState) -> np.ndarray:
-        Z = draw_from(estimator.model_, n, generator)
-        if Z.shape != X.shape:
-            raise ValueError(
-                f"model == {estimator.model_!r} gives draws of shape {Z.shape}, must "
-                f"give {X.shape}."
-            )
-        return Z.astype(X.dtype, copy=False)
-
-    def evaluate(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fitted = clone(one_thread).fit(Z) if refit else estimator
-        return fitted._means(Z, design, seed, n_jobs=1)
-
+        start = estimator.model_.get_params()
+        one_thread.model.set_params(
+            **{
+                name: seed if start.get(name) is None else start[name]
+                for name in unseeded(estimator.model)
+            }
+        )
     return parametric_test(
-        estimator._means(X, design, seed, n_jobs=estimator.n_jobs),
-        evaluate,
-        draw,
+        means(estimator, X, design, seed, n_jobs=estimator.n_jobs),
+        Refit(one_thread, design, seed) if refit else Score(estimator, design, seed),
+        Draw(estimator.model_, X.shape, X.dtype),
         n_resamples=options.n_resamples,
         generator=generator,
         pooling=options.pooling,
         kernels=list(estimator.kernels_),
+        what="refits" if refit else "draws",
         **estimator._walk_options(),
     )
+
+
+class Draw:
+    """Draws samples of one shape from a model; can be sent to other processes.
+
+    Parameters
+    ----------
+    model : object
+        Fitted model.
+    shape : tuple of int
+        Shape of the samples.
+    dtype : numpy dtype
+        Their type.
+    """
+
+    def __init__(self, model: Any, shape: tuple[int, ...], dtype: np.dtype):
+        self.model = model
+        self.shape = shape
+        self.dtype = dtype
+
+    def __call__(self, generator: np.random.RandomState) -> np.ndarray:
+        """Return a sample."""
+        Z = draw_from(self.model, self.shape[0], generator)
+        if Z.shape != self.shape:
+            raise ValueError(
+                f"model == {self.model!r} gives draws of shape {Z.shape}, must give "
+                f"{self.shape}."
+            )
+        return Z.astype(self.dtype, copy=False)
+
+
+class Score:
+    """The statistics of a sample, and their scales, for a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : KSDEstimator
+        Estimator.
+    design : Design
+        Design of the estimator.
+    seed : int
+        Seeds the pairs of a random design.
+    """
+
+    def __init__(self, estimator: Any, design: Design, seed: int):
+        self.estimator = estimator
+        self.design = design
+        self.seed = seed
+
+    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the statistics and scales."""
+        return means(self.estimator, Z, self.design, self.seed, n_jobs=1)
+
+
+class Refit(Score):
+    """The same for an estimator that is fitted to the sample first."""
+
+    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the statistics and scales."""
+        fitted = clone(self.estimator).fit(Z)
+        return means(fitted, Z, self.design, self.seed, n_jobs=1)
+
+
+def means(
+    estimator: Any, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the statistics of a sample, and their scales under random signs."""
+    source = estimator._source(X, estimator._gradients(X))
+    if design.complete:
+        return complete_means(source, len(X), n_jobs=n_jobs)
+    values, scale = signed_means(
+        RowSums(source, moments=True),
+        design,
+        len(X),
+        n_resamples=0,
+        generator=generator_of(seed),
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
+    return values[:, 0], scale

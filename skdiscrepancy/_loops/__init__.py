@@ -1,8 +1,9 @@
-"""The compiled inner loops and their numpy twins.
+"""The compiled inner loops, and equivalent numpy code without numba.
 
-On many processors numpy has no vector instructions for exponentials in double
-precision, and scipy none for distances. The functions here are the whole difference
-that the extra `fast` makes; both ways agree to a few units in the last place.
+On many processors, numpy has no vector instructions for exponentials in double
+precision, and scipy has none for distances. Only the functions of this room change if
+you install the extra `fast`. Compiled loops and numpy code agree to a few units in the
+last place.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -1,7 +1,7 @@
-"""Exponentials whose rates double: each is the square of the one before.
+"""Exponentials whose rates double, so that each is the square of the previous one.
 
-A product costs a fraction of an exponential, so a grid of bandwidths whose rates double
-costs little more than one kernel.
+A square costs a fraction of an exponential. A grid of bandwidths whose rates double
+therefore costs little more than a single kernel.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -14,50 +14,53 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A square has twice the relative error of its factor: 12 squares lose four of the
-# sixteen digits of double precision, 3 squares one of the seven of single precision.
+# Squaring doubles the relative error. 12 squares lose four of the sixteen digits of
+# double precision, and 3 squares lose one of the seven digits of single precision.
 MAX_SQUARES = {np.dtype(np.float64): 12, np.dtype(np.float32): 3}
-# Rates of bandwidths in steps of the root of two double up to rounding. Such a
-# difference changes an exponential as little as the rounding of its argument.
+# Rates of bandwidths in steps of sqrt(2) double only up to rounding. This rounding
+# error changes an exponential no more than the rounding of its argument does.
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 class Chains(NamedTuple):
-    """An order of rates in which exponentials can be squares of the one before.
+    """An order of rates in which an exponential can be the square of the previous one.
 
     Attributes
     ----------
     order : ndarray of shape (n_rates,)
         Indices of the rates.
     squares : ndarray of shape (n_rates,), of int64
-        In that order, how often the exponential before is squared: 1 if the rate is
-        twice the one before, 2 if it is four times, 0 for an exponential of its own.
+        Number of times that the previous exponential is squared, in this order. It is
+        1 if the rate is twice the previous rate, 2 if it is four times the previous
+        rate, and 0 for a new exponential.
     """
 
     order: np.ndarray
     squares: np.ndarray
 
     def back(self, ordered: np.ndarray) -> np.ndarray:
-        """Return an array whose first axis is in this order, in that of the rates."""
+        """Return an array whose first axis is in this order, in the order of rates."""
         result = np.empty_like(ordered)
         result[self.order] = ordered
         return result
 
 
 def chains_of(rates: Sequence[float], dtype: np.dtype) -> Chains:
-    """Return the chains of rates, several of them, in any order, with others between.
+    """Return the chains of rates, in which each rate doubles the previous rate.
+
+    The rates of a chain may be in any order, and other rates may be between them.
 
     Parameters
     ----------
     rates : sequence of float
-        Rates, none of them positive.
+        Rates, zero or negative.
     dtype : numpy dtype
-        Type that the exponentials are computed in.
+        Type of the exponentials.
 
     Returns
     -------
     chains : Chains
-        Each chain from its rate that is nearest to zero on.
+        Chains that start with their rate nearest to zero.
     """
     return _chains_of(tuple(rates), np.dtype(dtype))
 
@@ -83,7 +86,7 @@ def _chains_of(rates: tuple[float, ...], dtype: np.dtype) -> Chains:
 def _next_link(
     rates: tuple[float, ...], left: list[int], rate: float, room: int
 ) -> tuple[int, int] | None:
-    """Return the rate that is twice, or four times, the last, and how many squares."""
+    """Return a rate that is two or four times the last, and the number of squares."""
     for n_squares in range(1, min(room, 2) + 1):
         target = 2**n_squares * rate
         for k in left:
@@ -107,14 +110,14 @@ def exponentials(
     rates : sequence of float
         Rates.
     outs : sequence of ndarray
-        An array of the shape of `x` for each rate, or the same for all.
+        One array for each rate, with the shape of `x`. All may be one array.
     decay : callable
-        Writes the exponential for one rate.
+        Function that writes the exponentials for one rate.
 
     Yields
     ------
     k : int
-        Index of the rate whose array is written. You may change the array.
+        Index of the rate whose array was just written. You may change this array.
     """
     chains = chains_of(rates, x.dtype)
     kept: np.ndarray | None = None

@@ -1,8 +1,8 @@
 """The exponential of the compiled loops.
 
-Written so that the compiler makes vector instructions of it. The exponential is a power
-of two, set in the exponent bits, times a polynomial on half an octave. It agrees with
-numpy's exponential to one or two units in the last place.
+The compiler turns this code into vector instructions. The exponential is a power of
+two, set in the exponent bits, times a polynomial on half an octave. It agrees with the
+exponential of numpy to one or two units in the last place.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -13,22 +13,22 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-# Adding and taking away 1.5 times the power of two of the last bit rounds to an
-# integer, which is then in the low bits of the sum.
+# Adding and subtracting this number rounds to an integer, which is then in the low
+# bits of the sum.
 ROUND_64 = 1.5 * 2.0**52
 ROUND_32 = np.float32(1.5 * 2.0**23)
 LOG2E_64 = float(np.log2(np.e))
 LOG2E_32 = np.float32(LOG2E_64)
-# log(2) in two parts, the first with so few digits that its multiples are exact.
+# log(2) in two parts. The first part has few digits, so that its multiples are exact.
 LN2_HIGH_64 = 6.93145751953125e-1
 LN2_LOW_64 = 1.42860682030941723212e-6
 LN2_HIGH_32 = np.float32(0.693359375)
 LN2_LOW_32 = np.float32(-2.12194440e-4)
-# Below, the exponential is zero but for denormal numbers.
+# Below this number, the exponential is zero or a denormal number.
 LEAST_64 = -708.0
 LEAST_32 = np.float32(-87.0)
 # Polynomials that equal exp at the Chebyshev points of [-log(2) / 2, log(2) / 2],
-# highest coefficient first; their relative error is 4e-18, and 4e-9.
+# highest coefficient first. Their relative errors are 4e-18 and 4e-9.
 TERMS_64 = (
     2.5110037605963777e-08,
     2.763263963904103e-07,
@@ -60,10 +60,10 @@ _options = {"nogil": True, "error_model": "numpy", "cache": True}
 # "contract" allows fused multiply-add. Nothing else may be reordered, so that a result
 # does not depend on its place in an array, and NaN stays NaN.
 loop = njit(fastmath={"contract"}, **_options)
-# numba copies the body into the caller, which doubles the time of compilation but runs
-# faster where a loop calls a function for every value.
+# numba copies the body into the caller. This doubles the compile time, but is faster if
+# a loop calls the function for every value.
 inlined = njit(fastmath={"contract"}, inline="always", **_options)
-# Here the terms of a sum may be reordered, always in the same way.
+# The terms of a sum may be reordered here, but always in the same way.
 sum_loop = njit(fastmath={"contract", "reassoc"}, **_options)
 
 

@@ -1,4 +1,4 @@
-"""Merges of two columns compiled by numba: sums of products of their kernels."""
+"""Sums of products of kernels on two columns by merges, compiled by numba."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,7 +14,7 @@ from skdiscrepancy._loops._constants import CACHED, CACHED_LEVELS, CHUNK, LEAF
 
 
 class Kernels(NamedTuple):
-    """Rates of both kernels, and whether one minus a kernel takes its place."""
+    """Rates of both kernels, and whether one minus a kernel replaces it."""
 
     x_rate: float
     y_rate: float
@@ -126,10 +126,10 @@ def _exchange(rows, second, centre, kernels, room):
 
 @loop
 def _exchange_wide(rows, second, centre, kernels, room):
-    """Do as `_exchange`, with one minus the kernel of y for the kernel of y.
+    """Do as `_exchange`, but with one minus the kernel of y.
 
-    With u for the kernel of x from a row to the centre and v for the
-    kernel from the centre to the other row, one minus the kernel of x is
+    Let u be the kernel of x between a row and the centre, and v the kernel between the
+    centre and the other row. One minus the kernel of x is then
     1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
     """
     _, x, y, totals = rows
@@ -143,7 +143,7 @@ def _exchange_wide(rows, second, centre, kernels, room):
     for i in range(1, n):
         gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
     for direction in range(2):
-        # Rows of both blocks so far: their number, their weights, and sums with both.
+        # Number of rows of both blocks so far, their weights, and sums with both.
         n_first = n_second = w_first = w_second = 0.0
         of_first = of_second = first_w = second_w = 0.0
         for t in range(n):
@@ -169,7 +169,7 @@ def _exchange_wide(rows, second, centre, kernels, room):
 def _merge(rows, merged, half, centres, kernels, room):
     """Merge every two blocks of `half` rows in the order of y, and write to `merged`.
 
-    `centres` is x in the order before all merges: two blocks meet at the first row of
+    `centres` is x in the order before all merges. Two blocks meet at the first row of
     the second block.
     """
     n, second = rows.y.size, room[2]
@@ -177,7 +177,7 @@ def _merge(rows, merged, half, centres, kernels, room):
         middle, stop = min(start + half, n), min(start + 2 * half, n)
         i, j = start, middle
         for at in range(start, stop):
-            # Without a branch, which the processor could not predict.
+            # A branch would slow this down, because it cannot be predicted.
             later = j < stop and (i >= middle or rows.y[j] < rows.y[i])
             k = j if later else i
             second[at] = later
@@ -197,14 +197,14 @@ def _merge(rows, merged, half, centres, kernels, room):
 
 @loop
 def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
-    """Write the row sums of the product of two kernels; x is in increasing order.
+    """Write the row sums of the product of two kernels, for increasing x.
 
     This is a merge sort by y. Blocks of rows that follow in x are merged to blocks in
     the order of y, and every merge adds the kernel over the pairs of both blocks.
     """
     n = x.size
     kernels = Kernels(x_rate, y_rate, x_wide, y_wide)
-    # Few large arrays: many small ones would go back to the system at every call.
+    # Many small arrays would be returned to the system at every call.
     numbers, columns = np.empty((2, n), np.int64), np.empty((2, 3, n))
     rows = Rows(numbers[0], columns[0, 0], columns[0, 1], columns[0, 2])
     merged = Rows(numbers[1], columns[1, 0], columns[1, 1], columns[1, 2])
@@ -215,7 +215,7 @@ def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
         rows.totals[i] = 0.0 if y_wide else 1.0
     for start in range(0, n, LEAF):
         _leaf(_part(rows, start, start + LEAF), kernels)
-    # Blocks that fit the cache are merged one after the other, then all of them.
+    # We first merge within parts that fit the cache, and then all parts.
     for start in range(0, n, CACHED):
         stop = min(start + CACHED, n)
         here, there = _part(rows, start, stop), _part(merged, start, stop)

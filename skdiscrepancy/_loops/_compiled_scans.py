@@ -1,4 +1,4 @@
-"""Loops over sorted columns compiled by numba: scans, and sums over groups."""
+"""Scans and sums over groups on sorted columns, compiled by numba."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -58,7 +58,7 @@ def scan_exponentials(steps, rate, weights, sums):
     carried[:] = 0
     for chunk in range(n_chunks - 1, -1, -1):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        # Steps to the value after: the last one leads to the next chunk.
+        # Each step leads to the next value, and the last step to the next chunk.
         after = steps[start + 1 : min(stop + 1, n)]
         _factors(after, rate, factors)
         if stop == n:
@@ -80,9 +80,9 @@ def scan_exponentials(steps, rate, weights, sums):
 def scan_complements(shares, keep, weights, sums):
     """Write the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
 
-    `shares` are 1 - exp(-step), `keep` is 0 where a new group starts. What is added
-    over a step is small where a kernel is wide, and so is its rounding: there is no
-    need of chunks.
+    `shares` are 1 - exp(-step), and `keep` is 0 where a new group starts. If a kernel
+    is wide, the numbers added at each step are small, and so are their rounding errors.
+    Chunks are therefore not needed.
     """
     n = shares.size
     for v in range(weights.shape[0]):
@@ -103,7 +103,7 @@ def scan_complements(shares, keep, weights, sums):
 
 @inlined
 def _shift(moments, step):
-    """Move the point that moments are taken from, as `shift_moments` of the scans."""
+    """Move the reference point of the moments, like `shift_moments` of the scans."""
     factor = exponential(-step)
     for q in range(moments.size - 1, 0, -1):
         moved = moments[0] * step / q
@@ -117,7 +117,7 @@ def _shift(moments, step):
 def scan_moments(steps, rate, combine, weights, sums):
     """Write the weighted row sums of a polynomial times an exponential.
 
-    `combine` has the weights of the moments in a sum.
+    `combine` holds the weights of the moments in a sum.
     """
     n = steps.size
     n_chunks = (n + CHUNK - 1) // CHUNK
@@ -158,9 +158,9 @@ def scan_moments(steps, rate, combine, weights, sums):
 
 @loop
 def group_sums_below(values, groups, rate, combine, sums):
-    """Add up a kernel over all pairs of a sorted column by the groups of both.
+    """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
 
-    `combine` has the weights of the moments in the kernel.
+    `combine` holds the weights of the moments in the kernel.
     """
     n, n_groups, n_moments = values.size, sums.shape[0], combine.size
     before = np.zeros((n_groups, n_moments))
@@ -177,7 +177,7 @@ def group_sums_below(values, groups, rate, combine, sums):
                 carried[q, g] = before[g, q]
         for i in range(start, stop):
             t = min(rate * (values[i] - values[start]), FAR)
-            # The moments of the distance, from all values before the block.
+            # Weights of the moments of all values before the block.
             for r in range(n_moments):
                 share[r], term = 0.0, exponential(-t)
                 for a in range(n_moments - r):

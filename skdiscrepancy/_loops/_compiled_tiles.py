@@ -1,4 +1,4 @@
-"""Loops over tiles compiled by numba: exponentials, their sums, and distances."""
+"""Exponentials, their sums, and distances on tiles, compiled by numba."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,7 +19,7 @@ def decay(x, rate, out):
 
 @sum_loop
 def _add_row(row, col_sums):
-    """Add a row to the column sums and return its own sum, taken in float64."""
+    """Add a row to the column sums and return the sum of the row in float64."""
     total = 0.0
     for j in range(row.size):
         total += row[j]
@@ -50,9 +50,9 @@ def _square_and_add_row(row, col_sums):
 def decay_sums(x, rates, squares, row_sums, col_sums):
     """Write the sums of the rows and columns of exp(rate * x) for every rate.
 
-    `squares` says how often the exponential before is squared, 0 for a new one.
+    `squares` says how often the previous exponential is squared, 0 for a new one.
     """
-    # Row by row: the values of a row stay in the first-level cache.
+    # Row by row, so that the values of a row stay in the first-level cache.
     values = np.empty(x.shape[1], x.dtype)
     col_sums[:] = 0
     for i in range(x.shape[0]):
@@ -68,7 +68,7 @@ def decay_sums(x, rates, squares, row_sums, col_sums):
 
 @sum_loop
 def _add_row_and_squares(row, col_sums, squares):
-    """Add a row to the column sums, its squares to one number; return its sum."""
+    """Add a row to the column sums, add its sum of squares, and return its sum."""
     total = 0.0
     square = total
     for j in range(row.size):
@@ -96,7 +96,7 @@ def _square_and_add_row_and_squares(row, col_sums, squares):
 
 @sum_loop
 def _add_to_groups(columns, bounds, group_sums, col_sums):
-    """Add sums of columns to those of all rows and of groups; begin them anew."""
+    """Add column sums to the sums of all rows and of groups, and reset them."""
     for g in range(bounds.size - 1):
         part = 0.0
         for j in range(bounds[g], bounds[g + 1]):
@@ -122,10 +122,10 @@ def decay_group_sums(
 ):
     """Write the sums of exp(rate * x) over groups, rows and columns, and of squares.
 
-    `doubles` says how often the exponential before is squared, 0 for a new one.
+    `doubles` says how often the previous exponential is squared, 0 for a new one.
     """
     values = np.empty(x.shape[1], x.dtype)
-    # Sums of columns over the rows of the present group.
+    # Column sums over the rows of the current group.
     columns = np.zeros(col_sums.shape, col_sums.dtype)
     group_sums[:] = 0
     col_sums[:] = 0
@@ -145,13 +145,13 @@ def decay_group_sums(
 
 @loop
 def _stein_row(distance, inner, cross, kind, bandwidth, squares, decays, out):
-    """Write a row of the Stein kernel, as `evaluate_stein` of the kernels.
+    """Write a row of the Stein kernel, like `evaluate_stein` of the kernels.
 
     `decays` holds the exponentials of the last Gaussian kernel. `squares` says how
     often they are squared for this one, 0 for new ones.
     """
     area = bandwidth * bandwidth
-    # Constants of the type of the arguments: others would make all double.
+    # Constants have the type of the arguments, so that float32 stays float32.
     one = bandwidth / bandwidth
     two, three = one + one, one + one + one
     if kind == GAUSSIAN:
@@ -234,8 +234,8 @@ def stein_group_sums(
 
 @loop
 def city_block(A, B, out):
-    """Write the L1 distances of the rows of A to the columns of B to `out`."""
-    # Columns of B, not rows: the inner loop then runs over many distances at once.
+    """Write the L1 distances between the rows of A and the columns of B to `out`."""
+    # B is transposed, so that the inner loop runs over many distances at once.
     for i in range(A.shape[0]):
         row = out[i]
         row[:] = 0

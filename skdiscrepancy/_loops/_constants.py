@@ -1,15 +1,16 @@
-"""Numbers that the compiled loops and their numpy twins share."""
+"""Numbers that compiled loops and numpy code share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-# exp(-800) is zero; without the bound an infinite distance would give inf * 0.
+# exp(-800) is zero. Without this bound, an infinite distance would give inf * 0.
 FAR = 800.0
-# Values between two exponentials that are taken over the whole distance: the factors
-# between are rounded, where neighbours are all at one distance all in the same way.
+# Number of values after which an exponential is computed from the whole distance. If
+# neighbours are equally spaced, all factors have the same rounding error, so the error
+# of their product would grow with the number of values.
 CHUNK = 512
-# Blocks of a compiled merge sort that begin as all pairs.
+# Size of the first blocks of a compiled merge sort, of which all pairs are computed.
 LEAF = 16
-# Rows that are merged one block after the other: they fit the cache.
+# Number of levels, and of rows, that are merged block by block to fit the cache.
 CACHED_LEVELS = 9
 CACHED = LEAF * 2**CACHED_LEVELS
 # Kernels whose Stein kernel is compiled.

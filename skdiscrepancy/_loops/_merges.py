@@ -1,11 +1,11 @@
 """Row sums of the product of two exponential kernels, each on one column.
 
-Rows in the order of x are divided into halves, again and again. Between two halves that
-meet at c, exp(-|x_i - x_j|) is exp(-|x_i - c|) exp(-|x_j - c|): what is left is a scan
-in the order of y, with weights that never exceed one. There are log2(n) such levels.
+Rows in the order of x are split into halves recursively. Between two halves that meet
+at c, exp(-|x_i - x_j|) is exp(-|x_i - c|) exp(-|x_j - c|). The sums over pairs are then
+scans in the order of y, with weights that never exceed one. There are log2(n) levels.
 
-Of a kernel k that is close to one, 1 - k is summed instead, which has digits that k has
-not. With u and v for the two factors, it is 1 - u v = (1 - u) + u (1 - v).
+If a kernel k = u v is close to one, 1 - k is summed instead, because it keeps digits
+that k loses. With the two factors u and v, 1 - u v = (1 - u) + u (1 - v).
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,7 +18,7 @@ from skdiscrepancy._loops._numba import compiled, ready
 from skdiscrepancy._loops._scans import Profile, complement_sums, scan_sums
 from skdiscrepancy._loops._tiles import decay
 
-# Rows of a block of which all pairs are computed.
+# Number of rows in a block of which all pairs are computed.
 LEAF = 24
 ONE = np.ones(1)
 
@@ -34,7 +34,7 @@ def product_sums(
 ) -> np.ndarray:
     """Compute the row sums of exp(-x_rate |x_i - x_j|) exp(-y_rate |y_i - y_j|).
 
-    O(n log n) time and O(n) memory; in numpy as compiled.
+    The sums take O(n log n) time and O(n) memory, both in numpy and compiled.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def product_sums(
     x_rate, y_rate : float
         Inverse bandwidths.
     x_wide, y_wide : bool, default=False
-        Whether one minus the kernel takes its place; that of x only if that of y.
+        Whether one minus the kernel replaces the kernel. `x_wide` requires `y_wide`.
 
     Returns
     -------
     sums : ndarray of shape (n,)
-        Sums over all rows, the own one included.
+        Sum over all rows for each row, including the row itself.
     """
     scans = compiled("scans")
     if scans is None:
@@ -76,8 +76,8 @@ def _product_by_levels(
         size *= 2
     leaf = -(-n * LEAF // size)
     size = size // LEAF * leaf
-    # Further rows make blocks of one size. They come last in both orders and have no
-    # weight.
+    # Padding gives all blocks one size. The added rows come last in both orders and
+    # have weight zero.
     x, y = (np.append(a, np.full(size - n, a.max())) for a in (x, y))
     weights = np.ones(size)
     weights[n:] = 0

@@ -1,4 +1,4 @@
-"""Whether numba works, and what the loops that it compiles take."""
+"""Check that numba works, and prepare arrays for compiled loops."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 
 def compiled(subject: str) -> ModuleType | None:
-    """Return the module of compiled loops on a subject, None without numba.
+    """Return the module of compiled loops on a subject, or None without numba.
 
     The module is imported when it is first used, because numba takes longer to import
     than this package. A loop is compiled when it is first called.
@@ -36,14 +36,14 @@ def compiled(subject: str) -> ModuleType | None:
 
 @cache
 def numba_works() -> bool:
-    """Tell whether numba is installed and can compile; warn if it is broken."""
+    """Return whether numba is installed and can compile. Warn if it is broken."""
     try:
         loops = import_module("skdiscrepancy._loops._compiled_tiles")
         # The shortest loop shows whether numba can compile at all.
         loops.decay(np.ones(1), -1.0, np.empty(1))
     except (ImportError, OSError, SystemError, AttributeError, RuntimeError) as error:
         # OSError: a shared library is missing. RuntimeError: numba found no directory
-        # to cache what it compiles.
+        # for its cache.
         missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
         if not missing:
             warnings.warn(
@@ -57,10 +57,10 @@ def numba_works() -> bool:
 
 
 def ready(array: np.ndarray, dtype: DTypeLike | None = None) -> np.ndarray:
-    """Return an array as the compiled loops take it: contiguous, aligned, writable.
+    """Return a contiguous, aligned and writable array for the compiled loops.
 
-    To numba a read-only array has another type, and numba would compile the loop again
-    for it. A copy takes less time.
+    A read-only array has another type in numba, so numba would compile the loop again.
+    A copy takes less time.
     """
     if array.flags.carray and dtype in (None, array.dtype):
         return array

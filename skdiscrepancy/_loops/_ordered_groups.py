@@ -1,4 +1,4 @@
-"""Sums of a kernel over pairs of groups of a sorted column, compiled and in numpy."""
+"""Sums of a kernel over pairs of groups on a sorted column."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,23 +10,23 @@ from skdiscrepancy._loops._constants import FAR
 from skdiscrepancy._loops._numba import compiled, ready
 from skdiscrepancy._loops._scans import Profile, of_moments, shift_moments
 
-# Values of a block of which all pairs are computed.
+# Number of values in a block of which all pairs are computed.
 BLOCK = 48
-# Blocks that are multiplied at a time.
+# Number of blocks that are multiplied at a time.
 SLAB = 512
 
 
 def group_sums_below(
     values: np.ndarray, groups: np.ndarray, n_groups: int, profile: Profile
 ) -> np.ndarray:
-    """Sum a kernel over all pairs of a sorted column with the second value before.
+    """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         Values in increasing order.
     groups : ndarray of shape (n,)
-        Groups of the values.
+        Group of each value.
     n_groups : int
         Number of groups.
     profile : Profile
@@ -35,7 +35,7 @@ def group_sums_below(
     Returns
     -------
     sums : ndarray of shape (n_groups, n_groups)
-        Sums over the first value in one group and the second in another.
+        Sums over pairs with value i in the first group and value j in the second.
     """
     sums = np.zeros((n_groups, n_groups))
     scans = compiled("scans")
@@ -60,10 +60,11 @@ def _add_slab(
     end: float,
     sums: np.ndarray,
 ) -> float:
-    """Add the pairs of some blocks, and those with all before, to `sums`.
+    """Add the pairs within some blocks, and with all earlier values, to `sums`.
 
-    `before` are the moments of all values before by group, taken from the last one,
-    which is `end`; they are brought up to the last value here, which is returned.
+    `before` holds the moments of all earlier values by group, relative to the last
+    earlier value `end`. It is updated to the last value of these blocks, which is
+    returned.
     """
     n, n_groups = len(values), len(sums)
     n_blocks = -(-n // BLOCK)

@@ -1,10 +1,10 @@
 """Sums over a sorted column of kernels that decay exponentially, in linear time.
 
-With values in increasing order, the sum of exp(-(x_i - x_j)) over j <= i is the one for
-i - 1 times exp(-(x_i - x_{i-1})), plus one: every sum follows from the one before it.
-A polynomial of the distance times the exponential needs one more moment for each
-degree. Only differences of neighbours are used, and only products and sums of what is
-positive, so that offsets, ties and far values cost no digits.
+With values in increasing order, the sum of exp(-(x_i - x_j)) over j <= i is the sum for
+i - 1 times exp(-(x_i - x_{i-1})), plus one. Each sum therefore follows from the one
+before. A polynomial of the distance times the exponential needs one more moment for
+each degree. Only differences of neighbours, and products and sums of positive numbers,
+are used. Offsets, ties and outliers therefore cost no digits.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -103,17 +103,17 @@ def scan_sums(
     Parameters
     ----------
     steps : ndarray of shape (n,)
-        Distance of each value from the one before; infinite where a new group of
-        values starts that has nothing to do with the last.
+        Distance of each value from the previous value. It is infinite at the start of
+        a new, independent group of values.
     profile : Profile
         The kernel.
     weights : ndarray of shape (n_weights, n) or None, default=None
-        Weights of the columns, of any sign; None for one row of ones.
+        Weights of the columns, of any sign. None means one row of ones.
 
     Returns
     -------
     sums : ndarray of shape (n_weights, n)
-        Sums of weight_j k(x_i, x_j) over all j, i included.
+        Sums of weight_j k(x_i, x_j) over all j, including i.
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
@@ -139,20 +139,20 @@ def complement_sums(
 ) -> np.ndarray:
     """Compute the weighted row sums of 1 - exp(-rate * distance), in O(n).
 
-    For kernels so wide that they are close to one: the sums are right to the last
-    digits of their own size. With W the sum of the weights before a value and D that of
-    the complements, a step makes D to D + (W - D) (1 - exp(-step)).
+    Use this for kernels that are so wide that they are close to one. The relative error
+    of the sums is then small. Let W be the sum of the weights before a value, and D the
+    weighted sum of the complements. A step turns D into D + (W - D) (1 - exp(-step)).
 
     Parameters
     ----------
     steps : ndarray of shape (n,)
-        Distance of each value from the one before; the first one is not used.
+        Distance of each value from the previous value. The first entry is not used.
     rate : float
         Inverse of a bandwidth.
     weights : ndarray of shape (n_weights, n) or None, default=None
-        Weights of the columns, of any sign; None for one row of ones.
+        Weights of the columns, of any sign. None means one row of ones.
     starts : ndarray of shape (n,) or None, default=None
-        Whether a new group of values starts that has nothing to do with the last.
+        Whether a new, independent group of values starts at each value.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def complement_sums(
         scans.scan_complements(-np.expm1(-moved), keep, weights, sums)
         return sums
     sums = _complements_before(moved, keep, weights)
-    # Backwards, the step of a value is the one of the value after it.
+    # Backwards, the step of a value is the step of the next value.
     moved, keep = (np.append(values[0], values[:0:-1]) for values in (moved, keep))
     sums += _complements_before(moved, keep, weights[:, ::-1])[:, ::-1]
     return sums
@@ -180,7 +180,7 @@ def complement_sums(
 def _complements_before(
     moved: np.ndarray, keep: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Sum the complements over all values before each one, by blocks as the scans."""
+    """Sum the complements over all earlier values, in blocks like the scans."""
     w, steps, kept = (_by_block(values) for values in (weights, moved, keep))
     shares = -np.expm1(-steps)
     out = np.empty_like(w)
@@ -211,11 +211,11 @@ def _complements_before(
 def shift_moments(
     moments: np.ndarray, step: np.ndarray | float, factor: np.ndarray | float
 ) -> None:
-    """Move the point that the moments of the distances are taken from, in place.
+    """Move the reference point of the moments of the distances, in place.
 
-    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. Over a step, with the factor
-    exp(-step), it becomes a sum of the lower ones: all terms are positive if the
-    weights are.
+    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. After a step, with the factor
+    exp(-step), it is a sum over the moments up to q. All terms are positive if the
+    weights are positive.
     """
     for q in range(len(moments) - 1, 0, -1):
         moved = moments[0] * step
@@ -238,12 +238,11 @@ def of_moments(profile: Profile) -> np.ndarray:
 def _scan_by_blocks(
     steps: np.ndarray, profile: Profile, weights: np.ndarray
 ) -> np.ndarray:
-    """Compute the row sums in numpy: one step of all blocks of values at a time.
+    """Compute the row sums in numpy, one step in all blocks of values at a time.
 
-    A block has about as many values as there are blocks. What comes into a block from
-    those before it is found first. This also keeps rounding small where neighbours are
-    all at one distance: factors that are rounded in the same way meet at most the
-    square root of n times.
+    A block has about as many values as there are blocks. The sums over earlier blocks
+    are computed first. Blocks also limit rounding errors if neighbours are equally
+    spaced, because at most sqrt(n) factors with the same error are multiplied.
     """
     n = len(steps)
     w = _by_block(weights)
@@ -253,14 +252,14 @@ def _scan_by_blocks(
     factors = decay(moved, -1.0, np.empty_like(moved))
     both = tuple(zip(moved, factors, strict=True))
     _sweep(both, w, out, profile, range(length), own=True)
-    # Backwards the last value of a block is a step from the first of the next.
+    # Backwards, the last value of a block follows the first value of the next block.
     last = np.append(moved[0, 1:], FAR), np.append(factors[0, 1:], 0)
     _sweep((*both[1:], last), w, out, profile, range(length)[::-1], own=False)
     return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
 
 
 def _by_block(values: np.ndarray) -> np.ndarray:
-    """Lay out values with the blocks along the last axis, steps along the first."""
+    """Arrange values with blocks along the last axis and steps along the first."""
     n = values.shape[-1]
     length = isqrt(n - 1) + 1
     n_blocks = -(-n // length)
@@ -279,21 +278,21 @@ def _sweep(
     *,
     own: bool,
 ) -> None:
-    """Add the sums over all values before each one, in one direction, to `out`.
+    """Add the sums over all earlier values, in one direction, to `out`.
 
     Parameters
     ----------
     steps : tuple of length `length`
-        Reduced distances of a value of each block from the one before, and their
-        exponentials.
+        Distance of a value of each block from the previous value, times the rate, and
+        the exponentials of these distances.
     weights, out : ndarray of shape (length, n_weights, n_blocks)
-        Weights, and sums.
+        Weights and sums.
     profile : Profile
         The kernel.
     order : range
-        Order of the values in a block, which is also that of the blocks.
+        Order of the values in a block, which is also the order of the blocks.
     own : bool
-        Whether a value itself is in its sum.
+        Whether the sum of a value includes the value itself.
     """
     moments = np.zeros((profile.degree + 1, *weights.shape[1:]))
     across = np.zeros(weights.shape[2])
@@ -302,7 +301,7 @@ def _sweep(
         moments[0] += weights[i]
         if i != order[0]:
             across += steps[i][0]
-    # Across a whole block, by one exponential and not by the product of its factors.
+    # One exponential across a whole block is more accurate than a product of factors.
     np.minimum(across, FAR, out=across)
     across_factors = np.exp(-across)
     into, into_factors = steps[order[0]]

@@ -28,7 +28,7 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
 
 
 def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of the rows, and columns, of exp(rate * x), one row a rate."""
+    """Return the row sums and column sums of exp(rate * x), one row for each rate."""
     loops = compiled("tiles")
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
@@ -51,9 +51,9 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
 def decay_values(
     x: np.ndarray, rates: Sequence[float], outs: Sequence[np.ndarray]
 ) -> Iterator[int]:
-    """Write exp(rate * x) to an array for each rate; yield the index of the rate.
+    """Write exp(rate * x) to an array for each rate, and yield the index of the rate.
 
-    You may change an array once its index is there. The arrays may be one and the same.
+    You may change an array after its index is yielded. All arrays may be one array.
     """
     return exponentials(x, rates, outs, decay)
 
@@ -61,9 +61,10 @@ def decay_values(
 def decay_group_sums(
     x: np.ndarray, rates: list[float], row_groups: np.ndarray, col_bounds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return sums of exp(rate * x) over groups of rows and columns, one row a rate.
+    """Return sums of exp(rate * x) over groups of rows and columns.
 
-    Then the sums over rows, over columns, and of squares.
+    The row sums, the column sums and the sums of squares follow. Each array has one row
+    for each rate.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def decay_group_sums(
     rates : list of float
         Rates.
     row_groups : ndarray of shape (n_rows,)
-        Group of each row, from 0 on.
+        Group of each row, starting at 0.
     col_bounds : ndarray of shape (n_groups + 1,)
         Bounds of the groups of columns.
     """
@@ -109,12 +110,12 @@ def decay_group_sums(
 
 
 class TileGroups:
-    """Groups of the rows and columns of a tile, whose values are added up by products.
+    """Groups of the rows and columns of a tile, summed by matrix products.
 
     Parameters
     ----------
     row_groups, col_groups : ndarray
-        Group of each row, and of each column, in order from 0 on.
+        Group of each row and of each column, in increasing order from 0.
     dtype : numpy dtype
         Type of the values.
     """
@@ -130,7 +131,7 @@ class TileGroups:
     def add_up(self, values: np.ndarray, sums: Sequence[np.ndarray], k: int) -> None:
         """Write the sums over groups, rows and columns of the tile of kernel `k`.
 
-        Products with indicators, and with ones, are faster than sums along an axis.
+        Products with indicators and with ones are faster than sums along an axis.
         """
         by_col_group = values @ self.right
         sums[0][k] = self.left @ by_col_group
@@ -156,7 +157,7 @@ def _decay_group_sums(
             np.multiply(values, values, out=values)
         groups.add_up(values, sums, k)
         if n_squares == 1:
-            # The exponentials of the rate before, squared.
+            # These values are the squared exponentials of the previous rate.
             sums[3][previous] = sums[0][k].sum()
         if n_next != 1:
             sums[3][k] = np.vdot(values, values)
@@ -170,10 +171,10 @@ def stein_sums(
     kinds: list[str],
     bandwidths: list[float],
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the sums of the rows, and columns, of the Stein kernel, one row a kernel.
+    """Return the row sums and column sums of the Stein kernel, one row for each kernel.
 
-    For "gaussian" and "imq", from squared distances and the products that
-    `evaluate_stein` of the kernels takes; None without compiled loops.
+    The kinds of kernels are "gaussian" and "imq". The arguments are squared distances
+    and the products that `evaluate_stein` takes. Returns None without compiled loops.
     """
     loops = compiled("tiles")
     if loops is None or not inner.flags.c_contiguous or not kinds:
@@ -204,9 +205,9 @@ def stein_group_sums(
     *,
     drop_diagonal: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return sums of the Stein kernel as `decay_group_sums` does, one row a kernel.
+    """Return sums of the Stein kernel like `decay_group_sums`, one row for each kernel.
 
-    With `drop_diagonal`, the entries (i, i) count as zero.
+    If `drop_diagonal` is True, the entries (i, i) count as zero.
     """
     loops = compiled("tiles")
     if loops is None or not inner.flags.c_contiguous or not kinds:
@@ -243,14 +244,14 @@ class _SteinPlan(NamedTuple):
 
     @property
     def arguments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the compiled loops take."""
+        """Arguments of the compiled loops."""
         return self.codes, self.bandwidths, self.chains.squares
 
 
 def _stein_plan(
     kinds: list[str], bandwidths: list[float], dtype: np.dtype
 ) -> _SteinPlan:
-    """Order kernels: the Gaussian ones by chains, then the others."""
+    """Order kernels, with Gaussian kernels by chains first."""
     codes = np.array([STEIN_CODES[kind] for kind in kinds], dtype=np.int64)
     gaussian, others = np.flatnonzero(codes == GAUSSIAN), codes != GAUSSIAN
     chains = chains_of([-(bandwidths[k] ** -2.0) for k in gaussian], dtype)
@@ -261,7 +262,7 @@ def _stein_plan(
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Compute the L1 distances of all rows of A to all rows of B."""
+    """Compute the L1 distances between all rows of A and of B."""
     loops = compiled("tiles")
     if loops is None:
         return cdist(A, B, "cityblock").astype(A.dtype, copy=False)

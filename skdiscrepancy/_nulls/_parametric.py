@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data import draw_seeds
-from skdiscrepancy._engine import Task, run_all
+from skdiscrepancy._engine import Task, one_openmp_thread, run_all
 from skdiscrepancy._nulls._result import TestResult, combine
 
 # Statistics and scales of the kernels, for a sample.
@@ -27,35 +27,38 @@ def parametric_test(
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
+    what: str = "draws",
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TestResult:
-    """Test whether a sample is from a model, by samples that are drawn from it.
+    """Test whether a sample comes from a model, by samples drawn from the model.
 
-    Each statistic is divided by the scale of its own sample. If all samples are treated
-    alike, the level is exact for a model that is known, and asymptotic for one that is
-    fitted to each of them.
+    Each statistic is divided by the scale of its sample. If all samples are treated in
+    the same way, the type I error is exact for a known model. For a model that is
+    fitted to each sample, the type I error is accurate for many rows.
 
     Parameters
     ----------
     observed : tuple of two ndarray of shape (n_kernels,)
         Statistics and scales of the kernels for the data.
     evaluate : callable
-        Takes a drawn sample and returns the same for it.
+        Takes a drawn sample and returns its statistics and scales.
     draw : callable
         Takes a generator and returns a sample from the model.
     n_resamples : int
-        Number of samples to be drawn.
+        Number of samples to draw.
     generator : RandomState
         Seeds the draws.
     pooling : {"max", "mean", "fuse", "agg"}
-        How kernels are pooled.
+        How to combine several kernels.
     kernels : list
         The kernels.
+    what : str, default="draws"
+        What is done with each draw, for the progress.
     n_jobs : int or None, default=None
-        Number of threads.
+        Number of threads, or of workers of another backend.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
 
     Returns
     -------
@@ -67,7 +70,8 @@ def parametric_test(
     values[:, 0] = _standardize(statistics, scales)
     seeds = draw_seeds(generator, n_resamples)
     work = _DrawTask(evaluate, draw)
-    for b, answer in enumerate(run_all(seeds, work, n_jobs, verbose), start=1):
+    answers = run_all(seeds, work, n_jobs, verbose, what=what)
+    for b, answer in enumerate(answers, start=1):
         values[:, b] = answer
     result = combine(
         values,
@@ -87,12 +91,14 @@ class _DrawTask(Task):
         self.draw = draw
 
     def __call__(self, seed: int) -> np.ndarray:
-        statistics, scales = self.evaluate(self.draw(np.random.RandomState(seed)))
+        # Models that use OpenMP would wait for threads of their own in every thread.
+        with one_openmp_thread():
+            statistics, scales = self.evaluate(self.draw(np.random.RandomState(seed)))
         return _standardize(statistics, scales)
 
 
 def _standardize(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Divide statistics by their scales; a scale is 0 only if its statistic is."""
+    """Divide statistics by their scales. A scale is 0 only if its statistic is 0."""
     return np.divide(
         statistics, scales, out=np.zeros_like(statistics), where=scales > 0
     )

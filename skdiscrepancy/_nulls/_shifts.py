@@ -16,6 +16,7 @@ from skdiscrepancy._engine import (
     Task,
     aligned_by_parts,
     announce,
+    progress,
     run_all,
     source_bytes,
 )
@@ -23,7 +24,9 @@ from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
-# Part of the sum of squares of a product of kernels that rounding leaves.
+# Work on all shifts, if the row sums of one source count as one.
+SHIFTS = 4
+# Fraction of the sum of squares of a product of kernels that rounding leaves.
 ROUNDING = 1e-24
 
 
@@ -42,31 +45,31 @@ def shift_test(
 ) -> TestResult:
     """Test whether n rows of x and y are independent, by HSIC for all products.
 
-    The rows of y are shifted cyclically against those of x, by each of 0 to n - 1
-    steps. Shifts form a group, so the level is exact for exchangeable rows; for more
-    resamples than n, y is put into further random orders and shifted again, by all
-    steps. Without `shuffle` the rows keep their order, and the test is one for
-    stationary series.
+    The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
+    Shifts form a group, so the type I error is exact for exchangeable rows. If more
+    than n resamples are needed, y is put into another random order and shifted again.
+    Without `shuffle`, the rows keep their order, and the test is valid for stationary
+    time series.
 
     Parameters
     ----------
     x : Source
-        Kernels on x, of the rows in their order.
+        Kernels on x.
     y_of : callable
-        Takes an order of rows and returns the kernels on y of the rows so ordered.
+        Takes an order of rows and returns the kernels on y for rows in this order.
     n : int
         Number of rows.
     offsets : callable
-        Takes a source and returns what is to be taken from its rows and columns to
+        Takes a source and returns the offsets to subtract from its rows and columns to
         centre it, for the U-statistic.
     n_resamples : int
-        Least number of resamples.
+        Smallest number of resamples.
     shuffle : bool
-        Whether further orders of y may be drawn.
+        Whether to draw random orders of y.
     generator : RandomState
-        Draws them.
+        Draws the random orders.
     pooling : {"max", "mean", "fuse", "agg"}
-        How products are pooled.
+        How to combine several products.
     kernels : list
         Pairs of kernels.
     **walk_options : dict
@@ -78,25 +81,33 @@ def shift_test(
         Result.
     """
     n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
-    of_x = offsets(x)
     parts = []
-    for orbit in range(n_orbits):
-        order = np.arange(n) if orbit == 0 else generator.permutation(n)
-        y = y_of(order)
-        products, x_squares, y_squares = _all_shifts(
-            x, y, n, of_x, offsets(y), **walk_options
-        )
-        parts.append(products)
-        if orbit == 0:
-            # Roots first: the product of two small sums of squares may underflow.
-            roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
-            scale = np.outer(*roots).ravel()
-            remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
+    what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
+    with progress(what, total, walk_options.get("verbose", 0)) as line:
+        of_x = offsets(x)
+        line.advance()
+        for orbit in range(n_orbits):
+            order = np.arange(n) if orbit == 0 else generator.permutation(n)
+            y = y_of(order)
+            of_y = offsets(y)
+            line.advance()
+            line.step = SHIFTS
+            products, x_squares, y_squares = _all_shifts(
+                x, y, n, of_x, of_y, **walk_options
+            )
+            line.advance()
+            line.step = 1
+            parts.append(products)
+            if orbit == 0:
+                # Take roots first, because the product of two small sums may underflow.
+                roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
+                scale = np.outer(*roots).ravel()
+                remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
     values = np.concatenate(parts, axis=1) / (n * (n - 3))
-    # In units of the deviation under the null.
+    # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
     method = "permutation" if shuffle else "shift"
-    # What is left of a constant once it is centred is rounding.
+    # Centring a constant leaves only rounding errors.
     useful = remains > ROUNDING
     return combine(
         values, (scale,), kernels, pooling=pooling, method=method, useful=useful
@@ -114,16 +125,17 @@ def _all_shifts(
     """Return the sums of products of centred matrices for every shift.
 
     On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
-    one circular cross-correlation: a product of Fourier transforms. Besides, the sums
-    of squares of each side, centred and not.
+    one circular cross-correlation, which is a product of Fourier transforms. Also
+    return the sums of squares of each side, with and without centring.
     """
     n_frequencies = n // 2 + 1
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
     diagonals = list(_diagonals(n))
+    seconds = 0.0
     if diagonals:
-        announce(
+        seconds = announce(
             n**2 / 2,
             x.n_kernels * y.n_kernels,
             len(diagonals),
@@ -131,7 +143,8 @@ def _all_shifts(
             walk_options.get("n_jobs"),
             walk_options.get("verbose", 0),
         )
-    with closing(run_all(diagonals, work, **walk_options)) as parts:
+    parts = run_all(diagonals, work, seconds=seconds, **walk_options)
+    with closing(parts):
         for part, of_x, of_y in parts:
             spectrum += part
             x_squares += of_x
@@ -177,7 +190,7 @@ class _ShiftTask(Task):
         n = self.n
         rows = np.tile(np.arange(n), len(diagonals))
         cols = (rows + np.repeat(diagonals, n)) % n
-        # Both halves of the matrix; the middle diagonal has both of its own.
+        # Each diagonal counts for both halves. A middle diagonal holds both already.
         weights = np.where(2 * diagonals == n, 1.0, 2.0)
         spectra, squares = [], []
         for source, offsets in zip(self.sources, self.offsets, strict=True):

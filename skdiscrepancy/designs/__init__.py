@@ -1,4 +1,4 @@
-"""Designs: the index pairs over which a core is averaged."""
+"""Designs: the pairs of samples that a statistic uses."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

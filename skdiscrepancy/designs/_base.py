@@ -1,4 +1,4 @@
-"""What a design is: pairs, regions, chunks."""
+"""Base classes of designs, as pairs, rectangles or chunks of pairs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,16 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import RandomStateLike, check_number
+from skdiscrepancy._data import RandomStateLike, check_number, shown
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
+# More samples than any array has; lists of as many blocks would fill the memory.
+LARGEST = 2**40
+
 
 class Region(NamedTuple):
-    """A rectangle of index pairs, rows by columns, half-open as slices are.
+    """A rectangle of index pairs, with half-open ranges of rows and columns.
 
     A `symmetric` region is a square on the diagonal and stands for all its ordered
-    pairs; `diagonal` says whether the pairs (i, i) belong to it.
+    pairs. `diagonal` says whether the pairs (i, i) belong to the region.
     """
 
     row_start: int
@@ -43,31 +46,33 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
 
 
 class Design(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the designs.
+    """Base class of all designs.
 
-    A design is the set D of index pairs that a statistic is the mean over [1]_. One of
-    one's own needs only `pairs`. The designs here describe themselves by rectangles
-    (`regions`) or by a stream of chunks (`chunks`), so that no list of all pairs is
-    ever made to compute a statistic.
+    A statistic is a mean over pairs (i, j) of samples. A design is the set D of pairs
+    that the statistic uses [1]_.
+
+    To write your own design, derive from this class and implement `pairs`. The designs
+    of this package also implement `regions` or `chunks`, so that no statistic needs a
+    list of all pairs in memory.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute. Complete designs use every pair; the others, and designs of
-        your own, run on a one-sample second-order core.
+        Class attribute. Whether the design uses every pair. Incomplete designs,
+        including your own, run on a one-sample second-order core.
     biased : bool
-        Class attribute. Whether the design holds the pairs (i, i), as that of the
-        V-statistic does.
+        Class attribute. Whether the design contains the pairs (i, i), as for the
+        V-statistic.
     upper : bool
-        Class attribute. Whether a pair (i, j) stands for (j, i) too, so that `mask`
+        Class attribute. Whether a pair (i, j) also stands for (j, i). If so, `mask`
         shows both.
 
     See Also
     --------
-    check_design : Turns a letter into a design.
-    CompleteU : Is the default of the estimators.
+    check_design : Turns a letter into a design object.
+    CompleteU : Default design of the estimators.
 
     References
     ----------
@@ -84,9 +89,10 @@ class Design(BaseEstimator, metaclass=ABCMeta):
     ...     def pairs(self, n, random_state=None):
     ...         return np.arange(n - 1), np.arange(1, n)
     >>> X = np.random.RandomState(0).normal(size=(50, 1))
-    >>> own = ksd_score(X, -X, design=Neighbours())
-    >>> abs(own - ksd_score(X, -X, design=Subdiagonals(n_subdiagonals=1))) < 1e-12
-    True
+    >>> for design in (Neighbours(), Subdiagonals(n_subdiagonals=1)):
+    ...     print(design, design.size(50), round(ksd_score(X, -X, design=design), 3))
+    Neighbours() 49 0.07
+    Subdiagonals(n_subdiagonals=1) 49 0.07
     """
 
     complete = False
@@ -95,23 +101,25 @@ class Design(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
-        """Return the index pairs of the design, exactly the paper's set D.
+        """Return the index pairs of the design, the set D of the paper.
 
         Parameters
         ----------
         n : int
             Number of samples.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds :class:`RandomPairs`; ignored by the other designs.
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
 
         Returns
         -------
         rows, cols : ndarray of shape (size(n),)
-            Zero-based indices, with multiplicity.
+            Zero-based indices i and j of the pairs. A pair that is used twice appears
+            twice.
         """
 
     def size(self, n: int) -> int:
-        """Return the number of pairs of the design on `n` samples.
+        """Return the number of pairs of the design for `n` samples.
 
         Parameters
         ----------
@@ -121,27 +129,29 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         size : int
-            Size of the paper's set D, with multiplicity.
+            Number of pairs. A pair that is used twice counts twice.
         """
         return len(self.pairs(n)[0])
 
     def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
-        """Return how often each entry of the n x n core matrix is used, for drawing.
+        """Return how often the design uses each entry of the n x n core matrix.
 
-        Designs that are defined above the diagonal are symmetrised, as in the figures
-        of the paper. Takes O(n^2) memory; no statistic is computed from it.
+        The mask is for pictures of a design. If the design is defined above the
+        diagonal, the mask is symmetrised, as in the figures of the paper. The mask
+        takes O(n^2) memory. No statistic is computed from it.
 
         Parameters
         ----------
         n : int
             Number of samples.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds :class:`RandomPairs`; ignored by the other designs.
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
 
         Returns
         -------
         mask : ndarray of shape (n, n), dtype int64
-            Counts, zero where an entry is not used.
+            Counts. They are zero for entries that the design does not use.
         """
         pairs = self.pairs(n, random_state=random_state)
         counts = np.zeros((n, n), dtype=np.int64)
@@ -149,7 +159,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         return counts + counts.T if self.upper else counts
 
     def n_unused(self, n: int) -> int:
-        """Return how many of `n` samples you are warned of, since no pair has them.
+        """Return the number of unused samples that estimators warn about.
 
         Parameters
         ----------
@@ -159,12 +169,15 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         n_unused : int
-            1 for the last of an odd number in :class:`Linear`, else 0.
+            In :class:`Linear`, 1 for an odd number of samples. In :class:`Blocks`, the
+            samples after the last block. Else 0, also for :class:`RandomPairs`, which
+            may leave out any sample.
         """
+        at_least(n, 1, self)
         return 0
 
     def regions(self, n: int) -> list[Region] | None:
-        """Return the rectangles of a block design, None for a design of loose pairs.
+        """Return the rectangles of pairs that make up the design.
 
         Parameters
         ----------
@@ -174,29 +187,35 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         regions : list of Region or None
-            Disjoint in their rows.
+            Rectangles that have no row in common. None if the design is not made of
+            rectangles.
         """
         return None
 
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
-        """Yield the pairs in chunks, ordered by row, each row within one chunk.
+        """Yield the pairs in chunks, ordered by row.
+
+        All pairs of a row are in one chunk.
 
         Parameters
         ----------
         n : int
             Number of samples.
         max_pairs : int
-            Size of a chunk; a chunk is larger only when one row alone is.
+            Largest number of pairs in a chunk. A chunk is larger only if a single row
+            has more pairs.
         random_state : int, RandomState instance, Generator or None, default=None
-            Seeds :class:`RandomPairs`; ignored by the other designs.
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
 
         Yields
         ------
         rows, cols : ndarray
-            Zero-based indices.
+            Zero-based indices i and j of the pairs of a chunk.
         """
+        max_pairs = check_max_pairs(max_pairs)
         rows, cols = map(np.asarray, self.pairs(n, random_state=random_state))
         if (
             rows.shape != cols.shape
@@ -207,14 +226,14 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         ):
             raise ValueError(
                 f"{self!r} must give one or more pairs of indices from 0 to {n - 1}, "
-                "as two arrays of one length."
+                "as two arrays of equal length."
             )
         order = np.argsort(rows, kind="stable")
         yield from _whole_rows(rows[order], cols[order], max_pairs)
 
 
 class StreamedDesign(Design):
-    """Base class of the designs that make their pairs chunk by chunk."""
+    """Base class of designs that generate their pairs chunk by chunk."""
 
     def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
         pieces = list(self.chunks(n, max_pairs=self.size(n), random_state=random_state))
@@ -223,7 +242,7 @@ class StreamedDesign(Design):
 
 
 class BlockDesign(StreamedDesign):
-    """Base class of the designs made of rectangles."""
+    """Base class of designs that are made of rectangles."""
 
     @abstractmethod
     def regions(self, n: int) -> list[Region]: ...
@@ -237,6 +256,7 @@ class BlockDesign(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
+        max_pairs = check_max_pairs(max_pairs)
         for region in self.regions(n):
             width = region.col_stop - region.col_start
             step = max(1, max_pairs // width)
@@ -253,7 +273,7 @@ class BlockDesign(StreamedDesign):
 
 
 def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[Pairs]:
-    """Cut pairs that are ordered by row into chunks that keep each row whole."""
+    """Split pairs, ordered by row, into chunks without splitting a row."""
     starts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), rows.size)
     row = 0
     while row < starts.size - 1:
@@ -264,23 +284,34 @@ def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[
 
 
 def at_least(n: Any, least: int, design: Design) -> int:
-    """Return a number of samples, unless the smallest design of its kind needs more."""
+    """Return the number of samples, or raise an error if it is too small."""
     if not isinstance(n, Integral) or isinstance(n, bool):
         raise TypeError(
-            f"n == {n!r}, must be an integer >= {least} for the design {design!r}: the "
-            "number of samples."
+            f"n == {shown(n)}, must be an integer >= {least} for the design "
+            f"{shown(design)}: the number of samples."
         )
     if n < least:
         raise ValueError(
-            f"n_samples == {n}, must be >= {least} for the design {design!r}."
+            f"n_samples == {n}, must be >= {least} for the design {shown(design)}."
+        )
+    if int(n) > LARGEST:
+        raise ValueError(
+            f"n_samples == {shown(n)}, must be at most 2**40 for the design "
+            f"{shown(design)}."
         )
     return int(n)
+
+
+def check_max_pairs(max_pairs: Any) -> int:
+    """Return the size of a chunk."""
+    check_number(max_pairs, "max_pairs", integer=True, least=1)
+    return int(max_pairs)
 
 
 def check_count(
     value: Any, name: str, keyword: str, default: int, most: int | None, n: int
 ) -> int:
-    """Return a count of at least 1, given as an integer or by its keyword."""
+    """Return a count of at least 1 that was passed as an integer or a keyword."""
     if isinstance(value, str) and value == keyword:
         return default
     check_number(

@@ -1,4 +1,4 @@
-"""Pairs drawn at random, in sorted order, without a list of all pairs."""
+"""Random pairs in sorted order, drawn without a list of all pairs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,42 +10,44 @@ import numpy as np
 
 from skdiscrepancy._data import draw_seeds
 
-# Up to so many pairs are drawn at once. Of more pairs, about so many are in a part.
+# Up to MAX_AT_ONCE pairs are drawn at once. More pairs are drawn in parts of about
+# PART_SIZE pairs.
 MAX_AT_ONCE = 2**27
 PART_SIZE = 2**22
-# Standard deviations of a number of pairs by which too many are drawn.
+# Number of standard deviations by which the expected number of draws exceeds the
+# number of pairs that we need.
 SURPLUS = 6
 
-# The first row, the row after the last, and the ranks that were drawn between them.
+# The first row, the row after the last, and the ranks drawn for these rows.
 Part = tuple[int, int, np.ndarray]
 
 
 def draw_ranks(
     offsets: np.ndarray, size: int, replace: bool, generator: np.random.RandomState
 ) -> Iterator[Part]:
-    """Draw ranks of pairs, and yield them in sorted order, some rows at a time.
+    """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
 
     Parameters
     ----------
     offsets : ndarray of shape (n_rows + 1,)
-        Row i holds the ranks from offsets[i] to offsets[i + 1].
+        Row i holds the ranks from offsets[i] to offsets[i + 1] - 1.
     size : int
         Number of ranks.
     replace : bool
-        Whether a rank may be drawn again.
+        Whether to draw with replacement.
     generator : RandomState
         Draws the ranks.
 
     Yields
     ------
     part : tuple of int, int and ndarray
-        First row, row after the last, and ranks of a part.
+        The first row, the row after the last, and the ranks drawn for these rows.
     """
     population = int(offsets[-1])
     if size <= MAX_AT_ONCE:
         yield 0, len(offsets) - 1, _draw(population, size, replace, generator)
         return
-    # The parts are drawn one after the other, while others may use the generator.
+    # The caller may use the generator between two parts, so the parts need their own.
     generator = np.random.RandomState(draw_seeds(generator, 1)[0])
     wanted = np.linspace(0, population, -(-size // PART_SIZE) + 1)
     rows = np.unique(np.searchsorted(offsets, wanted))
@@ -66,18 +68,18 @@ def draw_ranks(
 def _distinct_counts(
     ranges: np.ndarray, size: int, generator: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw how many of `size` distinct ranks are in each range.
+    """Draw how many of `size` distinct ranks fall into each range.
 
-    Every rank is taken with the same probability, independently of the others, so the
-    counts are binomial. Given their sum, all sets of ranks are equally likely. The sum
-    is a little too large, and as many ranks are removed, all of them equally likely.
+    Each rank is included independently with the same probability, so the counts are
+    binomial. Given the total count, all sets of ranks are equally likely. The total is
+    slightly too large, so the surplus ranks are removed at random.
 
     Returns
     -------
     counts : ndarray of shape (n_ranges,)
-        Ranks to draw.
+        Number of ranks to draw in each range.
     surplus : ndarray of shape (n_surplus,)
-        Positions of the ranks to remove, sorted.
+        Sorted positions of the ranks to remove.
     """
     population = int(ranges.sum())
     probability = min(1.0, (size + SURPLUS * np.sqrt(size)) / population)
@@ -106,12 +108,12 @@ def _draw_distinct(
 ) -> np.ndarray:
     """Draw `size` distinct integers below `population`, sorted.
 
-    Only what is still missing is drawn in each round, so the set never grows past
-    `size`, and no integer is preferred: every set of that size is equally likely.
+    Each round draws only as many integers as are still missing. The set never exceeds
+    `size`, and no integer is preferred, so all sets of that size are equally likely.
     """
     drawn = generator.randint(population, size=size, dtype=np.int64)
     while True:
-        # In place, and much faster here than the hash table of numpy's unique.
+        # Sorting in place is much faster here than the hash table of numpy.unique.
         drawn.sort()
         new = np.ones(len(drawn), dtype=bool)
         np.not_equal(drawn[1:], drawn[:-1], out=new[1:])

@@ -1,4 +1,4 @@
-"""The designs of the paper: V, U, L, D, B, X and R."""
+"""The designs V, U, L, D, B, X and R of the paper."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import RandomStateLike, check_flag, generator_of
+from skdiscrepancy._data import RandomStateLike, check_flag, generator_of, shown
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,
@@ -20,30 +20,32 @@ from skdiscrepancy.designs._base import (
     StreamedDesign,
     at_least,
     check_count,
+    check_max_pairs,
     square,
 )
 from skdiscrepancy.designs._draws import draw_ranks
 
 
 class CompleteV(BlockDesign):
-    """All ordered pairs, the diagonal included: the V-statistic.
+    """All ordered pairs with the diagonal, for the V-statistic.
 
-    Biased, never negative for a positive definite core [1]_; O(n^2) time.
+    The V-statistic [1]_ is biased. It is never negative if the core is positive
+    definite. It takes O(n^2) time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, True: every pair is used.
+        Class attribute, True. The design uses every pair.
     biased : bool
-        Class attribute, True: the pairs (i, i) are used.
+        Class attribute, True. The design contains the pairs (i, i).
     upper : bool
-        Class attribute, False: pairs are ordered.
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
 
     See Also
     --------
-    CompleteU : Leaves out the diagonal and is unbiased.
+    CompleteU : Unbiased design without the diagonal.
 
     References
     ----------
@@ -66,23 +68,25 @@ class CompleteV(BlockDesign):
 
 
 class CompleteU(BlockDesign):
-    """All ordered pairs of distinct samples: the U-statistic.
+    """All ordered pairs without the diagonal, for the U-statistic.
 
-    Unbiased, of least variance among the unbiased [1]_; O(n^2) time.
+    The U-statistic is unbiased, and no other unbiased estimator has a smaller variance
+    [1]_. It can be negative. It takes O(n^2) time. This design is the default of the
+    estimators.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, True: every pair is used.
+        Class attribute, True. The design uses every pair.
     upper : bool
-        Class attribute, False: pairs are ordered.
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
 
     See Also
     --------
-    CompleteV : Keeps the diagonal.
-    Subdiagonals : Uses some of the pairs, for large samples.
+    CompleteV : Biased design with the diagonal.
+    Subdiagonals : Faster design with fewer pairs, for large samples.
 
     References
     ----------
@@ -104,23 +108,24 @@ class CompleteU(BlockDesign):
 
 
 class Linear(StreamedDesign):
-    """The pairs (1, 2), (3, 4), ...: the linear-time L-statistic.
+    """The pairs (1, 2), (3, 4) and so on, for the linear-time L-statistic.
 
-    O(n) time, floor(n/2) pairs; an odd last sample is in no pair. See [1]_, Lemma 14.
+    The design has floor(n / 2) pairs and takes O(n) time ([1]_, Lemma 14). It is the
+    fastest and least precise design. If n is odd, the last sample is in no pair.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False: it runs on a one-sample second-order core.
+        Class attribute, False. The design runs on a one-sample second-order core.
     upper : bool
-        Class attribute, True: a pair stands for (j, i) too.
+        Class attribute, True. A pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Subdiagonals : Uses more pairs, still in linear time.
-    RandomPairs : Draws its pairs at random.
+    Subdiagonals : More precise design, still fast for large samples.
+    RandomPairs : Design whose pairs are drawn at random.
 
     References
     ----------
@@ -142,36 +147,38 @@ class Linear(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
-        size = self.size(n)
+        size, max_pairs = self.size(n), check_max_pairs(max_pairs)
         for start in range(0, size, max_pairs):
             rows = 2 * np.arange(start, min(start + max_pairs, size))
             yield rows, rows + 1
 
 
 class Subdiagonals(StreamedDesign):
-    """The first subdiagonals of the core matrix: the D-statistic.
+    """The first subdiagonals of the core matrix, for the D-statistic.
 
-    The pairs (i, i + j) for j = 1, ..., r [1]_; O(r n) time.
+    The design consists of the pairs (i, i + j) for j = 1, ..., r [1]_. It takes O(r n)
+    time.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_subdiagonals : "sqrt" or int, default="sqrt"
-        Number r of subdiagonals, from 1 to n - 1; "sqrt" is floor(sqrt(n)).
+        Number r of subdiagonals, from 1 to n - 1. More subdiagonals make the statistic
+        slower and more precise. "sqrt" means floor(sqrt(n)).
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False: it runs on a one-sample second-order core.
+        Class attribute, False. The design runs on a one-sample second-order core.
     upper : bool
-        Class attribute, True: a pair stands for (j, i) too.
+        Class attribute, True. A pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Blocks : Uses all pairs within blocks of rows.
-    RandomPairs : Draws its pairs at random.
-    Linear : Uses the fewest pairs.
+    Blocks : Design with all pairs within blocks of samples.
+    RandomPairs : Design whose pairs are drawn at random.
+    Linear : Design with the fewest pairs.
 
     References
     ----------
@@ -202,7 +209,7 @@ class Subdiagonals(StreamedDesign):
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         r = self._order(n)
-        step = max(1, max_pairs // r)
+        step = max(1, check_max_pairs(max_pairs) // r)
         shifts = np.arange(1, r + 1)
         for start in range(0, n - 1, step):
             rows = np.arange(start, min(start + step, n - 1))
@@ -215,34 +222,36 @@ class Subdiagonals(StreamedDesign):
 
 
 class Blocks(BlockDesign):
-    """The pairs of distinct samples within consecutive blocks: the B-statistic.
+    """All pairs within consecutive blocks of samples, for the B-statistic.
 
-    O(sum of the squared block sizes) time [1]_. Where `n_blocks` does not divide n, the
-    blocks have floor(n / n_blocks) samples and the rest makes one more block, if it has
-    two samples or more; a single one left over is in no pair.
+    The time is proportional to the sum of the squared block sizes [1]_. The diagonal is
+    left out.
+
+    If `n_blocks` does not divide n, each block has floor(n / n_blocks) samples. The
+    remaining samples form one more block. A single remaining sample is in no pair.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_blocks : "sqrt" or int, default="sqrt"
-        Number of equal blocks, from 1 to n / 2; "sqrt" is floor(sqrt(n)), and 1 for
-        two or three samples. Ignored if `block_sizes` is given.
+        Number of equal blocks, from 1 to n / 2. Fewer blocks make the statistic slower
+        and more precise. "sqrt" means floor(sqrt(n)). Ignored if you set `block_sizes`.
     block_sizes : array-like of int or None, default=None
-        Sizes of the blocks, each at least 2, with a sum of at most n; samples after the
-        last block are in no pair.
+        Number of samples in each block. Each block has at least 2 samples, and all
+        blocks together have at most n. Samples after the last block are in no pair.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False: it runs on a one-sample second-order core.
+        Class attribute, False. The design runs on a one-sample second-order core.
     upper : bool
-        Class attribute, False: pairs are ordered.
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
 
     See Also
     --------
-    Subdiagonals : Uses about as many pairs, of rows close to each other.
-    CompleteU : Uses all pairs of distinct samples.
+    Subdiagonals : Design with a similar number of pairs, near the diagonal.
+    CompleteU : Design with all pairs of distinct samples.
 
     References
     ----------
@@ -267,22 +276,28 @@ class Blocks(BlockDesign):
     def _sizes(self, n: int) -> list[int]:
         n = at_least(n, 2, self)
         if self.block_sizes is None:
-            # Two or three samples make one block: floor(sqrt) is 1 there.
+            # Two or three samples form one block, because floor(sqrt(n)) is 1.
             b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
-        sizes = np.asarray(self.block_sizes)
-        if (
-            sizes.ndim != 1
-            or sizes.dtype.kind not in "iu"
-            or not np.all(sizes >= 2)
-            or not 0 < sizes.sum() <= n
-        ):
+        try:
+            sizes = np.asarray(self.block_sizes)
+            are_integers = sizes.ndim == 1 and sizes.dtype.kind in "iu"
+        except ValueError:
+            # Lists of different lengths.
+            are_integers = False
+        # In integers of Python, whose sum does not overflow.
+        values = sizes.tolist() if are_integers else []
+        if not values or min(values) < 2 or sum(values) > n:
             raise ValueError(
-                f"block_sizes == {self.block_sizes!r}, must be integers of at least 2 "
-                f"with a sum of at most the number of samples, {n}."
+                f"block_sizes == {shown(self.block_sizes)}, must be integers of at "
+                f"least 2 with a sum of at most the number of samples, {n}."
             )
-        return sizes.tolist()
+        return values
+
+    def n_unused(self, n: int) -> int:
+        used = sum(self._sizes(n))
+        return int(n) - used
 
     def regions(self, n: int) -> list[Region]:
         stops = np.cumsum([0, *self._sizes(n)]).tolist()
@@ -290,29 +305,33 @@ class Blocks(BlockDesign):
 
 
 class Cross(BlockDesign):
-    """The first samples against the others: the X-statistic.
+    """All pairs between two parts of the samples, for the X-statistic.
 
-    The pairs (i, j) with i among the first n_1 samples and j among the others;
-    O(n_1 (n - n_1)) time. Studentised, it is asymptotically normal [1]_.
+    The design consists of the pairs (i, j) with i among the first n_1 samples and j
+    among the other samples. It takes O(n_1 (n - n_1)) time.
+
+    The studentised X-statistic is asymptotically normal [1]_, so you can get a p-value
+    without resampling.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_first : "half" or int, default="half"
-        Number n_1 of first samples, from 1 to n - 1; "half" is floor(n / 2).
+        Number n_1 of samples in the first part, from 1 to n - 1. "half" means
+        floor(n / 2).
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False: it runs on a one-sample second-order core.
+        Class attribute, False. The design runs on a one-sample second-order core.
     upper : bool
-        Class attribute, True: a pair stands for (j, i) too.
+        Class attribute, True. A pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    CompleteU : Uses all pairs of distinct samples.
-    Linear : Also has an asymptotically normal statistic, from fewer pairs.
+    CompleteU : Design with all pairs of distinct samples.
+    Linear : Design with fewer pairs and an asymptotically normal statistic.
 
     References
     ----------
@@ -336,32 +355,36 @@ class Cross(BlockDesign):
 
 
 class RandomPairs(StreamedDesign):
-    """Pairs i < j drawn at random: the R-statistic.
+    """Pairs i < j drawn at random, for the R-statistic.
 
-    O(n + n_pairs) time. The n(n - 1)/2 pairs are never listed, unless more than half of
-    them are asked for. Memory is that of n_pairs integers, and bounded: more than 2^27
-    pairs are drawn in parts. On incomplete U-statistics see [1]_ and [2]_.
+    The R-statistic is an incomplete U-statistic [1]_ [2]_. To use the same pairs in
+    every run, set `random_state` of the estimator.
+
+    The design takes O(n + n_pairs) time, and memory for n_pairs integers. If you ask
+    for more than 2^27 pairs, they are drawn in parts to bound the memory. All
+    n(n - 1)/2 pairs are listed only if you ask for more than half of them.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     n_pairs : "sqrt" or int, default="sqrt"
-        Number of pairs; "sqrt" is n floor(sqrt(n)), or all n(n - 1)/2 if that is less.
+        Number of pairs. More pairs make the statistic slower and more precise. "sqrt"
+        means n floor(sqrt(n)), or all n(n - 1)/2 pairs if there are fewer.
     replace : bool, default=False
-        Draw with replacement; a pair drawn twice counts twice.
+        Whether to draw with replacement. A pair that is drawn twice counts twice.
 
     Attributes
     ----------
     complete : bool
-        Class attribute, False: it runs on a one-sample second-order core.
+        Class attribute, False. The design runs on a one-sample second-order core.
     upper : bool
-        Class attribute, True: a pair stands for (j, i) too.
+        Class attribute, True. A pair (i, j) also stands for (j, i).
 
     See Also
     --------
-    Subdiagonals : Uses a fixed set of pairs of the same size.
-    CompleteU : Uses all pairs of distinct samples.
+    Subdiagonals : Design with a similar number of pairs, which are fixed.
+    CompleteU : Design with all pairs of distinct samples.
 
     References
     ----------
@@ -371,9 +394,9 @@ class RandomPairs(StreamedDesign):
     Examples
     --------
     >>> from skdiscrepancy.designs import RandomPairs
-    >>> rows, cols = RandomPairs(n_pairs=18).pairs(10, random_state=0)
-    >>> len(rows), bool((rows < cols).all())
-    (18, True)
+    >>> rows, cols = RandomPairs(n_pairs=4).pairs(10, random_state=0)
+    >>> list(zip(rows.tolist(), cols.tolist()))
+    [(0, 1), (0, 4), (6, 7), (8, 9)]
     """
 
     def __init__(self, *, n_pairs: str | int = "sqrt", replace: bool = False):
@@ -397,7 +420,8 @@ class RandomPairs(StreamedDesign):
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         size, generator, n = self.size(n), generator_of(random_state), int(n)
-        # Row i holds the n - 1 - i ranks from offsets[i] on.
+        max_pairs = check_max_pairs(max_pairs)
+        # Row i holds n - 1 - i ranks, starting at offsets[i].
         offsets = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
         for row, last, ranks in draw_ranks(offsets, size, self.replace, generator):
             bounds = np.searchsorted(ranks, offsets[row : last + 1])
@@ -426,26 +450,26 @@ DESIGNS = {
 
 
 def check_design(design: Any) -> Design:
-    """Return a design object from a one-letter name or a design object.
+    """Return the design object for a letter or a design object.
 
-    The letters are those of the statistics of [1]_.
+    The letters name the statistics of [1]_.
 
     Read more in the :ref:`User Guide <designs>`.
 
     Parameters
     ----------
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design
-        The design.
+        Letter of a design, or a design object.
 
     Returns
     -------
     design : Design
-        The object itself, or one with default parameters.
+        The design object. For a letter, it has default parameters.
 
     See Also
     --------
-    Design : Is the base class for a design of your own.
-    skdiscrepancy.plotting.DesignDisplay : Draws the pairs of a design.
+    Design : Base class for your own design.
+    skdiscrepancy.plotting.DesignDisplay : Picture of the pairs of a design.
 
     References
     ----------
@@ -463,6 +487,6 @@ def check_design(design: Any) -> Design:
     if isinstance(design, Design):
         return design
     raise ValueError(
-        f"design == {design!r}, must be one of {sorted(DESIGNS)} or a design object "
-        "of skdiscrepancy.designs."
+        f"design == {shown(design)}, must be one of {sorted(DESIGNS)} or a design "
+        "object of skdiscrepancy.designs."
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._engine import Progress, progress
 from skdiscrepancy.feature_selection._probes import (
     TIES,
     Path,
@@ -19,7 +20,8 @@ from skdiscrepancy.feature_selection._probes import (
 from skdiscrepancy.feature_selection._single_columns import Columns
 from skdiscrepancy.feature_selection._variables import Variable
 
-# A column is a combination of others if they leave this fraction of its square.
+# A column is a combination of others if they leave less than this fraction of its
+# squared norm unexplained.
 COLLINEAR = 1e-8
 
 
@@ -40,7 +42,8 @@ def lasso_path(
     regression, or the Gram matrix of all columns, and has no probes.
     """
     lasso = Lasso(columns, target, relevance, probes)
-    lasso.follow(k)
+    with progress("columns", k, columns.verbose) as line:
+        lasso.follow(k, line)
     return lasso.path if probes is not None else lasso.path + lasso.others(k)
 
 
@@ -56,7 +59,7 @@ class Correlations:
     of_target : ndarray of shape (..., n_features)
         Correlations of all columns with y.
     align : callable
-        Takes a variable to its correlations with all columns, of the same shape.
+        Takes a variable and returns its correlations with all columns.
     """
 
     def __init__(
@@ -77,7 +80,7 @@ class Correlations:
         return self._known[column]
 
     def with_residual(self, weights: dict[int, float]) -> np.ndarray:
-        """Return the correlations with y less the weighted columns."""
+        """Return the correlations with y minus the weighted columns."""
         return self.of_target - sum(w * self.of(j) for j, w in weights.items())
 
 
@@ -126,9 +129,10 @@ class Lasso:
         """The columns that have weight, with their correlations at their entry."""
         return [(j, self.entered[j]) for j in self.weights]
 
-    def follow(self, k: int) -> None:
+    def follow(self, k: int, line: Progress) -> None:
         """Go along the path until k columns have weight, or to its end."""
-        # Columns may leave and come back; each copy of a column takes a round more.
+        most = 0
+        # Columns may leave and come back, and each copy of a column adds one round.
         for _ in range(8 * k + 8 + len(self.allowed)):
             move = self._next_move()
             self._apply(move)
@@ -142,6 +146,9 @@ class Lasso:
             residual = self.correlations.with_residual(self.weights)
             self.entered[move.enters] = float(residual[move.enters])
             self.weights[move.enters] = 0.0
+            if len(self.weights) > most:
+                most += 1
+                line.advance()
             if len(self.weights) == k:
                 return
 
@@ -218,7 +225,7 @@ class Lasso:
 def _next_entry(
     level: float, residual: np.ndarray, rates: np.ndarray, free: np.ndarray
 ) -> tuple[float, int | None]:
-    """Return where the first column reaches the level of the active ones, and which.
+    """Return where the first column reaches the level of the active columns, and which.
 
     At `level`, all correlations of the active columns are zero, and the path ends.
     """
@@ -226,6 +233,6 @@ def _next_entry(
     reaches = np.maximum((level - residual[candidates]) / rates[candidates], 0.0)
     if not reaches.size or reaches.min() >= level * (1 - TIES):
         return level, None
-    # The first of equal ones.
+    # The first column among ties.
     first = int(np.argmax(reaches <= reaches.min() * (1 + TIES)))
     return float(reaches[first]), int(candidates[first])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skdiscrepancy._engine import Progress, progress
 from skdiscrepancy.feature_selection._lasso import lasso_path
 from skdiscrepancy.feature_selection._probes import Path, Probes, best_of, exceeds_noise
 from skdiscrepancy.feature_selection._single_columns import Columns
@@ -37,16 +38,29 @@ def mrmr_path(
     *,
     redundancy: bool = True,
 ) -> Path:
-    """Choose the column of largest relevance less mean redundancy, again and again.
+    """Repeatedly choose the column of largest relevance minus mean redundancy.
 
     Relevance is the CKA with y, redundancy the CKA with a chosen column.
     """
+    k = min(k, int(np.sum(relevance > 0)))
+    with progress("columns", k, columns.verbose) as line:
+        return _mrmr_path(columns, target, relevance, k, probes, redundancy, line)
+
+
+def _mrmr_path(
+    columns: Columns,
+    target: Variable,
+    relevance: np.ndarray,
+    k: int,
+    probes: Probes | None,
+    redundancy: bool,
+    line: Progress,
+) -> Path:
     path: Path = []
     allowed = relevance > 0
     shared = np.zeros(len(relevance))
     noise = None if probes is None else probes.alignments(target)
     shared_noise: np.ndarray | float = 0.0
-    k = min(k, int(allowed.sum()))
     while len(path) < k:
         gains = relevance - shared / max(len(path), 1)
         best = best_of(gains, allowed)
@@ -61,6 +75,7 @@ def mrmr_path(
             shared += columns.alignments(chosen)
             if probes is not None:
                 shared_noise = shared_noise + probes.alignments(chosen)
+        line.advance()
     return path
 
 

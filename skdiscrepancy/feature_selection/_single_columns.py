@@ -1,18 +1,19 @@
-"""The columns of X and the target, each with the kernel that it is given."""
+"""The columns of X and the target, each with its kernel."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._engine import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -20,6 +21,7 @@ from skdiscrepancy._engine import (
     is_smooth,
     may_be_complete,
     run_all,
+    steps,
 )
 from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
@@ -27,7 +29,9 @@ from skdiscrepancy.kernels import (
     KERNELS,
     IndicatorKernel,
     Kernel,
+    PrecomputedKernel,
     RadialKernel,
+    RowKernel,
     as_target,
     check_kernel,
     choose_target_kernels,
@@ -40,11 +44,16 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
 
     `words` are other values that are allowed, for the error message.
     """
-    if isinstance(kernel, Kernel) or (isinstance(kernel, str) and kernel in KERNELS):
-        return check_kernel(kernel, name)[0]
+    of_gaussian_process = isinstance(kernel, GaussianProcessKernel)
+    named = isinstance(kernel, str) and kernel in KERNELS
+    if named or (callable(kernel) and not of_gaussian_process):
+        [checked] = check_kernel(kernel, name)
+        if isinstance(checked, Kernel) and not isinstance(checked, PrecomputedKernel):
+            return checked
     raise ValueError(
-        f"{name} == {kernel!r}, must be one kernel of skdiscrepancy.kernels, or one of "
-        f"{[*words, *sorted(KERNELS)]}."
+        f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
+        "reads the values of a column, a function that returns the Gram matrix of two "
+        f"blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
     )
 
 
@@ -52,8 +61,8 @@ def check_factor(factor: Any, name: str) -> float:
     """Return a bandwidth factor, a multiple of the median distance."""
     if isinstance(factor, str):
         raise ValueError(
-            f"{name} == {factor!r}, must be a finite number > 0, the multiple of the "
-            "median distance: 1.0 is the median itself."
+            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself."
         )
     check_number(factor, name, strict=True)
     return float(factor)
@@ -99,7 +108,7 @@ class Columns:
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
-        Verbosity of joblib.
+        Whether the progress is shown.
     keep : bool, default=True
         Keep the factors, as far as the working memory allows.
     """
@@ -142,7 +151,15 @@ class Columns:
 
     def map(self, function: Callable[[Variable], Any]) -> list[Any]:
         """Apply a function to the variables of all columns, in threads, in order."""
-        return self._map_batches(lambda batch: list(map(function, batch.variables)))
+
+        def of_batch(batch: Batch) -> list[Any]:
+            variables: Iterable[Variable] = batch.variables
+            if self.verbose:
+                n_columns = len(batch.variables)
+                variables = steps(variables, "columns", n_columns, self.verbose)
+            return list(map(function, variables))
+
+        return self._map_batches(of_batch)
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
@@ -155,6 +172,7 @@ class Columns:
             lambda position: function(self._batch(position)),
             self.n_jobs,
             self.verbose,
+            what="columns",
             # The threads share the batches that are kept.
             require="sharedmem",
         )
@@ -175,7 +193,7 @@ class Columns:
 
 
 class Batch:
-    """Some columns with their kernels, their factors in one array if they have them."""
+    """Some columns with their kernels, and their factors in one array if complete."""
 
     def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
         if not all(may_be_complete(X[:, [j]], kernel) for j in range(X.shape[1])):
@@ -215,9 +233,9 @@ class Batch:
 
 
 class TargetKernel:
-    """The kernel on y, with bandwidths from one sample, for this and other samples.
+    """The kernel on y, with a bandwidth from one sample, for this and other samples.
 
-    Several numeric columns are divided by their scales, and have one joint kernel.
+    Several numeric columns are divided by their scales, and share one joint kernel.
 
     Parameters
     ----------
@@ -245,7 +263,9 @@ class TargetKernel:
         scales = column_scales(
             rows, self.kernel, target_bandwidth_factor, "target_bandwidth_factor"
         )
-        if not self.of_labels:
+        if isinstance(self.kernel, RowKernel):
+            self.kernel = self.kernel.learn([rows])
+        elif not self.of_labels:
             bandwidth = float(scales[0])
             warn_if_indefinite([self.kernel], rows.shape[1])
             if rows.shape[1] > 1:

@@ -17,7 +17,7 @@ from skdiscrepancy._engine import (
     may_be_complete,
 )
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels import IndicatorKernel, RowKernel
 
 
 class Variable:
@@ -32,10 +32,10 @@ class Variable:
     kernel : kernel object
         Kernel.
     factor : Factor or None, default=None
-        Factor of the centred Gram matrix; computed when it is needed, if None.
+        Factor of the centred Gram matrix. None computes the factor when it is needed.
     bandwidth : float or None, default=None
-        Bandwidth of the kernel. None if the kernel has a number of its own, or compares
-        labels.
+        Bandwidth of the kernel. None if the kernel has its own number as bandwidth, or
+        compares labels.
     """
 
     def __init__(
@@ -54,15 +54,17 @@ class Variable:
     @property
     def kernel(self) -> Any:
         """The kernel, with a number as bandwidth."""
+        if isinstance(self._kernel, RowKernel):
+            return self._kernel.learn([self.rows])
         if self._bandwidth is None or isinstance(self._kernel, IndicatorKernel):
             return self._kernel
         return clone(self._kernel).set_params(bandwidth=self._bandwidth)
 
     @property
     def factor(self) -> Factor:
-        """Factor of the centred Gram matrix; not complete for a rough kernel."""
+        """Factor of the centred Gram matrix, not complete for a rough kernel."""
         if self._factor is None:
-            # A factor that is not finite makes scores that are refused.
+            # A factor that is not finite raises an error when scores are checked.
             with np.errstate(over="ignore", invalid="ignore"):
                 self._factor = factor_of(self.rows, self.kernel)
         return self._factor
@@ -87,10 +89,17 @@ class Variable:
                 self._norm = self.factor.norm
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
-            # The norm of a constant column is rounding.
-            if self._norm <= 1e-12 * len(self.rows):
+            # The norm of a constant column is a rounding error.
+            if self._norm <= 1e-12 * self._trace:
                 self._norm = 0.0
         return self._norm
+
+    @property
+    def _trace(self) -> float:
+        """Trace of the Gram matrix, before it is centred."""
+        if isinstance(self._kernel, RowKernel):
+            return float(np.abs(self.kernel.pairs(self.rows, self.rows)).sum())
+        return float(len(self.rows))
 
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""
@@ -99,7 +108,7 @@ class Variable:
         return exact_product(self, other)
 
     def alignment(self, other: Variable) -> float:
-        """Return the CKA, from 0 to 1; 0 for a constant."""
+        """Return the CKA, from 0 to 1, and 0 for a constant."""
         if not self.norm or not other.norm:
             return 0.0
         return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)

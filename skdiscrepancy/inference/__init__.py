@@ -1,9 +1,14 @@
-"""p-values: tests by MMD, HSIC and KSD in one call."""
+"""Hypothesis tests with MMD, HSIC and KSD, in one call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._gram_tests import (
+    hsic_test_from_gram,
+    ksd_test_from_gram,
+    mmd_test_from_gram,
+)
 from skdiscrepancy.inference._tables import ColumnTests
 from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
@@ -12,9 +17,12 @@ __all__ = [
     "TestResult",
     "hsic_column_tests",
     "hsic_test",
+    "hsic_test_from_gram",
     "ksd_test",
+    "ksd_test_from_gram",
     "mmd_column_tests",
     "mmd_test",
+    "mmd_test_from_gram",
 ]
 
 

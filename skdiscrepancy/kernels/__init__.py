@@ -1,4 +1,4 @@
-"""Kernels: functions of a distance, of labels, of two blocks of rows."""
+"""Kernels that measure how similar two rows are, or two labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-"""What all kernels share: names, bandwidths, and Gram matrices."""
+"""Base classes of kernels: bandwidths, Gram matrices, and derivatives."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,25 +17,27 @@ from skdiscrepancy._data import (
     block_distances,
     check_number,
     check_rows,
+    shown,
     warn_user,
 )
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
-    """Base class of the kernels.
+    """Base class of all kernels.
 
-    A kernel is a function of one distance. `norm` says which: the order of a Minkowski
-    distance, or None for labels, which agree or do not.
+    A kernel measures how similar two rows are. The property `norm` is the order of the
+    Minkowski distance that the kernel depends on. It is None for a kernel that does not
+    depend on such a distance, such as a kernel on labels.
 
-    Kernels are those of the first section of [1]_. Derive a kernel of your own from
-    :class:`RadialKernel` and write `evaluate`, and `evaluate_derivatives` for KSD.
+    The kernels of this package follow the first section of [1]_. To write your own
+    kernel, derive from :class:`RadialKernel` instead of this class.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    RadialKernel : Is the base class for a kernel of your own.
-    check_kernel : Turns a name into kernels.
+    RadialKernel : Base class for your own kernel.
+    check_kernel : Turns names into kernel objects.
 
     References
     ----------
@@ -44,21 +46,22 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
 
     Examples
     --------
-    >>> from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, Kernel
-    >>> isinstance(GaussianKernel(), Kernel), isinstance(IndicatorKernel(), Kernel)
-    (True, True)
-    >>> GaussianKernel().norm, IndicatorKernel().norm
-    (2, None)
+    >>> from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, LaplaceKernel
+    >>> [k.norm for k in (GaussianKernel(), LaplaceKernel(), IndicatorKernel())]
+    [2, 1, None]
     """
 
     @property
     @abstractmethod
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None for labels."""
+        """Order of the Minkowski distance, None for a kernel on labels."""
 
     @property
     def differentiable(self) -> bool:
-        """Whether KSD can use the kernel: twice differentiable, Euclidean."""
+        """Whether KSD can use the kernel.
+
+        KSD needs a twice differentiable function of the Euclidean distance.
+        """
         return False
 
     @abstractmethod
@@ -70,37 +73,43 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
         X : array-like
             First sample.
         Y : array-like, default=None
-            Second sample; `X` itself if None.
+            Second sample. If None, `X` is used.
 
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Values of the kernel.
+            Value of the kernel for each pair of rows.
         """
 
 
-# A kernel of this package, or one of Gaussian processes.
+# A kernel of this package, or a Gaussian process kernel of scikit-learn.
 KernelLike: TypeAlias = Kernel | GaussianProcessKernel
 
 
 class RadialKernel(Kernel):
     r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
 
-    Every profile has :math:`\Psi(0) = 1`, as in [1]_, so that kernels of all bandwidths
-    compare.
+    Every profile satisfies :math:`\Psi(0) = 1`, as in [1]_. Kernels with different
+    bandwidths are therefore comparable.
+
+    To write your own kernel, derive from this class and implement `evaluate`. If KSD is
+    to use the kernel, also implement `evaluate_derivatives` and set `differentiable`
+    to True.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    bandwidth : float, array-like of float, "grid", "median" or None, default=None
-        Width of the kernel. None: as the estimator says that uses the kernel. Called as
-        a function, the kernel needs a number.
+    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
+        Distance over which the kernel decays, in the units of your data. If None, the
+        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
+        several kernels, one for each number. To call the kernel yourself, set a single
+        number.
 
     See Also
     --------
-    Kernel : Is the base class of all kernels.
-    GaussianKernel : Is an example of a radial kernel.
+    Kernel : Base class of all kernels.
+    GaussianKernel : An example of a radial kernel.
 
     References
     ----------
@@ -109,13 +118,17 @@ class RadialKernel(Kernel):
 
     Examples
     --------
-    >>> from skdiscrepancy.kernels import IMQKernel, RadialKernel
-    >>> kernel = IMQKernel(bandwidth=2.0)
-    >>> isinstance(kernel, RadialKernel), float(kernel.profile(0.0))
-    (True, 1.0)
+    >>> import numpy as np
+    >>> from skdiscrepancy.kernels import RadialKernel
+    >>> class RationalKernel(RadialKernel):
+    ...     "The kernel 1 / (1 + distance / bandwidth)."
+    ...     def evaluate(self, distance, out):
+    ...         return np.divide(1, 1 + distance / self.bandwidth, out=out)
+    >>> RationalKernel(bandwidth=2.0).profile([0.0, 2.0, 6.0]).tolist()
+    [1.0, 0.5, 0.25]
     """
 
-    # Whether the profile is written in the squared distance.
+    # Whether `evaluate` and `evaluate_derivatives` take squared distances.
     on_squared = False
 
     def __init__(self, *, bandwidth: Any = None):
@@ -128,19 +141,21 @@ class RadialKernel(Kernel):
 
     @abstractmethod
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values at distances to an array.
+        """Write the kernel values for given distances to an array.
 
         Parameters
         ----------
         distance : ndarray
-            Distances in the norm of the kernel, squared if `on_squared`.
+            Distances in the norm of the kernel. They are squared if `on_squared` is
+            True.
         out : ndarray
-            Array of the same shape and type for the values; it may be `distance`.
+            Array for the values, with the shape and dtype of `distance`. It may be
+            `distance` itself.
 
         Returns
         -------
         out : ndarray
-            The array that was given.
+            The array passed as `out`.
         """
 
     def profile(self, distance: ArrayLike) -> np.ndarray:
@@ -154,24 +169,26 @@ class RadialKernel(Kernel):
         Returns
         -------
         values : ndarray
-            Of the shape and float type of `distance`.
+            Kernel values, with the shape of `distance`. They are float32 if `distance`
+            is float32, else float64.
         """
         distance = self._check_distance(distance)
         with np.errstate(over="ignore", under="ignore"):
             return self.evaluate(distance, np.empty_like(distance))
 
     def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        r"""Compute the first two derivatives of the profile in the distance.
+        r"""Compute the first two derivatives of the profile.
 
-        With :math:`k(x, y) = \psi(d)` and the Euclidean distance d,
+        Let :math:`k(x, y) = \psi(d)` with the Euclidean distance d. Then
 
         .. math::
 
             \nabla_x k(x, y) = \frac{\psi'(d)}{d} (x - y), \qquad
             \sum_i \frac{\partial^2 k}{\partial x_i \partial y_i} (x, y)
-            = -\psi''(d) - (n_\mathrm{features} - 1) \frac{\psi'(d)}{d},
+            = -\psi''(d) - (n_\mathrm{features} - 1) \frac{\psi'(d)}{d}.
 
-        so the first is given divided by d: this has a limit at d = 0.
+        The first derivative is returned divided by d, because this ratio has a limit at
+        d = 0.
 
         Parameters
         ----------
@@ -185,32 +202,33 @@ class RadialKernel(Kernel):
         curvature : ndarray
             :math:`\psi''(d)`.
         """
+        self._check_params()
         if not self.differentiable:
             raise ValueError(f"{self!r} is not twice differentiable.")
         with np.errstate(all="ignore"):
             value, slope, curvature = self.evaluate_derivatives(
                 self._check_distance(distance)
             )
-        # Where the kernel has vanished its derivatives have, too; for bandwidths at the
-        # end of the range they come as 0 * inf.
+        # Where the kernel underflows to zero, so do its derivatives. For extreme
+        # bandwidths they would be 0 * inf.
         vanished = value == 0
         slope, curvature = (np.where(vanished, 0, v) for v in (slope, curvature))
         if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(curvature))):
             raise ValueError(
-                f"bandwidth == {self.bandwidth!r}, must be larger here: the "
-                "derivatives are too large for floating point."
+                f"bandwidth == {self.bandwidth!r}, must be larger for these data, "
+                "because the derivatives of the kernel overflow floating point."
             )
         return slope, curvature
 
     def evaluate_derivatives(
         self, distance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r"""Compute value, slope and curvature of the profile at distances.
+        r"""Compute value, slope and curvature of the profile for given distances.
 
         Parameters
         ----------
         distance : ndarray
-            Euclidean distances, squared if `on_squared`.
+            Euclidean distances. They are squared if `on_squared` is True.
 
         Returns
         -------
@@ -232,25 +250,25 @@ class RadialKernel(Kernel):
     ) -> np.ndarray:
         """Write value * inner - slope * (cross - 1) - curvature to an array.
 
-        With the inner products of gradients, and the products of their differences with
-        those of the samples plus the number of features, this is the Stein kernel.
+        For each pair of rows, this is the Stein kernel. It needs the gradients of the
+        log-density of a model at both rows.
 
         Parameters
         ----------
         distance : ndarray
-            Euclidean distances, squared if `on_squared`.
+            Euclidean distances. They are squared if `on_squared` is True.
         inner : ndarray
-            Inner products of the gradients.
+            Inner product of the gradients at both rows.
         cross : ndarray
-            Products of the differences of gradients with those of samples, plus the
-            number of features.
+            Inner product of the difference of the gradients and the difference of the
+            rows, plus the number of features.
         out : ndarray
-            Array of the same shape and type for the values.
+            Array for the values, with the shape and dtype of `distance`.
 
         Returns
         -------
         out : ndarray
-            The array that was given.
+            The array passed as `out`.
         """
         value, slope, curvature = self.evaluate_derivatives(distance)
         np.multiply(value, inner, out=out)
@@ -268,12 +286,13 @@ class RadialKernel(Kernel):
         X : array-like of shape (n_samples_X, n_features)
             First sample.
         Y : array-like of shape (n_samples_Y, n_features), default=None
-            Second sample; `X` itself if None.
+            Second sample. If None, `X` is used.
 
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            In float32 if both samples are, else in float64.
+            Value of the kernel for each pair of rows. The values are float32 if both
+            samples are float32, else float64.
         """
         self._check_params()
         X = check_rows(X)
@@ -300,17 +319,18 @@ class RadialKernel(Kernel):
         return K.astype(np.result_type(*rows.parts), copy=False)
 
     def is_definite(self, n_features: int) -> bool:
-        """Tell whether the kernel is positive definite in so many dimensions.
+        """Return whether the kernel is positive definite on rows of given length.
 
         Parameters
         ----------
         n_features : int
-            Number of dimensions.
+            Number of features of a row.
 
         Returns
         -------
         definite : bool
-            False: V-statistics can be negative.
+            Whether the kernel is positive definite. If it is not, V-statistics can be
+            negative.
         """
         return True
 
@@ -319,18 +339,30 @@ class RadialKernel(Kernel):
 
     def _check_distance(self, distance: ArrayLike) -> np.ndarray:
         self._check_params()
-        distance = np.asarray(distance)
-        if distance.dtype != np.float32:
-            distance = distance.astype(np.float64)
-        return distance**2 if self.on_squared else distance
+        # One number, or an array of any shape; at infinity, kernels vanish.
+        distance = check_rows(
+            distance,
+            "distance",
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            ensure_all_finite=False,
+        )
+        if not np.all(distance >= 0):
+            raise ValueError(
+                f"distance == {shown(distance)}, must be >= 0, and not NaN."
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            return distance**2 if self.on_squared else distance
 
 
 def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:
-    """Warn of each kernel that is not positive definite in so many dimensions."""
+    """Warn about each kernel that is not positive definite for `n_features`."""
     for kernel in kernels:
         if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):
             warn_user(
-                f"{kernel!r} is not positive definite for {n_features} features: the "
-                "statistic can be negative and need not tell distributions apart. "
-                "p=2 is safe."
+                f"{kernel!r} is not positive definite for {n_features} features. The "
+                "V-statistic can then be negative, and a discrepancy of zero does not "
+                "imply equal distributions. A kernel with p=2 is positive definite."
             )

@@ -1,4 +1,4 @@
-"""The label kernel."""
+"""Kernel for labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,24 +14,27 @@ from skdiscrepancy.kernels._base import Kernel, KernelLike
 
 
 class IndicatorKernel(Kernel):
-    """Label kernel: 1 for equal labels, 0 for different ones.
+    """Kernel for categorical data: 1 for equal labels, 0 for different labels.
 
-    Labels are of any type that can be compared; with several columns, rows are equal if
-    they agree in all of them. HSIC with this kernel on the labels of two stacked
-    samples is their MMD, up to a factor [1]_; weights by class are discussed in [2]_.
+    Labels can be of any hashable type, such as strings or integers. If a row has
+    several labels, two rows are equal if all their labels are equal.
+
+    Stack two samples and label each row by its sample. HSIC between the rows and these
+    labels, with this kernel on the labels, is the MMD of the two samples up to a factor
+    [1]_. Weights for classes are discussed in [2]_.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     balanced : bool, default=False
-        Divide by the number of times that the label occurs among all labels that the
-        kernel is evaluated on, so that a rare class weighs as much as a frequent one.
+        Whether to divide by the number of times that the label occurs in the data. A
+        rare class then has the same weight as a frequent class.
 
     See Also
     --------
-    GaussianKernel : Compares numbers.
-    skdiscrepancy.HSICEstimator : Uses this kernel for labels y.
+    GaussianKernel : Kernel for numbers.
+    skdiscrepancy.HSICEstimator : Uses this kernel if y holds labels.
 
     References
     ----------
@@ -52,7 +55,7 @@ class IndicatorKernel(Kernel):
 
     @property
     def norm(self) -> None:
-        """None: labels agree or do not."""
+        """None, because labels have no distance."""
         return None
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
@@ -61,15 +64,16 @@ class IndicatorKernel(Kernel):
         Parameters
         ----------
         X : array-like of shape (n_samples_X,) or (n_samples_X, n_columns)
-            First labels.
+            Labels of the first sample.
         Y : array-like of shape (n_samples_Y,) or (n_samples_Y, n_columns), default=None
-            Second labels; `X` itself if None.
+            Labels of the second sample. If None, `X` is used.
 
         Returns
         -------
         K : ndarray of shape (n_samples_X, n_samples_Y)
-            Zeros and ones, or one over the count of the label among X and Y if
-            `balanced`; float32 if the labels are, else float64.
+            1 for each pair of rows with equal labels, else 0. If `balanced` is True,
+            each 1 is divided by the number of times that the label occurs in X and Y.
+            The values are float32 if all labels are float32, else float64.
         """
         check_flag(self.balanced, "balanced")
         X = as_labels(X, "X")
@@ -89,7 +93,7 @@ class IndicatorKernel(Kernel):
 
 
 def sample_dtype(kernels: list[KernelLike]) -> Any:
-    """Return what the rows of a sample are to be: floats, or labels of any type."""
+    """Return the dtypes of a sample for `check_array`, None for labels of any type."""
     if all(isinstance(kernel, IndicatorKernel) for kernel in kernels):
         return None
     return [np.float64, np.float32]

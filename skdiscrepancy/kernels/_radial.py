@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._loops import FAR, decay
 from skdiscrepancy.kernels._base import RadialKernel
 
-# Largest finite numbers of the types that kernels are computed in.
+# Largest finite number of each dtype that kernels are computed in.
 LARGEST = {
     np.dtype(dtype): float(np.finfo(dtype).max) for dtype in (np.float32, np.float64)
 }
@@ -24,20 +24,24 @@ LARGEST = {
 class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Gaussian kernel :math:`\exp(-\|x - y\|_2^2 / \mathrm{bandwidth}^2)`.
 
-    There is no factor 2 in the exponent, as in [1]_. Smooth, so KSD can use it.
+    The kernel is smooth, so KSD can use it. As in [1]_, the exponent has no factor 2.
+    If you know the kernel as :math:`\exp(-\|x - y\|_2^2 / (2 s^2))`, set `bandwidth` to
+    :math:`\sqrt2\, s`.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    bandwidth : float, array-like of float, "grid", "median" or None, default=None
-        Width of the kernel. None: as the estimator says that uses the kernel. Called as
-        a function, the kernel needs a number.
+    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
+        Distance over which the kernel decays, in the units of your data. If None, the
+        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
+        several kernels, one for each number. To call the kernel yourself, set a single
+        number.
 
     See Also
     --------
-    LaplaceKernel : Has heavier tails and a kink at zero.
-    IMQKernel : Has heavier tails and is smooth.
+    LaplaceKernel : Kernel with heavier tails and a kink at zero.
+    IMQKernel : Smooth kernel with heavier tails.
 
     References
     ----------
@@ -83,24 +87,24 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     def stein_factor(
         self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray
     ) -> np.ndarray:
-        """Return the Stein kernel over the kernel.
+        """Compute the Stein kernel divided by the kernel.
 
-        It is inner + r (cross - r d^2), with r = 2 / bandwidth^2.
+        This ratio is inner + r (cross - r d^2), with r = 2 / bandwidth^2.
 
         Parameters
         ----------
         distance : ndarray
             Squared Euclidean distances.
         inner : ndarray
-            Inner products of the gradients.
+            Inner product of the gradients at both rows.
         cross : ndarray
-            Products of the differences of gradients with those of samples, plus the
-            number of features.
+            Inner product of the difference of the gradients and the difference of the
+            rows, plus the number of features.
 
         Returns
         -------
         factor : ndarray
-            An array of its own.
+            The ratios, in a new array.
         """
         rate = inverse_power(2, self.bandwidth, 2)
         factor = np.multiply(distance, -rate)
@@ -113,21 +117,23 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
 class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     r"""Laplace kernel :math:`\exp(-\|x - y\|_1 / \mathrm{bandwidth})`.
 
-    The distance is that of order 1, as in [1]_. It has no derivative at zero, so KSD
-    cannot use it.
+    The kernel uses the L1 distance, as in [1]_. It has no derivative at distance zero,
+    so KSD cannot use it.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    bandwidth : float, array-like of float, "grid", "median" or None, default=None
-        Width of the kernel. None: as the estimator says that uses the kernel. Called as
-        a function, the kernel needs a number.
+    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
+        Distance over which the kernel decays, in the units of your data. If None, the
+        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
+        several kernels, one for each number. To call the kernel yourself, set a single
+        number.
 
     See Also
     --------
-    MaternKernel : Has a parameter for its smoothness.
-    GaussianKernel : Is smooth, so KSD can use it.
+    MaternKernel : Kernel with a parameter for its smoothness.
+    GaussianKernel : Smooth kernel, which KSD can use.
 
     References
     ----------
@@ -155,20 +161,23 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
 
     :math:`(1 + \|x - y\|_2^2 / \mathrm{bandwidth}^2)^{-1/2}`.
 
-    Its tails fall slowly, which keeps KSD sensitive far from the model [1]_. The paper
-    [2]_ also writes it with another factor; here the value at zero is 1.
+    The tails of this kernel decay slowly, which keeps KSD sensitive to rows far from
+    the model [1]_. The paper [2]_ also writes the kernel with another factor. Here the
+    value at distance zero is 1.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
-    bandwidth : float, array-like of float, "grid", "median" or None, default=None
-        Width of the kernel. None: as the estimator says that uses the kernel. Called as
-        a function, the kernel needs a number.
+    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
+        Distance over which the kernel decays, in the units of your data. If None, the
+        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
+        several kernels, one for each number. To call the kernel yourself, set a single
+        number.
 
     See Also
     --------
-    GaussianKernel : Has lighter tails.
+    GaussianKernel : Smooth kernel with lighter tails.
 
     References
     ----------
@@ -216,7 +225,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
         # w = 1 / (l^2 + d^2), so that the value is l sqrt(w).
         square = self.bandwidth * self.bandwidth
         if square > LARGEST[out.dtype]:
-            # A constant kernel, whose derivatives vanish.
+            # The kernel is constant, and its derivatives are zero.
             out[...] = inner
             return out
         weight = np.add(distance, square)
@@ -235,30 +244,34 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
 class MaternKernel(RadialKernel):
     r"""Matern kernel of half-integer order.
 
-    A polynomial in the distance over the bandwidth times
-    :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` [1]_, with any
-    Minkowski distance as in [2]_.
+    The kernel is :math:`\exp(-\sqrt{2 \nu} \|x - y\|_p / \mathrm{bandwidth})` times a
+    polynomial in :math:`\|x - y\|_p / \mathrm{bandwidth}` [1]_. You can choose any
+    Minkowski distance, as in [2]_.
 
-    For `nu` >= 1.5 and `p` other than 2 the function is not positive definite in two or
-    more dimensions, nor for `nu` = 0.5 and `p` > 2 in three or more; it is then used
-    with a warning.
+    The kernel is not positive definite on two or more columns if `nu` >= 1.5 and `p` is
+    not 2, and on three or more columns if `nu` = 0.5 and `p` > 2. You then get a
+    warning.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     Parameters
     ----------
     nu : {0.5, 1.5, 2.5, 3.5, 4.5}, default=1.5
-        Order.
+        Order of the kernel. The larger `nu`, the smoother the kernel. KSD needs
+        `nu` >= 1.5.
     p : float, default=2
-        Order of the Minkowski distance, at least 1; `numpy.inf` is allowed.
-    bandwidth : float, array-like of float, "grid", "median" or None, default=None
-        Width of the kernel. None: as the estimator says that uses the kernel. Called as
-        a function, the kernel needs a number.
+        Order of the Minkowski distance, at least 1. 1 is the L1 distance, 2 the
+        Euclidean distance, and `numpy.inf` the maximum distance. KSD needs `p` = 2.
+    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
+        Distance over which the kernel decays, in the units of your data. If None, the
+        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
+        several kernels, one for each number. To call the kernel yourself, set a single
+        number.
 
     See Also
     --------
-    LaplaceKernel : Has the same profile for `nu=0.5`, in the norm of order 1.
-    GaussianKernel : Is the limit for large `nu`, up to a factor of the bandwidth.
+    LaplaceKernel : The kernel for `nu=0.5` and `p=1`.
+    GaussianKernel : The limit for large `nu`, up to a factor of the bandwidth.
 
     References
     ----------
@@ -303,7 +316,7 @@ class MaternKernel(RadialKernel):
         t = self._reduced(distance)
         exponential = decay(t, -1, np.empty_like(t))
         rate = inverse_power(2 * self.nu, self.bandwidth, 2)
-        # P' - P has no constant term, so it can be divided by t before evaluation.
+        # P' - P has no constant term, so we divide it by t before evaluating it.
         return (
             _horner(P, t) * exponential,
             _horner(rate * first[1:], t) * exponential,
@@ -326,17 +339,17 @@ class MaternKernel(RadialKernel):
 
 
 def check_matern(kernel: MaternKernel) -> None:
-    """Refuse orders that a Matern kernel does not have."""
+    """Raise an error if `nu` or `p` of a Matern kernel is not allowed."""
     orders = (0.5, 1.5, 2.5, 3.5, 4.5)
     if not isinstance(kernel.nu, Real) or kernel.nu not in orders:
-        raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
+        raise ValueError(f"nu == {shown(kernel.nu)}, must be one of {orders}.")
     check_number(kernel.p, "p", least=1, finite=False)
 
 
 def matern_polynomial(nu: float) -> np.ndarray:
     """Return the polynomial of a Matern kernel in t = sqrt(2 nu) d / bandwidth.
 
-    Lowest coefficient first; the kernel is the polynomial times exp(-t).
+    The kernel is this polynomial times exp(-t). The lowest coefficient comes first.
     """
     q = round(nu - 0.5)
     return np.array(
@@ -353,7 +366,7 @@ def matern_polynomial(nu: float) -> np.ndarray:
 def _scale(
     distance: np.ndarray, factor: float, bandwidth: float, power: int, out: np.ndarray
 ) -> np.ndarray:
-    """Write factor * distance / bandwidth**power to `out`, without 0 * inf."""
+    """Write factor * distance / bandwidth**power to `out`, avoiding 0 * inf."""
     rate = inverse_power(factor, bandwidth, power)
     if rate < LARGEST[out.dtype]:
         return np.multiply(distance, rate, out=out)
@@ -365,13 +378,13 @@ def _decay(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     """Write exp(rate * distance) to `out`."""
     if -rate < LARGEST[out.dtype]:
         return decay(distance, rate, out)
-    # The bandwidth is below every distance the type can tell from zero.
+    # The bandwidth is smaller than every non-zero distance of this dtype.
     out[...] = distance == 0
     return out
 
 
 def inverse_power(factor: float, bandwidth: float, power: int) -> float:
-    """Return factor / bandwidth**power, infinite rather than an error."""
+    """Return factor / bandwidth**power, or infinity if the power underflows."""
     rate = float(factor)
     for _ in range(power):
         rate /= float(bandwidth)

@@ -1,4 +1,4 @@
-"""Which kernels y is given."""
+"""Choice of the kernels on y."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -25,15 +25,15 @@ from skdiscrepancy.kernels._precomputed import PrecomputedKernel
 def choose_target_kernels(
     target_kernel: Any, y: np.ndarray, kernels: list[KernelLike]
 ) -> list[Any]:
-    """Return the kernels on y; `kernels` are those on X."""
+    """Return the kernels on y, given the parameter and the kernels on X."""
     if not (isinstance(target_kernel, str) and target_kernel == "auto"):
         return check_kernel(target_kernel, "target_kernel", ("auto", *KERNELS))
     if are_labels(y):
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
-    # Numbers that are hardly ever equal have no use for a label kernel on X,
-    # and positions in a Gram matrix of X say nothing of y.
+    # Continuous numbers are hardly ever equal, so a label kernel of X does not suit y,
+    # and positions in a Gram matrix of X carry no information about y.
     of_x = (IndicatorKernel, PrecomputedKernel)
     numeric = [k for k in kernels if not isinstance(k, of_x)]
     return numeric or check_kernel(("gaussian", "laplace"))
@@ -42,7 +42,7 @@ def choose_target_kernels(
 def as_target(
     y: np.ndarray, kernels: list[KernelLike], target_kernel: Any
 ) -> np.ndarray:
-    """Return y with one column for each target, as the kernels read it."""
+    """Return y with one column for each target, as labels or as numbers."""
     y = as_labels(y, "y")
     if sample_dtype(kernels) is None:
         return y

@@ -1,9 +1,9 @@
 """Figures of designs, kernels, witness functions, tests and selections.
 
-The Displays have the form of scikit-learn's Displays: class methods such as
-`from_result` and `from_estimator` compute and draw, and `plot` draws again. Results
-have a method `plot`, which makes their Display. Titles and legends are above the axes;
-if you draw in axes of your own, make the figure with ``layout="constrained"``.
+The Displays work like the Displays of scikit-learn. Class methods such as `from_result`
+and `from_estimator` compute and draw, and `plot` draws again. The method `plot` of a
+result creates its Display. Titles and legends are above the axes. If you draw in your
+own axes, create the figure with ``layout="constrained"`` to leave space for them.
 
 Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 """
