@@ -42,6 +42,7 @@ from skdiscrepancy._engine._reducers import (
     SignedPart,
     SignedSums,
 )
+from skdiscrepancy._engine._source_pairs import SourcePairs, source_pair_totals
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
@@ -83,6 +84,7 @@ __all__ = [
     "SignedPart",
     "SignedSums",
     "Source",
+    "SourcePairs",
     "Task",
     "WeightedSource",
     "aligned_by_parts",
@@ -108,6 +110,7 @@ __all__ = [
     "run_tasks",
     "short_factors",
     "source_bytes",
+    "source_pair_totals",
     "stein_kind",
     "steps",
     "two_sample_sums",

@@ -146,20 +146,20 @@ def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] |
     """
     for labels, other, swapped in ((y, x, True), (x, y, False)):
         if isinstance(labels, KernelSource) and labels.labels is not None:
-            beside = _features_of(other) or _line_beside_labels(other, n)
+            beside = features_of(other) or _line_beside_labels(other, n)
             if beside is None:
                 return None
             return Classes(labels.labels, labels.kernels), beside, swapped
-    F, G = _features_of(x), _features_of(y)
+    F, G = features_of(x), features_of(y)
     if F is not None and G is not None:
-        return (F, G, False) if _pays_off(F, G, n) else None
-    first, second = (_line_of_exponentials(source, n) for source in (x, y))
+        return (F, G, False) if pays_off(F, G, n) else None
+    first, second = (line_of_exponentials(source, n) for source in (x, y))
     if first is None or second is None:
         return None
     return first, second, False
 
 
-def _features_of(source: Source) -> CentredFeatures | None:
+def features_of(source: Source) -> CentredFeatures | None:
     """Return the rows with kernels that all have explicit features."""
     if not isinstance(source, KernelSource):
         return None
@@ -169,7 +169,7 @@ def _features_of(source: Source) -> CentredFeatures | None:
     return CentredFeatures(source.kernels, rows)
 
 
-def _pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
+def pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
     """Tell whether products of features are cheaper than tiles."""
     a = max(first.n_components(k) for k in range(first.n_kernels))
     b = max(second.n_components(k) for k in range(second.n_kernels))
@@ -186,7 +186,7 @@ def _line_beside_labels(source: Source, n: int) -> Line | None:
     return None if wide else line
 
 
-def _line_of_exponentials(source: Source, n: int) -> Line | None:
+def line_of_exponentials(source: Source, n: int) -> Line | None:
     """Return a column for products with another column."""
     ways = choose_ways(source, n, "products")
     if ways.others or any(profile.degree for profile in ways.profiles.values()):
@@ -369,14 +369,21 @@ class _CentringTask(Task):
         self.diagonal = diagonal
 
     def __call__(self, k: int) -> Centring:
-        sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
-        wide = self.factor.is_wide(k, sums)
-        if wide:
-            sums, diagonal = self.factor.sums(k, wide=True), 0.0
-        counted = sums if self.diagonal else sums - diagonal
-        offsets = self.offsets(counted[np.newaxis])[0]
-        least_size = self.factor.least_size(k)
-        return Centring.of(sums, offsets, diagonal, wide=wide, least_size=least_size)
+        return centre_factor(self.factor, k, self.offsets, diagonal=self.diagonal)
+
+
+def centre_factor(
+    factor: Factor, k: int, offsets: Offsets, *, diagonal: bool
+) -> Centring:
+    """Return the centring of kernel k of a factor."""
+    sums, of_rows = factor.sums(k), factor.diagonal(k)
+    wide = factor.is_wide(k, sums)
+    if wide:
+        sums, of_rows = factor.sums(k, wide=True), 0.0
+    counted = sums if diagonal else sums - of_rows
+    found = offsets(counted[np.newaxis])[0]
+    least_size = factor.least_size(k)
+    return Centring.of(sums, found, of_rows, wide=wide, least_size=least_size)
 
 
 class _PairTask(Task):

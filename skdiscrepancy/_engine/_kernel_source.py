@@ -39,6 +39,9 @@ Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
 # Functions cannot evaluate single pairs, so pairs are read from the diagonal of small
 # matrices.
 PAIRS_AT_ONCE = 32
+# From so many columns on, functions are matrix products, which are faster on tiles of
+# this side.
+MANY_COLUMNS, LARGE_TILE = 512, 1024
 
 
 class Reading(ABC):
@@ -202,6 +205,8 @@ class KernelSource(Source):
         first = next(iter(readings.values()))
         self.dtype = np.result_type(*(r.dtype for r in readings.values()))
         self.n_features = first.n_features
+        if self.n_features >= MANY_COLUMNS and set(self.groups) == {FunctionReading}:
+            self.tile = LARGE_TILE
         # Kernels that are exponentials of the distance do not need their own tile.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}

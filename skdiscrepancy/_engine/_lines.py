@@ -220,8 +220,12 @@ class Classes:
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column, or on rows.
 
-        If `other_wide`, the product is with one minus the kernel on the column.
+        If `other_wide`, the product is with one minus the kernel on the column. The
+        other kernel may also be on the same labels.
         """
+        if isinstance(other, Classes):
+            within = np.bincount(self.codes, other.values[other_k])[self.codes]
+            return within * self.values[k]
         if isinstance(other, CentredFeatures):
             return other.class_products(other_k, self.codes) * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")

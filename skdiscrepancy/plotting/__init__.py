@@ -11,20 +11,24 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
+from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
+from skdiscrepancy.plotting._subsets import SubsetsDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [
     "BandwidthDisplay",
+    "CKADisplay",
     "ColumnTestsDisplay",
     "DesignDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",
+    "SubsetsDisplay",
     "WitnessDisplay",
 ]
 
