@@ -361,7 +361,7 @@ SECOND_SAMPLES = {
 @pytest.mark.parametrize("kind", SECOND_SAMPLES)
 @pytest.mark.parametrize("method", ["fit", "score", "evaluate", "test"])
 def test_mmd_refuses_a_second_sample_in_the_place_of_labels(kind, method):
-    message = r"y has . columns, must be None or labels .* mmd_score\(X, Y\)"
+    message = r"y has . columns, must be None or .* labels.* mmd_score\(X, Y\)"
     with pytest.raises(ValueError, match=message):
         getattr(fitted(MMDEstimator), method)(X, SECOND_SAMPLES[kind])
 
@@ -513,7 +513,7 @@ def test_gradients_that_do_not_fit_the_rows_or_the_method_are_refused():
             ksd_test(X, gradients, **FEW)
     with pytest.raises(ValueError, match="gradients of model contains NaN"):
         ksd_test(X, X * np.nan, **FEW)
-    with pytest.raises(ValueError, match=r"'parametric', .* no model to draw from"):
+    with pytest.raises(ValueError, match=r"'parametric', .* no model to draw"):
         ksd_test(X, -X, method="parametric")
 
 
@@ -543,9 +543,8 @@ class Recorded(RandomPairs):
         yield from pieces
 
 
-@pytest.mark.parametrize("room", [_mmd._two_sample_test, _hsic._estimator, _ksd])
+@pytest.mark.parametrize("room", [_mmd._two_sample_test, _hsic._estimator, _ksd._signs])
 def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
-    room = getattr(room, "_estimator", room)
     states = []
     run = room.one_sample_test
 
@@ -557,7 +556,7 @@ def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
     test, other = {
         "_two_sample_test": (mmd_test, Y),
         "_hsic._estimator": (hsic_test, y),
-        "_ksd._estimator": (ksd_test, -X),
+        "_ksd._signs": (ksd_test, -X),
     }[room.__name__.removeprefix("skdiscrepancy.").removeprefix("_mmd.")]
     Recorded.drawn = []
     test(X, other, design=Recorded(), **FEW)

@@ -21,15 +21,21 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import skdiscrepancy
 from skdiscrepancy import (
+    CKAEstimator,
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    cka_score,
     hsic_score,
     hsic_test,
+    hsic_test_from_gram,
     ksd_score,
     ksd_test,
+    ksd_test_from_gram,
     mmd_score,
+    mmd_subsets,
     mmd_test,
+    mmd_test_from_gram,
 )
 from skdiscrepancy._engine import _progress, run_all
 from skdiscrepancy._engine._progress import arrivals, clock, progress, steps
@@ -83,6 +89,22 @@ CALLS = {
     "mmd_column_tests": lambda **o: mmd_column_tests(X, Y, **FEW, **o).pvalues,
     "hsic_column_tests": lambda **o: (
         hsic_column_tests(X, y, n_bandwidths=2, **FEW, **o).pvalues
+    ),
+    "mmd_test_from_gram": lambda **o: test_numbers(
+        mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)
+    ),
+    "hsic_test_from_gram": lambda **o: test_numbers(
+        hsic_test_from_gram(X @ X.T, np.outer(y, y), **FEW, **o)
+    ),
+    "ksd_test_from_gram": lambda **o: test_numbers(
+        ksd_test_from_gram(X @ X.T, **FEW, **o)
+    ),
+    "mmd_subsets": lambda **o: (
+        mmd_subsets(X, Y, n_subsets=3, subset_size=20, **SEED, **o).values
+    ),
+    "cka_score": lambda **o: cka_score(X, y[:, np.newaxis], kernel="gaussian", **o),
+    "CKAEstimator": lambda **o: (
+        CKAEstimator(kernel="gaussian", **o).fit(X, y[:, np.newaxis]).cka_
     ),
     "HSICScore": lambda **o: HSICScore(pvalue="permutation", **FEW, **o)(X, y)[1],
     "hsic_regression": lambda **o: hsic_regression(X, y, **o)[1],

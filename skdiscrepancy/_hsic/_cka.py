@@ -194,7 +194,8 @@ def cka_score(
     n_jobs : int or None, default=None
         Number of threads; the result does not depend on it.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------

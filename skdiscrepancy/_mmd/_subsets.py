@@ -170,7 +170,8 @@ def mmd_subsets(
         Seeds the subsets. None draws afresh. The global generator of numpy is never
         used.
     verbose : int, default=0
-        Verbosity of joblib.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------
