@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from skdiscrepancy._data import (
     TOO_LARGE,
@@ -22,7 +21,14 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
 )
-from skdiscrepancy.kernels import KernelLike, RadialKernel, RowKernel, check_kernel
+from skdiscrepancy.kernels import (
+    Kernel,
+    KernelLike,
+    RowKernel,
+    check_kernel,
+    radial_parts,
+    with_bandwidths,
+)
 
 __all__ = [
     "bandwidth_grid",
@@ -266,36 +272,32 @@ def build_collection(
         Kernels, each with a single number as its bandwidth.
     """
     check_bandwidths(kernels, bandwidth, name, n_bandwidths)
-    # The bandwidth parameter of each kernel: a rule, or one or more numbers.
-    given = [
-        bandwidth if getattr(kernel, "bandwidth", None) is None else kernel.bandwidth
-        for kernel in kernels
-    ]
+    # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
+    parts = [part for kernel in kernels for part in radial_parts(kernel)]
+    given = [bandwidth if part.bandwidth is None else part.bandwidth for part in parts]
     rules: dict[float, list[str]] = {}
-    for kernel, values in zip(kernels, given, strict=True):
-        if isinstance(kernel, RadialKernel) and isinstance(values, str):
-            rules.setdefault(kernel.norm, []).append(values)
+    for part, values in zip(parts, given, strict=True):
+        if isinstance(values, str):
+            rules.setdefault(part.norm, []).append(values)
     by_rule: dict[tuple[float, str], list[float]] = {}
     if rules:
         rows = _representative_rows(samples)
         apply = partial(_apply_rules, rows, n_bandwidths)
         for found in run(apply, rules.items()):
             by_rule.update(found)
-    collection: list[Any] = []
-    for kernel, values in zip(kernels, given, strict=True):
-        if isinstance(kernel, RowKernel):
-            collection.append(kernel.learn(samples))
-            continue
-        if not isinstance(kernel, RadialKernel):
-            collection.append(clone(kernel))
-            continue
-        if isinstance(values, str):
-            values = by_rule[kernel.norm, values]
-        collection += [
-            clone(kernel).set_params(bandwidth=float(value))
-            for value in np.atleast_1d(values)
+    chosen = iter(
+        [
+            by_rule[part.norm, values]
+            if isinstance(values, str)
+            else np.atleast_1d(values).tolist()
+            for part, values in zip(parts, given, strict=True)
         ]
-    return collection
+    )
+    return [
+        member
+        for kernel in kernels
+        for member in with_bandwidths(kernel, samples, chosen)
+    ]
 
 
 def check_bandwidths(
@@ -315,9 +317,10 @@ def check_bandwidths(
             f"bandwidths. To choose the number yourself, also pass {name}='grid'."
         )
     for kernel in kernels:
-        own = getattr(kernel, "bandwidth", None)
-        if own is not None:
-            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
+        for member in kernel.members() if isinstance(kernel, Kernel) else ():
+            own = getattr(member, "bandwidth", None)
+            if own is not None and not isinstance(member, RowKernel):
+                check_bandwidth(own, f"bandwidth of {type(member).__name__}")
 
 
 def check_bandwidth(bandwidth: Any, name: str) -> None:

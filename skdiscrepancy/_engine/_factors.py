@@ -18,7 +18,13 @@ from sklearn.base import clone
 
 from skdiscrepancy._data import block_distances, encode_labels
 from skdiscrepancy._engine._forms import is_smooth
-from skdiscrepancy.kernels import FunctionKernel, IndicatorKernel, KernelLike, RowKernel
+from skdiscrepancy.kernels import (
+    FunctionKernel,
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RowKernel,
+)
 
 # The factor is complete when so small a part of the trace of the centred matrix is
 # left: inner products of normalised matrices are then right to about 1e-9.
@@ -50,8 +56,7 @@ class Factor(NamedTuple):
 
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
-    if isinstance(kernel, FunctionKernel):
-        # Nobody knows whether it is positive definite, as the product of factors is.
+    if not _is_definite(kernel, rows.shape[1]):
         return False
     if (
         len(rows) <= MAX_RANK
@@ -63,6 +68,14 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
         return kernel.features(rows[:1]) is not None
     # As many rows as there are different values span all others.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
+
+
+def _is_definite(kernel: KernelLike, n_features: int) -> bool:
+    """Return whether a kernel is known to be positive definite, as factors are."""
+    if not isinstance(kernel, Kernel):
+        return False
+    functions = (isinstance(part, FunctionKernel) for part in kernel.members())
+    return kernel.is_definite(n_features) and not any(functions)
 
 
 def column_factors(

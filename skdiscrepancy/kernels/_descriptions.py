@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._base import CombinedKernel, Kernel, SumKernel
 from skdiscrepancy.kernels._functions import FunctionKernel
 from skdiscrepancy.kernels._radial import MaternKernel
 
@@ -22,7 +22,19 @@ MAX_LETTERS = 40
 
 
 def kernel_name(kernel: Any) -> str:
-    """Return what a table or a legend calls a kernel, without the bandwidth."""
+    """Return what a table or a legend calls a kernel, without the bandwidth.
+
+    The parts of a sum or product have their bandwidths in brackets, because there is
+    not one bandwidth for a column of a table or an axis of a figure.
+    """
+    if isinstance(kernel, CombinedKernel):
+        if isinstance(kernel, SumKernel):
+            return " + ".join(_part_name(part) for part in _parts_of(kernel))
+        return " x ".join(
+            f"({name})" if isinstance(part, SumKernel) else name
+            for part in _parts_of(kernel)
+            for name in [_part_name(part)]
+        )
     if isinstance(kernel, MaternKernel):
         order = "" if kernel.p == 2 else f", L{kernel.p:g}"
         return f"Matérn {round(2 * kernel.nu)}/2{order}"
@@ -71,6 +83,16 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
         "kernel": [kernel_name(kernel) for kernel in kernels],
         "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
     }
+
+
+def _parts_of(kernel: CombinedKernel) -> tuple[Kernel, Kernel]:
+    return kernel.first, kernel.second
+
+
+def _part_name(kernel: Kernel) -> str:
+    """Return the name of a part of another kernel, with its bandwidth."""
+    name, bandwidth = kernel_name(kernel), kernel_bandwidth(kernel)
+    return name if np.isnan(bandwidth) else f"{name}({bandwidth:.3g})"
 
 
 def _changed_parameters(kernel: Kernel) -> list[str]:

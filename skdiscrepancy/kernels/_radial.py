@@ -13,7 +13,7 @@ from numpy.polynomial import polynomial
 
 from skdiscrepancy._data import check_number
 from skdiscrepancy._loops import FAR, decay
-from skdiscrepancy.kernels._base import RadialKernel
+from skdiscrepancy.kernels._radial_base import RadialKernel
 
 # Largest finite number of each dtype that kernels are computed in.
 LARGEST = {
@@ -333,17 +333,12 @@ class MaternKernel(RadialKernel):
         _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
         return np.minimum(t, FAR, out=t)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_matern(self)
-
-
-def check_matern(kernel: MaternKernel) -> None:
-    """Raise an error if `nu` or `p` of a Matern kernel is not allowed."""
-    orders = (0.5, 1.5, 2.5, 3.5, 4.5)
-    if not isinstance(kernel.nu, Real) or kernel.nu not in orders:
-        raise ValueError(f"nu == {kernel.nu!r}, must be one of {orders}.")
-    check_number(kernel.p, "p", least=1, finite=False)
+    def check_params(self) -> None:
+        super().check_params()
+        orders = (0.5, 1.5, 2.5, 3.5, 4.5)
+        if not isinstance(self.nu, Real) or self.nu not in orders:
+            raise ValueError(f"nu == {self.nu!r}, must be one of {orders}.")
+        check_number(self.p, "p", least=1, finite=False)
 
 
 def matern_polynomial(nu: float) -> np.ndarray:

@@ -1,0 +1,412 @@
+"""Sums and products of kernels, kernels on some columns, and other distances."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import brute_force as reference
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.model_selection import GridSearchCV
+
+from skdiscrepancy import (
+    HSICEstimator,
+    MMDEstimator,
+    hsic_column_tests,
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    mmd_column_tests,
+    mmd_score,
+    mmd_test,
+)
+from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_bandwidth
+from skdiscrepancy.designs import check_design
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector
+from skdiscrepancy.kernels import (
+    EnergyKernel,
+    FunctionKernel,
+    GaussianKernel,
+    IMQKernel,
+    IndicatorKernel,
+    Kernel,
+    LaplaceKernel,
+    LinearKernel,
+    MaternKernel,
+    PolynomialKernel,
+    PrecomputedKernel,
+    ProductKernel,
+    SumKernel,
+)
+
+RNG = np.random.RandomState(0)
+X, Y = RNG.normal(size=(9, 4)), 1.3 * RNG.normal(size=(8, 4)) + 0.4
+# Two columns of categories, as numbers.
+X[:, 2:], Y[:, 2:] = RNG.randint(2, size=(9, 2)), RNG.randint(2, size=(8, 2))
+Z = np.concatenate((X, Y))
+TARGET = np.column_stack([X[:, 0] ** 2, X[:, 1] + X[:, 2], X[:, 3]])
+
+
+def gram(name, *args, columns=slice(None)):
+    """Return the function that gives the Gram matrix of a reference kernel."""
+    return lambda Z: reference.gram(reference.KERNELS[name], Z[:, columns], *args)
+
+
+def cubic(A, B):
+    return (A @ B.T + 1.0) ** 3
+
+
+# A kernel, and its Gram matrix by other means.
+CASES = {
+    "sum": (
+        GaussianKernel(bandwidth=1.5) + LaplaceKernel(bandwidth=0.7),
+        lambda Z: gram("gaussian", 1.5)(Z) + gram("laplace", 0.7)(Z),
+    ),
+    "product": (
+        IMQKernel(bandwidth=1.5) * MaternKernel(nu=2.5, bandwidth=2.0),
+        lambda Z: gram("imq", 1.5)(Z) * gram("matern52", 2.0)(Z),
+    ),
+    "nested": (
+        (GaussianKernel(bandwidth=2.0) + LinearKernel()) * PolynomialKernel(2)
+        + MaternKernel(nu=0.5, p=1, bandwidth=3.0),
+        lambda Z: (
+            (gram("gaussian", 2.0)(Z) + Z @ Z.T) * (Z @ Z.T / Z.shape[1] + 1) ** 2
+            + gram("laplace", 3.0)(Z)
+        ),
+    ),
+    "indicator and function": (
+        IndicatorKernel() + FunctionKernel(cubic) * GaussianKernel(bandwidth=2.0),
+        lambda Z: gram("indicator")(Z) + cubic(Z, Z) * gram("gaussian", 2.0)(Z),
+    ),
+    "features": (
+        LinearKernel() + LinearKernel(),
+        lambda Z: 2 * Z @ Z.T,
+    ),
+}
+cases = pytest.mark.parametrize("name", CASES)
+
+
+@cases
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_mmd_equals_brute_force_from_the_gram_matrix(name, design, normalize):
+    kernel, of_rows = CASES[name]
+    value, scale = reference.mmd(of_rows(Z), len(X), unbiased=design == "u")
+    score = mmd_score(X, Y, kernel=kernel, design=design, normalize=normalize)
+    assert_allclose(score, value / (scale if normalize else 1), rtol=1e-10, atol=1e-12)
+
+
+@cases
+@pytest.mark.parametrize("design", ["l", "d", "b", "x", "r"])
+def test_incomplete_mmd_equals_brute_force_from_the_gram_matrix(name, design):
+    kernel, of_rows = CASES[name]
+    first = X[: len(Y)]
+    core = reference.mmd_core(of_rows(np.concatenate((first, Y))), len(Y), len(Y))
+    pairs = reference.design_pairs(check_design(design), len(Y), random_state=3)
+    value, scale = reference.design_statistic(core, pairs)
+    score = mmd_score(first, Y, kernel=kernel, design=design, random_state=3)
+    assert_allclose(score, value / scale, rtol=1e-9, atol=1e-12)
+
+
+@cases
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_hsic_equals_brute_force_from_the_gram_matrices(name, design):
+    kernel, of_rows = CASES[name]
+    on_y = GaussianKernel(bandwidth=2.0) * LaplaceKernel(bandwidth=3.0)
+    L = gram("gaussian", 2.0)(TARGET) * gram("laplace", 3.0)(TARGET)
+    brute = reference.hsic_u if design == "u" else reference.hsic_v
+    value, scale = brute(of_rows(X), L)
+    for A, b, on_a, on_b in ((X, TARGET, kernel, on_y), (TARGET, X, on_y, kernel)):
+        score = hsic_score(A, b, kernel=on_a, target_kernel=on_b, design=design)
+        assert_allclose(score, value / scale, rtol=1e-9, atol=1e-12)
+
+
+@cases
+@pytest.mark.parametrize("design", ["l", "d", "b", "x", "r"])
+def test_incomplete_hsic_equals_brute_force_from_the_gram_matrices(name, design):
+    kernel, of_rows = CASES[name]
+    on_y = GaussianKernel(bandwidth=2.0) + LaplaceKernel(bandwidth=3.0)
+    A, b = Z[:16], np.sin(Z[:16, :2])
+    L = gram("gaussian", 2.0)(b) + gram("laplace", 3.0)(b)
+    core = reference.hsic_shifted_core(of_rows(A), L)
+    pairs = reference.design_pairs(check_design(design), 8, random_state=3)
+    value, scale = reference.design_statistic(core, pairs)
+    options = {"design": design, "random_state": 3}
+    score = hsic_score(A, b, kernel=kernel, target_kernel=on_y, **options)
+    assert_allclose(score, value / scale, rtol=1e-9, atol=1e-12)
+
+
+@cases
+def test_witness_and_contributions_are_means_of_the_gram_matrix(name):
+    kernel, of_rows = CASES[name]
+    estimator, m = MMDEstimator(kernel=kernel).fit(X), len(X)
+    K = of_rows(np.concatenate((Z, X[:3])))[:, : len(Z)]
+    assert_allclose(
+        estimator.witness(X[:3], Y),
+        K[len(Z) :, m:].mean(axis=1) - K[len(Z) :, :m].mean(axis=1),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+    K = K[: len(Z)]
+    assert_allclose(
+        estimator.contributions(Y),
+        K[m:, m:].mean(axis=1) - 2 * K[m:, :m].mean(axis=1) + K[:m, :m].mean(),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+
+
+@cases
+def test_single_pairs_are_entries_of_the_gram_matrix(name):
+    kernel, of_rows = CASES[name]
+    rows, cols = RNG.randint(len(Z), size=(2, 70))
+    K = kernel(Z)
+    assert_allclose(K, of_rows(Z), rtol=1e-11, atol=1e-12)
+    assert_allclose(
+        kernel.pairs(Z[rows], Z[cols]), K[rows, cols], rtol=1e-11, atol=1e-12
+    )
+    assert_array_equal(kernel(Z, Y), kernel.gram(Z, Y))
+
+
+@cases
+def test_kernels_clone_pickle_and_do_not_depend_on_threads(name):
+    kernel = CASES[name][0]
+    large = RNG.normal(size=(2, 600, 4))
+    one, two = (mmd_score(*large, kernel=kernel, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert one == two
+    one, two = (
+        hsic_score(*large, kernel=kernel, target_kernel=kernel, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
+    assert one == two
+    estimator = MMDEstimator(kernel=kernel).fit(X)
+    for copy in (clone(estimator).fit(X), pickle.loads(pickle.dumps(estimator))):
+        assert copy.score(Y) == estimator.score(Y)
+
+
+@cases
+def test_float32_is_close_to_float64(name):
+    kernel = CASES[name][0]
+    exact = mmd_score(X, Y, kernel=kernel)
+    single = mmd_score(X.astype(np.float32), Y.astype(np.float32), kernel=kernel)
+    assert_allclose(single, exact, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 40])
+@pytest.mark.parametrize(
+    "kernel",
+    [GaussianKernel(), LaplaceKernel(), MaternKernel(nu=0.5, p=1.5), IMQKernel()],
+)
+def test_an_offset_does_not_change_a_product(kernel, n_features):
+    rng = np.random.RandomState(1)
+    # Multiples of 2^-10 keep all digits when a million is added.
+    A, B = np.round(rng.normal(size=(2, 60, n_features)) * 1024) / 1024
+    product = clone(kernel).set_params(bandwidth=2.0) * IndicatorKernel()
+    product = product + clone(kernel).set_params(bandwidth=3.0)
+    assert_allclose(
+        mmd_score(A + 1e6, B + 1e6, kernel=product),
+        mmd_score(A, B, kernel=product),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize(
+    "kernel", [GaussianKernel(), LaplaceKernel(), MaternKernel(nu=1.5), IMQKernel()]
+)
+def test_adding_a_kernel_to_itself_doubles_the_statistics(kernel):
+    for function, data in ((mmd_score, (X, Y)), (hsic_score, (X, TARGET))):
+        options = {"normalize": False, "pooling": "mean"}
+        if function is hsic_score:
+            options["target_kernel"] = "gaussian"
+        doubled = function(*data, kernel=kernel + kernel, **options)
+        assert_allclose(doubled, 2 * function(*data, kernel=kernel, **options))
+    # The square of exp(-d^2 / l^2) has the bandwidth l / sqrt(2).
+    root = GaussianKernel(bandwidth=np.sqrt(2.0))
+    assert_allclose((root * root)(Z), GaussianKernel(bandwidth=1.0)(Z), rtol=1e-12)
+
+
+def test_the_grids_of_both_parts_go_side_by_side():
+    first, second = bandwidth_grid(Z, p=2), bandwidth_grid(Z, p=1)
+    kernels = kernel_collection(Z, kernel=GaussianKernel() * LaplaceKernel())
+    found = [(kernel.first.bandwidth, kernel.second.bandwidth) for kernel in kernels]
+    assert_array_equal(found, np.column_stack((first, second)))
+
+
+def test_a_part_with_one_bandwidth_goes_with_all_of_the_other():
+    kernel = (GaussianKernel(bandwidth="median") + LinearKernel()) * LaplaceKernel()
+    kernels = kernel_collection(Z, kernel=kernel, n_bandwidths=4)
+    medians = {kernel.first.first.bandwidth for kernel in kernels}
+    assert medians == {median_bandwidth(Z)}
+    widths = [kernel.second.bandwidth for kernel in kernels]
+    assert_array_equal(widths, bandwidth_grid(Z, p=1, n_bandwidths=4))
+
+
+def test_fewer_bandwidths_are_spread_over_more():
+    few, many = [1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0, 5.0]
+    short, long = GaussianKernel(bandwidth=few), LaplaceKernel(bandwidth=many)
+    for kernel in (short + long, long + short):
+        kernels = kernel_collection(Z, kernel=kernel)
+        pairs = [{k.first.bandwidth, k.second.bandwidth} for k in kernels]
+        # The middle goes with the middle, and both ends with the ends.
+        assert pairs == [{1.0}, {2.0}, {2.0, 3.0}, {3.0, 4.0}, {3.0, 5.0}]
+
+
+def test_a_collection_may_hold_sums_beside_other_kernels():
+    kernels = ["gaussian", GaussianKernel() + LinearKernel(), cubic, "energy"]
+    result = MMDEstimator(kernel=kernels, bandwidth="median").fit(X).evaluate(Y)
+    expected = [
+        MMDEstimator(kernel=kernel, bandwidth="median").fit(X).evaluate(Y).statistics[0]
+        for kernel in kernels
+    ]
+    assert_allclose(result.statistics, expected, rtol=1e-12)
+    result = mmd_test(X, Y, kernel=kernels, bandwidth="median", random_state=0)
+    assert len(result.pvalues) == 4
+
+
+def test_an_energy_kernel_in_a_sum_takes_its_origin_from_the_data():
+    kernel = EnergyKernel() + GaussianKernel(bandwidth=1.0)
+    [fitted] = MMDEstimator(kernel=kernel).fit(X).kernels_
+    assert_allclose(fitted.first.origin, X.mean(axis=0))
+    options = {"design": "v", "normalize": False}
+    assert_allclose(
+        mmd_score(X, Y, kernel=kernel, **options),
+        mmd_score(X, Y, kernel=kernel.first, **options)
+        + mmd_score(X, Y, kernel=kernel.second, **options),
+    )
+
+
+def test_names_say_the_bandwidth_of_each_part():
+    gaussian, laplace = GaussianKernel(bandwidth=1.25), LaplaceKernel(bandwidth=0.5)
+    names = {
+        "Gaussian(1.25) x Laplace(0.5)": gaussian * laplace,
+        "Gaussian(1.25) + Laplace(0.5) + Linear": gaussian + laplace + LinearKernel(),
+        "(Gaussian(1.25) + Laplace(0.5)) x Indicator": (gaussian + laplace)
+        * IndicatorKernel(),
+    }
+    result = MMDEstimator(kernel=list(names.values())).fit(X).evaluate(Y)
+    assert result.to_frame()["kernel"].tolist() == list(names)
+
+
+def test_a_search_goes_over_the_parameters_of_a_part():
+    rng = np.random.RandomState(1)
+    A = rng.normal(size=(120, 1))
+    y = np.sin(8 * A[:, 0])
+    search = GridSearchCV(
+        HSICEstimator(
+            kernel=GaussianKernel(bandwidth=1.0) * LaplaceKernel(bandwidth=50.0),
+            target_kernel="gaussian",
+            target_bandwidth="median",
+        ),
+        {"kernel__first__bandwidth": [0.3, 100.0]},
+    )
+    # A wide kernel does not see a fast oscillation.
+    assert search.fit(A, y).best_params_ == {"kernel__first__bandwidth": 0.3}
+
+
+def test_column_tests_and_asymptotic_tests_take_sums():
+    rng = np.random.RandomState(2)
+    A, B = rng.normal(size=(60, 2)), rng.normal([0, 2], size=(60, 2))
+    kernel = LaplaceKernel(bandwidth="median") + LinearKernel()
+    tests = mmd_column_tests(A, B, kernel=kernel, random_state=0)
+    assert (tests.pvalues < 0.01).tolist() == [False, True]
+    y = B[:, 1] ** 2
+    tests = hsic_column_tests(B, y, kernel=kernel, target_kernel=kernel, random_state=0)
+    assert (tests.pvalues < 0.01).tolist() == [False, True]
+    options = {"target_kernel": "gaussian", "target_bandwidth": "median"}
+    for method in ("asymptotic", "permutation", "shift"):
+        result = hsic_test(B, y, kernel=kernel, method=method, **options)
+        # Shifts of 60 rows have no p-values below 1 / 60.
+        assert result.pvalue < 0.02
+
+
+def test_y_has_kernels_of_its_own_beside_a_product_with_labels():
+    kernel = GaussianKernel() * IndicatorKernel()
+    kernels = HSICEstimator(kernel=kernel).fit(X, X[:, 0]).target_kernels_
+    assert {type(kernel) for kernel in kernels} == {GaussianKernel, LaplaceKernel}
+    estimator = HSICEstimator(kernel=GaussianKernel() + LinearKernel())
+    kernels = estimator.fit(X, X[:, 0]).target_kernels_
+    assert {type(kernel) for kernel in kernels} == {SumKernel}
+
+
+def test_selectors_take_sums_whose_bandwidths_are_numbers():
+    rng = np.random.RandomState(3)
+    A = rng.normal(size=(80, 3))
+    kernel = GaussianKernel(bandwidth=1.0) + LinearKernel()
+    scores = HSICScore(kernel=kernel, target_kernel=kernel)(A, A[:, 1] ** 2)[0]
+    assert scores.argmax() == 1
+    with pytest.raises(TypeError, match=r"bandwidth of GaussianKernel\(\) == None"):
+        HSICSelector(kernel=GaussianKernel() + LinearKernel()).fit(A, A[:, 1])
+
+
+def test_numbers_are_not_kernels():
+    kernel = GaussianKernel()
+    for scalar in (2, 0.5, np.float64(2), np.ones(2), "gaussian", None, cubic):
+        for operation in (
+            lambda a, b: a + b,
+            lambda a, b: a * b,
+            lambda a, b: b + a,
+            lambda a, b: b * a,
+        ):
+            with pytest.raises(TypeError):
+                operation(kernel, scalar)
+    with pytest.raises(TypeError, match="FunctionKernel"):
+        kernel + RBF()
+    assert isinstance(kernel + FunctionKernel(RBF(2.0)), Kernel)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "words"),
+    [
+        (SumKernel(GaussianKernel(), "laplace"), TypeError, "second == 'laplace'"),
+        (
+            ProductKernel(cubic, GaussianKernel()),
+            TypeError,
+            "first == .*FunctionKernel",
+        ),
+        (
+            GaussianKernel() * IndicatorKernel(balanced=True),
+            ValueError,
+            "balanced=False",
+        ),
+        (GaussianKernel() + MaternKernel(nu=2), ValueError, "nu == 2"),
+        (GaussianKernel() + PolynomialKernel(0), ValueError, "degree == 0"),
+        (
+            LinearKernel() + GaussianKernel(bandwidth=-1),
+            ValueError,
+            "bandwidth of GaussianKernel == -1",
+        ),
+        (
+            GaussianKernel() + PrecomputedKernel(np.eye(30)),
+            ValueError,
+            "one column of positions",
+        ),
+    ],
+)
+def test_parts_that_cannot_be_used_are_refused(kernel, error, words):
+    with pytest.raises(error, match=words):
+        mmd_score(X, Y, kernel=kernel)
+    with pytest.raises((TypeError, ValueError)):
+        kernel(X)
+
+
+def test_a_call_needs_a_number_for_each_bandwidth():
+    for bandwidth in (None, "grid", [1.0, 2.0]):
+        kernel = LinearKernel() + GaussianKernel(bandwidth=bandwidth)
+        with pytest.raises(
+            (TypeError, ValueError), match="bandwidth of GaussianKernel"
+        ):
+            kernel(X)
+
+
+def test_an_indefinite_part_warns():
+    kernel = GaussianKernel() + MaternKernel(nu=1.5, p=1)
+    with pytest.warns(UserWarning, match="not positive definite for 4 features"):
+        mmd_score(X, Y, kernel=kernel)
+
+
+def test_a_stein_discrepancy_refuses_sums():
+    with pytest.raises(ValueError, match="two derivatives"):
+        ksd_score(X, lambda X: -X, kernel=GaussianKernel() + IMQKernel())
