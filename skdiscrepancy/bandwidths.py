@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import ceil, log2, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from skdiscrepancy.kernels import (
     RowKernel,
     check_kernel,
     radial_parts,
+    resolve_columns,
     with_bandwidths,
 )
 
@@ -53,6 +54,9 @@ READ_ROWS = 2**16
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
 # The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
 SEED = 0
+
+# Columns that distances are computed in, None for all columns, and their norm.
+Key: TypeAlias = tuple[tuple[int, ...] | None, Any]
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
@@ -235,9 +239,9 @@ def kernel_collection(
     >>> kernel_collection([[0.0], [2.0]], bandwidth="median")
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
-    return build_collection(
-        [check_rows(X)], check_kernel(kernel), bandwidth, n_bandwidths, "bandwidth"
-    )
+    kernels, rows = check_kernel(kernel), check_rows(X)
+    kernels = resolve_columns(kernels, X, rows.shape[1])
+    return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
 
 
 def build_collection(
@@ -256,7 +260,7 @@ def build_collection(
     samples : list of ndarray of shape (n_samples, n_features)
         Samples.
     kernels : list of kernel objects
-        Kernels. A kernel with its own bandwidth keeps it.
+        Kernels. A kernel with its own bandwidth keeps it. Columns are positions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like
         Bandwidths of the kernels that do not have their own.
     n_bandwidths : int
@@ -264,7 +268,8 @@ def build_collection(
     name : str
         Name of the bandwidth parameter, for error messages.
     run : callable, default=map
-        Applies a function to each norm, like :func:`map`, possibly in threads.
+        Applies a function to each kind of distances, like :func:`map`, possibly in
+        threads.
 
     Returns
     -------
@@ -274,23 +279,33 @@ def build_collection(
     check_bandwidths(kernels, bandwidth, name, n_bandwidths)
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
-    given = [bandwidth if part.bandwidth is None else part.bandwidth for part in parts]
-    rules: dict[float, list[str]] = {}
-    for part, values in zip(parts, given, strict=True):
+    own = [part.kernel.bandwidth for part in parts]
+    given = [bandwidth if values is None else values for values in own]
+    # Each kernel has the distances of its columns in its norm.
+    keys = [(part.columns, part.kernel.norm) for part in parts]
+    rules: dict[Key, list[str]] = {}
+    for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):
-            rules.setdefault(part.norm, []).append(values)
-    by_rule: dict[tuple[float, str], list[float]] = {}
+            rules.setdefault(key, []).append(values)
+    by_rule: dict[tuple[Key, str], list[float]] = {}
     if rules:
-        rows = _representative_rows(samples)
+        rows = {
+            columns: _representative_rows(
+                samples
+                if columns is None
+                else [np.take(sample, columns, axis=1) for sample in samples]
+            )
+            for columns in dict.fromkeys(columns for columns, _ in rules)
+        }
         apply = partial(_apply_rules, rows, n_bandwidths)
         for found in run(apply, rules.items()):
             by_rule.update(found)
     chosen = iter(
         [
-            by_rule[part.norm, values]
+            by_rule[key, values]
             if isinstance(values, str)
             else np.atleast_1d(values).tolist()
-            for part, values in zip(parts, given, strict=True)
+            for key, values in zip(keys, given, strict=True)
         ]
     )
     return [
@@ -345,12 +360,14 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
 
 
 def _apply_rules(
-    rows: np.ndarray,
+    rows_of: dict[tuple[int, ...] | None, np.ndarray],
     n_bandwidths: int,
-    norm_and_rules: tuple[float, list[str]],
-) -> dict[tuple[float, str], list[float]]:
-    """Return the bandwidths that each rule gives for the distances in one norm."""
-    norm, rules = norm_and_rules
+    key_and_rules: tuple[Key, list[str]],
+) -> dict[tuple[Key, str], list[float]]:
+    """Return the bandwidths that each rule gives for one kind of distances."""
+    key, rules = key_and_rules
+    columns, norm = key
+    rows = rows_of[columns]
     distances: ColumnDistances | ListedDistances
     if rows.shape[1] == 1 and len(rows) > 1:
         # On one column all norms agree, and sorting replaces the list of distances.
@@ -358,7 +375,7 @@ def _apply_rules(
     else:
         distances = ListedDistances(_distances(rows, norm))
     return {
-        (norm, rule): _choose(distances, rule, n_bandwidths)
+        (key, rule): _choose(distances, rule, n_bandwidths)
         for rule in dict.fromkeys(rules)
     }
 

@@ -6,9 +6,12 @@ import pickle
 
 import brute_force as reference
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.compose import make_column_selector
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
 
@@ -27,6 +30,7 @@ from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_b
 from skdiscrepancy.designs import check_design
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import (
+    ColumnKernel,
     EnergyKernel,
     FunctionKernel,
     GaussianKernel,
@@ -82,8 +86,23 @@ CASES = {
         lambda Z: gram("indicator")(Z) + cubic(Z, Z) * gram("gaussian", 2.0)(Z),
     ),
     "features": (
-        LinearKernel() + LinearKernel(),
-        lambda Z: 2 * Z @ Z.T,
+        LinearKernel() + ColumnKernel(LinearKernel(), [1, 3]),
+        lambda Z: Z @ Z.T + Z[:, [1, 3]] @ Z[:, [1, 3]].T,
+    ),
+    "columns": (
+        ColumnKernel(GaussianKernel(bandwidth=1.5), [1, 0])
+        * ColumnKernel(IndicatorKernel(), [2]),
+        lambda Z: (
+            gram("gaussian", 1.5, columns=[0, 1])(Z) * gram("indicator", columns=[2])(Z)
+        ),
+    ),
+    "columns of columns": (
+        ColumnKernel(
+            LaplaceKernel(bandwidth=1.5) + ColumnKernel(LinearKernel(), -1), [0, 3, 2]
+        ),
+        lambda Z: (
+            gram("laplace", 1.5, columns=[0, 2, 3])(Z) + np.outer(Z[:, 2], Z[:, 2])
+        ),
     ),
 }
 cases = pytest.mark.parametrize("name", CASES)
@@ -115,8 +134,8 @@ def test_incomplete_mmd_equals_brute_force_from_the_gram_matrix(name, design):
 @pytest.mark.parametrize("design", ["u", "v"])
 def test_hsic_equals_brute_force_from_the_gram_matrices(name, design):
     kernel, of_rows = CASES[name]
-    on_y = GaussianKernel(bandwidth=2.0) * LaplaceKernel(bandwidth=3.0)
-    L = gram("gaussian", 2.0)(TARGET) * gram("laplace", 3.0)(TARGET)
+    on_y = GaussianKernel(bandwidth=2.0) * ColumnKernel(LaplaceKernel(bandwidth=3.0), 1)
+    L = gram("gaussian", 2.0)(TARGET) * gram("laplace", 3.0, columns=[1])(TARGET)
     brute = reference.hsic_u if design == "u" else reference.hsic_v
     value, scale = brute(of_rows(X), L)
     for A, b, on_a, on_b in ((X, TARGET, kernel, on_y), (TARGET, X, on_y, kernel)):
@@ -410,3 +429,186 @@ def test_an_indefinite_part_warns():
 def test_a_stein_discrepancy_refuses_sums():
     with pytest.raises(ValueError, match="two derivatives"):
         ksd_score(X, lambda X: -X, kernel=GaussianKernel() + IMQKernel())
+
+
+NAMES = ["a", "b", "c", "d"]
+# Ways to say columns 0 and 1, and column 2, of a table.
+WAYS = {
+    "positions": ([0, 1], 2),
+    "positions from the end": ([-4, -3], -2),
+    "arrays": (np.array([0, 1]), np.array([2])),
+    "names": (["a", "b"], "c"),
+    "index": (pd.Index(["a", "b"]), ("c",)),
+    "slices": (slice(2), slice(2, 3)),
+    "masks": ([True, True, False, False], np.arange(4) == 2),
+    "callables": (lambda table: ["a", "b"], lambda table: table.columns[2]),
+}
+
+
+def frame_of(rows, library):
+    if library == "pandas":
+        return pd.DataFrame(rows, columns=NAMES)
+    return pl.DataFrame(rows, schema=NAMES)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("way", WAYS)
+def test_columns_are_found_in_frames_by_position_and_name(way, library):
+    numbers, category = WAYS[way]
+    kernel = ColumnKernel(GaussianKernel(), numbers)
+    kernel = kernel * ColumnKernel(IndicatorKernel(), category)
+    same = ColumnKernel(GaussianKernel(), [0, 1]) * ColumnKernel(IndicatorKernel(), 2)
+    A, B = frame_of(X, library), frame_of(Y, library)
+    assert mmd_score(A, B, kernel=kernel) == mmd_score(X, Y, kernel=same)
+    seed = {"random_state": 0}
+    expected = mmd_test(X, Y, kernel=same, **seed).pvalue
+    assert mmd_test(A, B, kernel=kernel, **seed).pvalue == expected
+    estimator = MMDEstimator(kernel=kernel, **seed).fit(A)
+    assert (
+        estimator.test(B).pvalue
+        == MMDEstimator(kernel=same, **seed).fit(X).test(Y).pvalue
+    )
+    fitted = estimator.kernels_[0]
+    assert (fitted.first.columns, fitted.second.columns) == ([0, 1], [2])
+    y = A[["d", "a", "c"]]
+    rows = X[:, [3, 0, 2]]
+    assert_allclose(
+        hsic_score(
+            A, y, kernel=kernel, target_kernel=ColumnKernel(LaplaceKernel(), "a")
+        ),
+        hsic_score(X, rows[:, 1], kernel=same, target_kernel="laplace"),
+        rtol=1e-10,
+    )
+
+
+def test_columns_can_be_selected_by_type():
+    A, B = (frame_of(Z, "pandas").astype({"c": int, "d": int}) for Z in (X, Y))
+    numbers = make_column_selector(dtype_include=float)
+    codes = make_column_selector(dtype_include=int)
+    kernel = ColumnKernel(GaussianKernel(), numbers)
+    kernel = kernel * ColumnKernel(IndicatorKernel(), codes)
+    same = ColumnKernel(GaussianKernel(), [0, 1])
+    same = same * ColumnKernel(IndicatorKernel(), [2, 3])
+    assert mmd_score(A, B, kernel=kernel) == mmd_score(X, Y, kernel=same)
+    # Also where a kernel on some columns looks at some of them.
+    nested = ColumnKernel(ColumnKernel(GaussianKernel(), numbers), ["c", "b", "a"])
+    [kernel] = kernel_collection(A, kernel=nested, bandwidth=1.0)
+    assert (kernel.columns, kernel.kernel.columns) == ([2, 1, 0], [1, 2])
+
+
+@pytest.mark.parametrize(
+    "kernel", [GaussianKernel(), LaplaceKernel(), EnergyKernel(), LinearKernel()]
+)
+def test_bandwidths_come_from_the_columns_alone(kernel):
+    rng = np.random.RandomState(5)
+    # Above 2000 rows bandwidths come from some of them.
+    A, B = rng.normal(size=(2, 1100, 3)) * [1, 100, 3]
+    columns = [2, 0]
+    some = ColumnKernel(kernel, columns)
+    options = {"n_bandwidths": 3, "design": "l"}
+    assert_allclose(
+        mmd_score(A, B, kernel=some, **options),
+        mmd_score(A[:, columns], B[:, columns], kernel=kernel, **options),
+        rtol=1e-9,
+    )
+    assert_allclose(
+        hsic_score(A, B, kernel=kernel, target_kernel=some, **options),
+        hsic_score(A, B[:, columns], kernel=kernel, target_kernel=kernel, **options),
+        rtol=1e-9,
+    )
+    if isinstance(kernel, LaplaceKernel):
+        found = [k.kernel.bandwidth for k in kernel_collection(A, kernel=some)]
+        assert_array_equal(found, bandwidth_grid(A[:, columns], p=1))
+
+
+def test_one_column_has_the_bandwidths_of_a_table_of_one_column():
+    kernels = kernel_collection(Z, kernel=ColumnKernel(GaussianKernel(), 1))
+    found = [kernel.kernel.bandwidth for kernel in kernels]
+    assert_array_equal(found, bandwidth_grid(Z[:, [1]]))
+
+
+def test_a_table_of_bandwidths_has_those_of_a_kernel_on_some_columns():
+    kernels = [
+        ColumnKernel(GaussianKernel(bandwidth=1.25), [0, 1]),
+        ColumnKernel(GaussianKernel(bandwidth=1.25) + LinearKernel(), 0),
+        ColumnKernel(PolynomialKernel(2), [0]) * IndicatorKernel(),
+    ]
+    frame = MMDEstimator(kernel=kernels).fit(X).evaluate(Y).to_frame()
+    assert frame["kernel"].tolist() == [
+        "Gaussian on [0, 1]",
+        "(Gaussian(1.25) + Linear) on [0]",
+        "Polynomial(degree=2) on [0] x Indicator",
+    ]
+    assert_array_equal(frame["bandwidth"], [1.25, np.nan, np.nan])
+
+
+def test_precomputed_kernels_can_be_multiplied_with_others():
+    rows = np.column_stack((np.arange(len(Z)), Z[:, :1]))
+    K = gram("gaussian", 2.0)(Z)
+    kernel = ColumnKernel(PrecomputedKernel(K), 0)
+    kernel = kernel * ColumnKernel(LaplaceKernel(bandwidth=1.0), 1)
+    value, scale = reference.mmd(
+        K * gram("laplace", 1.0, columns=[0])(Z), len(X), unbiased=True
+    )
+    score = mmd_score(rows[: len(X)], rows[len(X) :], kernel=kernel)
+    assert_allclose(score, value / scale, rtol=1e-10)
+
+
+def test_a_search_keeps_the_names_of_columns():
+    rng = np.random.RandomState(1)
+    A = pd.DataFrame(rng.normal(size=(90, 2)), columns=["noise", "signal"])
+    search = GridSearchCV(
+        HSICEstimator(kernel=ColumnKernel(GaussianKernel(), "noise"), n_bandwidths=2),
+        {"kernel__columns": ["noise", "signal"]},
+    )
+    search.fit(A, A["signal"].to_numpy() ** 2)
+    assert search.best_params_ == {"kernel__columns": "signal"}
+    assert search.best_estimator_.kernels_[0].columns == [1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "words"),
+    [
+        ("z", ValueError, r"columns == 'z'.*\['a', 'b', 'c', 'd'\]"),
+        (["a", "z"], ValueError, r"'z' is not among the columns"),
+        (4, ValueError, "columns == 4, must hold positions from 0 to 3"),
+        ([0, -5], ValueError, "positions from 0 to 3"),
+        ([], ValueError, "at least one column"),
+        (slice(4, 9), ValueError, "at least one of 4"),
+        ([True, False], ValueError, "4 flags"),
+        ([False] * 4, ValueError, "at least one of them must be True"),
+        (lambda table: [], ValueError, "at least one column"),
+        (lambda table: 1.5, TypeError, "columns == 1.5"),
+        (True, TypeError, "columns == True"),
+        (1.5, TypeError, "columns == 1.5"),
+        (None, TypeError, "columns == None"),
+        ({"a"}, TypeError, "columns == {'a'}"),
+        ([0, "a"], TypeError, "list of positions or of names"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(columns, error, words):
+    kernel = ColumnKernel(GaussianKernel(), columns)
+    with pytest.raises(error, match=words):
+        mmd_score(frame_of(X, "pandas"), frame_of(Y, "pandas"), kernel=kernel)
+
+
+def test_names_need_a_table_with_names():
+    kernel = ColumnKernel(GaussianKernel(bandwidth=1.0), "a")
+    for call in (lambda: mmd_score(X, Y, kernel=kernel), lambda: kernel(X)):
+        with pytest.raises(ValueError, match="the data have no column names"):
+            call()
+    expected = GaussianKernel(bandwidth=1.0)(X[:, [0]])
+    assert_allclose(kernel(frame_of(X, "pandas")), expected, rtol=1e-12)
+
+
+def test_a_kernel_on_columns_is_refused_where_columns_are_taken_one_by_one():
+    kernel = LinearKernel() + ColumnKernel(LinearKernel(), 0)
+    for test in (mmd_column_tests, hsic_column_tests):
+        with pytest.raises(ValueError, match="must not choose columns"):
+            test(X, Y, kernel=kernel)
+    with pytest.raises(ValueError, match=r"(?s)kernel == .*ColumnKernel"):
+        HSICSelector(kernel=kernel).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="balanced=False"):
+        mmd_score(X, Y, kernel=ColumnKernel(IndicatorKernel(balanced=True), 0))
+    with pytest.raises(TypeError, match="kernel == 'gaussian'"):
+        mmd_score(X, Y, kernel=ColumnKernel("gaussian", 0))

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, validate_rows
+from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -62,6 +62,7 @@ __all__ = [
     "encode_labels",
     "generator_of",
     "is_numeric",
+    "names_of",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",

@@ -214,12 +214,17 @@ class HSICEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         kernels = settings.kernels
+        tables = X, y
         X, y = self._validate(X, y, kernels, settings.design, reset=True)
         target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
         y = as_target(y, target_kernels, self.target_kernel)
-        collection = self._collection([X], kernels, self.bandwidth)
+        collection = self._collection([X], kernels, self.bandwidth, table=tables[0])
         target_collection = self._collection(
-            [y], target_kernels, self.target_bandwidth, "target_bandwidth"
+            [y],
+            target_kernels,
+            self.target_bandwidth,
+            "target_bandwidth",
+            table=tables[1],
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
         self.n_targets_in_ = y.shape[1]

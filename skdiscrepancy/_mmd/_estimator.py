@@ -179,14 +179,18 @@ class MMDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
-        X = self._validate(
+        rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        return self._learn([X], settings)
+        return self._learn([rows], settings, X)
 
-    def _learn(self, samples: list[np.ndarray], settings: Settings) -> MMDEstimator:
+    def _learn(
+        self, samples: list[np.ndarray], settings: Settings, table: Any
+    ) -> MMDEstimator:
         """Keep the first sample, and kernels with bandwidths from all samples."""
-        collection = self._collection(samples, settings.kernels, self.bandwidth)
+        collection = self._collection(
+            samples, settings.kernels, self.bandwidth, table=table
+        )
         check_pooling(self.pooling, len(collection))
         self.reference_ = samples[0]
         self.kernels_ = collection
@@ -261,8 +265,9 @@ class MMDEstimator(BaseDiscrepancy):
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both."""
         settings = self._check_params()
-        X, Y = self._validate_pair(X, Y, settings)
-        return self._learn([X, Y], settings)._evaluate(Y, settings.design)
+        rows, others = self._validate_pair(X, Y, settings)
+        fitted = self._learn([rows, others], settings, X)
+        return fitted._evaluate(others, settings.design)
 
     @explains_keywords
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
@@ -423,14 +428,14 @@ class MMDEstimator(BaseDiscrepancy):
         Y = as_sample(Y, "X", kernels, least)
         chosen = self.bandwidth, self.n_bandwidths
         bandwidth = "dyadic" if chosen == ("grid", N_BANDWIDTHS) else self.bandwidth
-        return self._test(reference, Y, settings, options, bandwidth)
+        return self._test(reference, Y, settings, options, bandwidth, X)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
         """Test whether two samples are from one distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
-        X, Y = self._validate_pair(X, Y, settings)
-        return self._test(X, Y, settings, options, self.bandwidth)
+        rows, others = self._validate_pair(X, Y, settings)
+        return self._test(rows, others, settings, options, self.bandwidth, X)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of a test, which are those of `test`."""
@@ -445,6 +450,7 @@ class MMDEstimator(BaseDiscrepancy):
         settings: Settings,
         options: Options,
         bandwidth: Any,
+        table: Any,
     ) -> TestResult:
         """Test with bandwidths from both samples."""
         paired = self._is_paired(settings.design)
@@ -453,7 +459,7 @@ class MMDEstimator(BaseDiscrepancy):
                 f"n_samples == {min(len(X), len(Y))}, must be >= 2 for a test by MMD."
             )
         return two_sample_test(
-            self._collection([X, Y], settings.kernels, bandwidth),
+            self._collection([X, Y], settings.kernels, bandwidth, table=table),
             X,
             Y,
             settings.design,

@@ -9,6 +9,7 @@ from skdiscrepancy.kernels._base import (
     RowKernel,
     SumKernel,
 )
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._descriptions import (
     kernel_bandwidth as kernel_bandwidth,
     kernel_columns as kernel_columns,
@@ -25,6 +26,7 @@ from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sampl
 from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
 from skdiscrepancy.kernels._parts import (
     radial_parts as radial_parts,
+    resolve_columns as resolve_columns,
     with_bandwidths as with_bandwidths,
 )
 from skdiscrepancy.kernels._precomputed import PrecomputedKernel
@@ -47,6 +49,7 @@ from skdiscrepancy.kernels._targets import (
 )
 
 __all__ = [
+    "ColumnKernel",
     "CosineKernel",
     "EnergyKernel",
     "FunctionKernel",

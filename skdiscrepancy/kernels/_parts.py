@@ -5,22 +5,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy.kernels._base import CombinedKernel, KernelLike, RowKernel
+from skdiscrepancy.kernels._base import CombinedKernel, Kernel, KernelLike, RowKernel
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._radial_base import RadialKernel
 
 
-def radial_parts(kernel: KernelLike) -> Iterator[RadialKernel]:
-    """Yield the radial kernels that a kernel is made of."""
+class RadialPart(NamedTuple):
+    """A radial kernel that another kernel is made of.
+
+    Attributes
+    ----------
+    kernel : RadialKernel
+        The kernel.
+    columns : tuple of int or None
+        Positions of the columns that the kernel looks at, None for all columns.
+    """
+
+    kernel: RadialKernel
+    columns: tuple[int, ...] | None
+
+
+def radial_parts(
+    kernel: KernelLike, columns: tuple[int, ...] | None = None
+) -> Iterator[RadialPart]:
+    """Yield the radial kernels that a kernel on some columns is made of."""
     if isinstance(kernel, RadialKernel):
-        yield kernel
+        yield RadialPart(kernel, columns)
     elif isinstance(kernel, CombinedKernel):
-        yield from radial_parts(kernel.first)
-        yield from radial_parts(kernel.second)
+        yield from radial_parts(kernel.first, columns)
+        yield from radial_parts(kernel.second, columns)
+    elif isinstance(kernel, ColumnKernel):
+        inner = kernel.columns
+        chosen = inner if columns is None else [columns[j] for j in inner]
+        yield from radial_parts(kernel.kernel, tuple(chosen))
+
+
+def resolve_columns(
+    kernels: list[KernelLike], table: Any, n_features: int
+) -> list[KernelLike]:
+    """Return kernels with positions in place of the names of columns of a table."""
+    return [
+        kernel.resolve(table, n_features) if isinstance(kernel, Kernel) else kernel
+        for kernel in kernels
+    ]
 
 
 def with_bandwidths(
@@ -31,7 +63,7 @@ def with_bandwidths(
     Parameters
     ----------
     kernel : kernel object
-        Kernel.
+        Kernel, with positions in place of the names of columns.
     samples : list of ndarray of shape (n_samples, n_features)
         Samples.
     bandwidths : iterator of list of float
@@ -54,6 +86,12 @@ def with_bandwidths(
         n = max(len(first), len(second))
         pairs = zip(_spread(first, n), _spread(second, n), strict=True)
         return [type(kernel)(*pair) for pair in pairs]
+    if isinstance(kernel, ColumnKernel):
+        some = [kernel.take(sample) for sample in samples]
+        return [
+            ColumnKernel(part, kernel.columns)
+            for part in with_bandwidths(kernel.kernel, some, bandwidths)
+        ]
     return [kernel.learn(samples) if isinstance(kernel, RowKernel) else clone(kernel)]
 
 

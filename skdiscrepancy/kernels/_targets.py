@@ -17,6 +17,7 @@ from skdiscrepancy._data import (
     refuse_numbers_among_labels,
 )
 from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
 from skdiscrepancy.kernels._precomputed import PrecomputedKernel
@@ -40,9 +41,9 @@ def _is_for_x_only(kernel: KernelLike) -> bool:
     """Return whether a kernel on X does not suit numbers in y.
 
     Continuous numbers are hardly ever equal, so a label kernel does not suit them.
-    Positions in a Gram matrix of X carry no information about y.
+    Positions in a Gram matrix of X carry no information about y, nor do columns of X.
     """
-    of_x = (IndicatorKernel, PrecomputedKernel)
+    of_x = (ColumnKernel, IndicatorKernel, PrecomputedKernel)
     parts = kernel.members() if isinstance(kernel, Kernel) else []
     return any(isinstance(part, of_x) for part in parts)
 
