@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import switches
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 from sklearn.compose import make_column_selector
 from sklearn.gaussian_process.kernels import RBF
@@ -43,6 +45,7 @@ from skdiscrepancy.kernels import (
     PolynomialKernel,
     PrecomputedKernel,
     ProductKernel,
+    RadialKernel,
     SumKernel,
 )
 
@@ -61,6 +64,10 @@ def gram(name, *args, columns=slice(None)):
 
 def cubic(A, B):
     return (A @ B.T + 1.0) ** 3
+
+
+def largest_gap(a, b):
+    return np.abs(a - b).max()
 
 
 # A kernel, and its Gram matrix by other means.
@@ -95,6 +102,22 @@ CASES = {
         lambda Z: (
             gram("gaussian", 1.5, columns=[0, 1])(Z) * gram("indicator", columns=[2])(Z)
         ),
+    ),
+    "metric": (
+        GaussianKernel(bandwidth=0.5, metric="cosine"),
+        lambda Z: np.exp(-((cdist(Z, Z, "cosine") / 0.5) ** 2)),
+    ),
+    "metric of booleans": (
+        ColumnKernel(LaplaceKernel(bandwidth=0.7, metric="jaccard"), [2, 3])
+        * GaussianKernel(bandwidth=2.0, metric="euclidean"),
+        lambda Z: (
+            np.exp(-cdist(Z[:, 2:] != 0, Z[:, 2:] != 0, "jaccard") / 0.7)
+            * gram("gaussian", 2.0)(Z)
+        ),
+    ),
+    "metric of two rows": (
+        MaternKernel(nu=1.5, bandwidth=2.0, metric=largest_gap),
+        lambda Z: gram("matern32", 2.0, np.inf)(Z),
     ),
     "columns of columns": (
         ColumnKernel(
@@ -193,7 +216,8 @@ def test_single_pairs_are_entries_of_the_gram_matrix(name):
 @cases
 def test_kernels_clone_pickle_and_do_not_depend_on_threads(name):
     kernel = CASES[name][0]
-    large = RNG.normal(size=(2, 600, 4))
+    # A function of two rows is called for each pair.
+    large = RNG.normal(size=(2, 60 if "rows" in name else 600, 4))
     one, two = (mmd_score(*large, kernel=kernel, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one == two
     one, two = (
@@ -612,3 +636,201 @@ def test_a_kernel_on_columns_is_refused_where_columns_are_taken_one_by_one():
         mmd_score(X, Y, kernel=ColumnKernel(IndicatorKernel(balanced=True), 0))
     with pytest.raises(TypeError, match="kernel == 'gaussian'"):
         mmd_score(X, Y, kernel=ColumnKernel("gaussian", 0))
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [("euclidean", "gaussian"), ("sqeuclidean", None), ("manhattan", None)],
+)
+def test_an_offset_does_not_change_a_metric_of_differences(metric, name):
+    rng = np.random.RandomState(1)
+    A, B = np.round(rng.normal(size=(2, 60, 12)) * 1024) / 1024
+    kernel = GaussianKernel(metric=metric)
+    score = mmd_score(A, B, kernel=kernel)
+    assert_allclose(mmd_score(A + 1e6, B + 1e6, kernel=kernel), score, rtol=1e-9)
+    if name:
+        assert_allclose(score, mmd_score(A, B, kernel=name), rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", ["u", "v", "d", "b", "x", "r", "l"])
+def test_the_l1_distance_by_metric_is_the_laplace_kernel(design):
+    rng = np.random.RandomState(1)
+    A, B = rng.normal(size=(2, 40, 3))
+    y = A[:, :2] ** 2
+    options = {"design": design, "random_state": 0, "bandwidth": "median"}
+    for metric in ("cityblock", lambda a, b: np.abs(a - b).sum()):
+        kernel = LaplaceKernel(metric=metric)
+        assert_allclose(
+            mmd_score(A, B, kernel=kernel, **options),
+            mmd_score(A, B, kernel="laplace", **options),
+            rtol=1e-9,
+        )
+        pooled = {**options, "target_bandwidth": "median"}
+        assert_allclose(
+            hsic_score(A, y, kernel=kernel, target_kernel=kernel, **pooled),
+            hsic_score(A, y, kernel="laplace", target_kernel="laplace", **pooled),
+            rtol=1e-9,
+        )
+
+
+@pytest.mark.parametrize("bandwidth", ["grid", "median", "dyadic"])
+@pytest.mark.parametrize("metric", ["cosine", "hamming", "canberra"])
+def test_bandwidths_come_from_the_distances_of_the_metric(metric, bandwidth):
+    distances = pdist(Z, metric)
+    distances = distances[distances > 1e-9]
+    kernel = LaplaceKernel(metric=metric)
+    kernels = kernel_collection(Z, kernel=kernel, bandwidth=bandwidth)
+    found = [kernel.bandwidth for kernel in kernels]
+    q05, q50, q95 = np.quantile(distances, [0.05, 0.5, 0.95])
+    if bandwidth == "median":
+        assert_allclose(found, [q50])
+    elif bandwidth == "grid":
+        assert_allclose(found, np.linspace(q05, q95, 10))
+    else:
+        assert_allclose(found[0], q05 / 2)
+        assert found[-1] >= 2 * q95 > found[-2]
+
+
+def test_rows_of_one_direction_count_as_equal_for_cosines():
+    rows = np.outer(np.repeat(RNG.uniform(1, 2, size=5), 2), [0.1, 0.7, 0.3])
+    other = [[1.0, 0.0, 0.0]]
+    [kernel] = kernel_collection(
+        np.concatenate((rows, other)),
+        kernel=GaussianKernel(metric="cosine"),
+        bandwidth="median",
+    )
+    assert_allclose(kernel.bandwidth, cdist(rows[:1], other, "cosine")[0, 0])
+
+
+def test_kernels_of_one_metric_share_their_distances():
+    calls = []
+
+    class Counting:
+        def __call__(self, a, b):
+            calls.append(1)
+            return np.abs(a - b).sum()
+
+    options = {"design": "v", "bandwidth": [1.0, 2.0, 3.0]}
+    n_calls = []
+    for kernel in (
+        LaplaceKernel(metric=Counting()),
+        LaplaceKernel(metric=Counting(), bandwidth=1.0),
+    ):
+        mmd_score(X, Y, kernel=kernel, **options)
+        n_calls.append(len(calls))
+        calls.clear()
+    assert n_calls[0] == n_calls[1]
+
+
+def test_metrics_on_one_column_do_not_go_in_sorted_order():
+    rng = np.random.RandomState(4)
+    x, y = rng.randint(4, size=(30, 1)), rng.randint(3, size=(30, 1))
+    with switches.in_order():
+        score = mmd_score(x, y, kernel=LaplaceKernel(metric="hamming", bandwidth=1.0))
+    K = np.exp(-cdist(np.concatenate((x, y)), np.concatenate((x, y)), "hamming"))
+    value, scale = reference.mmd(K, 30, unbiased=True)
+    assert_allclose(score, value / scale, rtol=1e-9)
+
+
+def test_tests_detect_differences_in_a_metric():
+    rng = np.random.RandomState(6)
+    A, B = rng.normal(size=(2, 80, 5)), rng.normal(size=(80, 5)) + 1
+    lengths = rng.uniform(0.1, 10, size=(80, 1))
+    kernel = GaussianKernel(metric="cosine")
+    # Only directions count: other lengths of the rows change nothing.
+    result = mmd_test(A[0], B, kernel=kernel, random_state=0)
+    assert result.pvalue < 0.01
+    scaled = mmd_test(A[0] * lengths, B, kernel=kernel, random_state=0)
+    assert scaled.pvalue == result.pvalue
+    y = A[0] * [1, 1, 1, 1, -1] * lengths
+    for method in ("permutation", "asymptotic"):
+        options = {"bandwidth": "median", "target_bandwidth": "median"}
+        result = hsic_test(
+            A[0], y, kernel=kernel, target_kernel=kernel, method=method, **options
+        )
+        assert result.pvalue < 0.01
+
+
+def test_y_has_the_usual_kernels_beside_a_metric():
+    kernel = GaussianKernel(metric="cosine")
+    kernels = HSICEstimator(kernel=kernel).fit(X, X[:, 0]).target_kernels_
+    assert {type(kernel) for kernel in kernels} == {GaussianKernel, LaplaceKernel}
+    assert all(kernel.metric is None for kernel in kernels)
+
+
+def test_a_metric_is_in_the_name_of_a_kernel():
+    kernels = [
+        GaussianKernel(bandwidth=1.0, metric="cosine"),
+        MaternKernel(bandwidth=1.0, metric=largest_gap),
+        GaussianKernel(bandwidth=1.0, metric="cosine") + LinearKernel(),
+    ]
+    frame = MMDEstimator(kernel=kernels).fit(X).evaluate(Y).to_frame()
+    assert frame["kernel"].tolist() == [
+        "Gaussian, metric='cosine'",
+        "Matérn 3/2, metric=largest_gap",
+        "Gaussian(metric='cosine', 1) + Linear",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "words"),
+    [
+        (GaussianKernel(metric="cosinus"), ValueError, "metric == 'cosinus'.*'cosine'"),
+        (GaussianKernel(metric=3), TypeError, "metric == 3"),
+        (GaussianKernel(metric="precomputed"), ValueError, "PrecomputedKernel"),
+        (GaussianKernel(metric="mahalanobis"), ValueError, "must not depend on all"),
+        (MaternKernel(p=1, metric="cosine"), ValueError, "p == 1, must be 2"),
+        (GaussianKernel(metric=lambda a, b: np.nan), ValueError, "distance of nan"),
+        (GaussianKernel(metric=lambda a, b: np.inf), ValueError, "distance of inf"),
+        (GaussianKernel(metric=lambda a, b: -1.0), ValueError, "distance of -1"),
+        (
+            GaussianKernel(metric="correlation", bandwidth=1.0) + LinearKernel(),
+            ValueError,
+            "metric == 'correlation' gives a distance of nan",
+        ),
+    ],
+)
+def test_a_metric_that_cannot_be_used_is_refused(kernel, error, words):
+    constant = np.ones((9, 4))
+    with pytest.raises(error, match=words):
+        mmd_score(constant, Y, kernel=kernel)
+
+
+def test_metrics_are_refused_where_kernels_need_another_distance():
+    kernel = GaussianKernel(metric="cosine")
+    with pytest.raises(ValueError, match="metric=None"):
+        ksd_score(X, lambda X: -X, kernel=kernel)
+    for method in ("forward", "backward", "mrmr"):
+        with pytest.raises(ValueError, match="no metric"):
+            HSICSelector(kernel=kernel, method=method).fit(X, X[:, 0])
+
+
+def test_a_search_goes_over_metrics():
+    rng = np.random.RandomState(1)
+    A = rng.normal(size=(90, 2)) * rng.lognormal(0, 2, size=(90, 1))
+    y = np.arctan2(A[:, 1], A[:, 0])
+    search = GridSearchCV(
+        HSICEstimator(kernel=GaussianKernel(), n_bandwidths=3),
+        {"kernel__metric": ["manhattan", "cosine"]},
+    )
+    # y is a function of the direction, and lengths are noise.
+    assert search.fit(A, y).best_params_ == {"kernel__metric": "cosine"}
+
+
+def test_a_class_with_parameters_of_its_own_needs_no_metric():
+    class PowerKernel(RadialKernel):
+        def __init__(self, *, power=1.0, bandwidth=None):
+            self.power = power
+            self.bandwidth = bandwidth
+
+        def evaluate(self, distance, out):
+            out[...] = np.exp(-((distance / self.bandwidth) ** self.power))
+            return out
+
+    options = {"bandwidth": "median"}
+    assert_allclose(
+        mmd_score(X, Y, kernel=PowerKernel(power=2.0), **options),
+        mmd_score(X, Y, kernel="gaussian", **options),
+        rtol=1e-10,
+    )
+    assert "metric" not in PowerKernel().get_params()

@@ -74,8 +74,14 @@ def _is_definite(kernel: KernelLike, n_features: int) -> bool:
     """Return whether a kernel is known to be positive definite, as factors are."""
     if not isinstance(kernel, Kernel):
         return False
-    functions = (isinstance(part, FunctionKernel) for part in kernel.members())
-    return kernel.is_definite(n_features) and not any(functions)
+    return kernel.is_definite(n_features) and not any(
+        isinstance(part, FunctionKernel) or _has_metric(part)
+        for part in kernel.members()
+    )
+
+
+def _has_metric(kernel: KernelLike) -> bool:
+    return getattr(kernel, "metric", None) is not None
 
 
 def column_factors(
@@ -107,7 +113,7 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
         return _label_factor(encode_labels(rows), balanced=kernel.balanced)
-    if isinstance(kernel, RowKernel):
+    if isinstance(kernel, RowKernel) or _has_metric(kernel):
         return _function_factor(rows.astype(np.float64, copy=False), kernel)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
@@ -129,10 +135,10 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     return _finish(factors, complete)[0]
 
 
-def _function_factor(rows: np.ndarray, kernel: RowKernel) -> Factor:
+def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
     """Return the factor of a kernel that is a function of two blocks of rows."""
     kernel = kernel.learn([rows])
-    F = kernel.features(rows)
+    F = kernel.features(rows) if isinstance(kernel, RowKernel) else None
     if F is not None and F.shape[1] <= MAX_RANK:
         return _finish([F.T.astype(np.float64)], [True])[0]
     diagonal = kernel.pairs(rows, rows)

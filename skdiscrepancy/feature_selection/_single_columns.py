@@ -51,12 +51,15 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
         [checked] = check_kernel(kernel, name)
         parts = checked.members() if isinstance(checked, Kernel) else []
         refused = (PrecomputedKernel, ColumnKernel)
-        if parts and not any(isinstance(part, refused) for part in parts):
+        if parts and not any(
+            isinstance(part, refused) or getattr(part, "metric", None) is not None
+            for part in parts
+        ):
             return checked
     raise ValueError(
         f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
-        "reads the values of a column, a function that returns the Gram matrix of two "
-        f"blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
+        "reads the values of a column and has no metric, a function that returns the "
+        f"Gram matrix of two blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
     )
 
 

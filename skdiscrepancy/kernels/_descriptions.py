@@ -40,6 +40,8 @@ def kernel_name(kernel: Any) -> str:
         return f"{inner} on {_shortened(kernel.columns)}"
     if isinstance(kernel, MaternKernel):
         order = "" if kernel.p == 2 else f", L{kernel.p:g}"
+        if kernel.metric is not None:
+            order = f", metric={_shortened(kernel.metric)}"
         return f"Matérn {round(2 * kernel.nu)}/2{order}"
     if not isinstance(kernel, Kernel):
         # A kernel of scikit-learn, which may be a sum or product.
@@ -110,6 +112,9 @@ def _in_brackets(kernel: Kernel, kind: Any) -> str:
 
 
 def _shortened(value: Any) -> str:
+    """Return the text of a value in one short line, for a function its name."""
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
     text = " ".join(repr(value).split())
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
 

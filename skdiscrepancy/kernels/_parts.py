@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,9 +77,10 @@ def with_bandwidths(
         of a sum or product goes with the i-th bandwidth of the second part.
     """
     if isinstance(kernel, RadialKernel):
+        own = clone(kernel)
+        # Shallow copies share a metric, and so the distances of a tile.
         return [
-            clone(kernel).set_params(bandwidth=float(value))
-            for value in next(bandwidths)
+            copy(own).set_params(bandwidth=float(value)) for value in next(bandwidths)
         ]
     if isinstance(kernel, CombinedKernel):
         first = with_bandwidths(kernel.first, samples, bandwidths)

@@ -16,9 +16,12 @@ from skdiscrepancy._data import (
     Distances,
     Rows,
     aligned_distances,
+    aligned_metric_distances,
     block_distances,
+    check_metric,
     check_number,
     check_rows,
+    metric_distances,
     warn_user,
 )
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -43,6 +46,11 @@ class RadialKernel(Kernel):
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
         several kernels, one for each number. To call the kernel yourself, set a single
         number.
+    metric : str, callable or None, default=None
+        Distance in place of the Minkowski distance: a name that
+        :func:`sklearn.metrics.pairwise_distances` takes, such as "cosine" or "hamming",
+        or a function of two rows. Bandwidths come from these distances. Not every
+        metric gives a positive definite kernel. KSD needs None.
 
     See Also
     --------
@@ -66,16 +74,19 @@ class RadialKernel(Kernel):
     [1.0, 0.5, 0.25]
     """
 
+    # For classes with an `__init__` of their own.
+    metric: Any = None
     # Whether `evaluate` and `evaluate_derivatives` take squared distances.
     on_squared = False
 
-    def __init__(self, *, bandwidth: Any = None):
+    def __init__(self, *, bandwidth: Any = None, metric: Any = None):
         self.bandwidth = bandwidth
+        self.metric = metric
 
     @property
-    def norm(self) -> float:
-        """Order of the Minkowski distance."""
-        return 2
+    def norm(self) -> Any:
+        """Order of the Minkowski distance, None if the kernel has a `metric`."""
+        return 2 if self.metric is None else None
 
     @abstractmethod
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -242,18 +253,22 @@ class RadialKernel(Kernel):
                     f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
                 )
             rows = Rows(X, Y)
-        warn_if_indefinite([self], X.shape[1])
-        if self.norm == 2:
-            rows.check_range()
-        A = rows.take(slice(0, len(X)))
-        B = A if Y is None else rows.take(slice(len(X), len(rows)))
-        distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
-        with np.errstate(over="ignore", under="ignore"):
-            K = self.evaluate(distance, distance)
+        dtype = np.result_type(*rows.parts)
+        if self.metric is not None:
+            K = self.gram(X, X if Y is None else Y)
+        else:
+            warn_if_indefinite([self], X.shape[1])
+            if self.norm == 2:
+                rows.check_range()
+            A = rows.take(slice(0, len(X)))
+            B = A if Y is None else rows.take(slice(len(X), len(rows)))
+            distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
+            with np.errstate(over="ignore", under="ignore"):
+                K = self.evaluate(distance, distance)
         if Y is None:
             # A matrix product need not be symmetric to the last bit.
             K = (K + K.T) / 2
-        return K.astype(np.result_type(*rows.parts), copy=False)
+        return K.astype(dtype, copy=False)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Compute the kernel of all rows of A with all rows of B, without any checks.
@@ -272,6 +287,8 @@ class RadialKernel(Kernel):
         """
         if not len(A):
             return np.empty((0, len(B)), dtype=A.dtype)
+        if self.metric is not None:
+            return self._at(lambda: metric_distances(A, B, self.metric))
         # An offset of the data would cancel digits in dot products.
         return self._at(lambda: block_distances(A - A[0], B - A[0], self.norm))
 
@@ -290,7 +307,12 @@ class RadialKernel(Kernel):
         values : ndarray of shape (n_rows,)
             Values of the kernel.
         """
+        if self.metric is not None:
+            return self._at(lambda: aligned_metric_distances(A, B, self.metric))
         return self._at(lambda: aligned_distances(A, B, self.norm))
+
+    def check_params(self) -> None:
+        check_metric(self.metric)
 
     def learn(self, samples: list[np.ndarray]) -> RadialKernel:
         check_number(self.bandwidth, f"bandwidth of {self!r}", strict=True)

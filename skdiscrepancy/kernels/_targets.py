@@ -42,10 +42,14 @@ def _is_for_x_only(kernel: KernelLike) -> bool:
 
     Continuous numbers are hardly ever equal, so a label kernel does not suit them.
     Positions in a Gram matrix of X carry no information about y, nor do columns of X.
+    A metric is for several columns that belong together.
     """
     of_x = (ColumnKernel, IndicatorKernel, PrecomputedKernel)
     parts = kernel.members() if isinstance(kernel, Kernel) else []
-    return any(isinstance(part, of_x) for part in parts)
+    return any(
+        isinstance(part, of_x) or getattr(part, "metric", None) is not None
+        for part in parts
+    )
 
 
 def as_target(
