@@ -80,14 +80,15 @@ class HSICEstimator(BaseDiscrepancy):
     Parameters
     ----------
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
-        :mod:`sklearn.gaussian_process.kernels`.
+        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions, or kernels of :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
         Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
         of at most 20 distinct values, or rows if y has several columns, some of them
         equal), else `kernel`, with the bandwidth of a kernel object that has one of its
-        own; a label kernel on X is not used for a numeric y, which then has the default
-        kernels. Decimals are numbers. Dates, periods and durations are numbers too, in
+        own. Kernels on labels or on some columns, and kernels with a `metric`, are not
+        used for a numeric y. If no other kernel is left, y has the default kernels.
+        Decimals are numbers. Dates, periods and durations are numbers too, in
         seconds since the first of them.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels on X that have none of their own, from the distances

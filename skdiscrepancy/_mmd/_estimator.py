@@ -62,8 +62,8 @@ class MMDEstimator(BaseDiscrepancy):
     Parameters
     ----------
     kernel : str, kernel object or list of them, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, or kernels of
-        :mod:`sklearn.gaussian_process.kernels`.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions, or kernels of :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that have none of their own, from the distances
         between rows of the reference sample in the kernel's norm. "grid": at equal
