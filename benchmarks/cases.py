@@ -6,6 +6,7 @@ import default_cases
 import incomplete_cases
 import limit_cases
 import peer_cases
+import representation_cases
 import selection_cases
 import sorted_cases
 import testing_cases
@@ -15,6 +16,7 @@ CASES = {
     for module in (
         default_cases,
         peer_cases,
+        representation_cases,
         selection_cases,
         sorted_cases,
         testing_cases,

@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("skdiscrepancy",),
     "thumbnail_size": (600, 400),
+    "default_thumb_file": str(HERE / "_static" / "thumbnail.png"),
     "min_reported_time": 10**6,
     "write_computation_times": False,
     "download_all_examples": False,
@@ -92,18 +93,12 @@ copybutton_selector = "div:not(.sphx-glr-script-out) > div.highlight pre"
 # Words that people search for, as entries of the index: the search puts a page with
 # such an entry first. A page says all words that it is listed with.
 search_words = {
-    "user_guide/mmd": [
-        "data drift",
-        "covariate shift",
-        "energy distance",
-        "KID",
-        "categorical",
-    ],
+    "user_guide/mmd": ["data drift", "energy distance", "KID", "categorical"],
     "user_guide/recipes": ["data drift", "covariate shift", "categorical", "KID"],
     "user_guide/hsic": ["distance correlation", "distance covariance"],
-    "user_guide/testing": ["false positive rate", "type I error", "permutation test"],
+    "user_guide/testing": ["false positive rate", "type I error", "missing values"],
     "user_guide/feature_selection": ["feature importance", "CKA"],
-    "user_guide/pitfalls": ["missing values", "false positive rate"],
+    "user_guide/pitfalls": ["false positive rate"],
 }
 
 # Pages

@@ -40,9 +40,10 @@ shapes = {
 
 # %%
 # scikit-learn estimates mutual information but has no test for it, so we compare the
-# estimate with 199 permutations of y. HSIC permutes by itself.
+# estimate with the estimates for 199 permutations of y. ``hsic_test`` makes its own
+# permutations.
 def mutual_info_pvalue(X, y):
-    """Return the p-value of a permutation test."""
+    """Return the p-value of a permutation test of mutual information."""
     ys = [y, *(rng.permutation(y) for _ in range(199))]
     values = [mutual_info_regression(X, y, random_state=0)[0] for y in ys]
     return np.mean(np.array(values) >= values[0])
@@ -59,7 +60,7 @@ pvalues = pd.DataFrame(
 print(pvalues.round(3))
 
 # %%
-# Colour marks p-values of at most 0.05, where the test detects a dependence.
+# A colour marks the p-values of at most 0.05, for which the test detects a dependence.
 figure, axes = plt.subplots(2, 5, figsize=(11, 6.4))
 figure.subplots_adjust(0.01, 0.19, 0.99, 0.95, wspace=0.06, hspace=0.66)
 colors = {"correlation": "#d55e00", "mutual info": "#009e73", "HSIC": "#0072b2"}
@@ -77,8 +78,8 @@ plt.show()
 
 # %%
 # Correlation detects the two lines and nothing else. Mutual information and HSIC detect
-# the clear line, the parabola, the circle, the cross and the growing spread. HSIC alone
+# the clear line, the parabola, the circle, the cross and the growing spread. Only HSIC
 # detects the waves, because it tries many bandwidths. None of the tests is misled by
 # the four clusters, where x and y are independent. HSIC has its limits, too. It misses
-# the faint line, for which correlation is the better test, and the small fields of the
-# chessboard, which none of the three tests detects in 150 points.
+# the faint line, for which correlation is the better test. It also misses the small
+# squares of the chessboard, which none of the three tests detects in 150 points.

@@ -9,10 +9,11 @@ samples differ at all.
 """
 
 # %%
-# Each of the seven designs estimates the squared MMD of 40 pairs of samples with 256
-# rows. First both samples have one distribution, then the mean of the second sample is
-# shifted by half a standard deviation in both columns. ``second_order=True`` makes the
-# complete designs V and U average over the same terms as the other designs.
+# We draw 40 pairs of samples with 256 rows and estimate their squared MMD with each of
+# the seven designs. First both samples have the same distribution. Then the mean of the
+# second sample is shifted by half a standard deviation in both columns.
+# ``second_order=True`` makes the complete designs V and U average over the same terms
+# as the other designs.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ report = means.add_prefix("mean ").join(spreads.add_prefix("std "))
 print(report.assign(pairs=pairs).round(4))
 
 # %%
-# The upper row shows the pairs that each design uses, for 16 rows. Below is the
+# The upper row shows which pairs of 16 rows each design uses. The lower row shows the
 # standard deviation of the estimates against the number of pairs.
 figure = plt.figure(figsize=(10, 6.4), layout="constrained")
 top, bottom = figure.subfigures(2, 1, height_ratios=[1, 2.4])
@@ -78,10 +79,10 @@ panels[0].legend(loc="lower left")
 plt.show()
 
 # %%
-# Without a difference, only the number of pairs matters: all designs lie near the line,
-# and L, with 128 pairs, is 15 times as noisy as U. This is the noise that a small
-# difference must exceed, so use all pairs if you can afford them. With a clear
-# difference, most of the noise comes from the rows themselves, and more pairs do not
-# remove it. Then X, R, D and B are nearly as precise as U with 2 to 17 times fewer
-# pairs. L is imprecise in both cases. V is as precise as U but biased: its mean is
-# 0.004 where the truth is 0.
+# Without a difference, only the number of pairs matters. All designs lie near the line,
+# and L, with 128 pairs, is 15 times as noisy as U. A small difference must exceed this
+# noise, so use all pairs if you can afford them. With a clear difference, most of the
+# noise comes from the rows themselves, and more pairs do not remove it. Then X, R, D
+# and B are nearly as precise as U, although B uses only a seventeenth of the pairs. L
+# is imprecise in both cases. V is as precise as U but biased. Without a difference its
+# mean is 0.004, although the true value is 0.

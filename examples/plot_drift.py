@@ -8,10 +8,10 @@ example detects data drift by day, then finds the columns and the rows behind it
 """
 
 # %%
-# The table holds the orders of a delivery service: 800 orders for training, then 200
-# new orders on each of ten days. On March 7 a campaign attracts other customers. On
-# March 11 a faulty join shifts the delivery times by one row, so that every order gets
-# the time of another order. On March 9 the same fault affects only 60 orders.
+# The table contains the orders of a delivery service, 800 orders for training and then
+# 200 new orders on each of ten days. On March 7 a campaign attracts other customers. On
+# March 11 a faulty join shifts the delivery times by one row, so every order gets the
+# time of another order. On March 9 the same fault affects only 60 orders.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ for day, n_faulty in {9: 60, 11: 200}.items():
 
 # %%
 # **Which day?** Scale the numbers, encode the category, and compare each day with the
-# training data. Ten tests are ten chances of a false alarm, so correct the p-values.
+# training data. Ten tests are ten chances of a false alarm, so adjust the p-values.
 encoder = make_column_transformer(
     (OneHotEncoder(sparse_output=False), ["channel"]), remainder=StandardScaler()
 ).fit(training)
@@ -60,7 +60,7 @@ drifting = report[report["adjusted"] < 0.05]
 print(report.rename_axis("March").round(3))
 
 # %%
-# **Which columns?** Test every column on its own, on the days that drift.
+# **Which columns?** On the days with drift, test every column on its own.
 columns = pd.DataFrame(index=training.columns)
 for day in drifting.index:
     tests = mmd_column_tests(training, days[day], random_state=0)
@@ -68,7 +68,7 @@ for day in drifting.index:
 print(columns.round(3))
 
 # %%
-# **Which rows?** `contributions` tells how much each row adds to the discrepancy.
+# **Which rows?** ``contributions`` shows how much each row adds to the discrepancy.
 faulty = days[11].assign(contribution=mmd.contributions(batches[11]))
 print(faulty.nlargest(4, "contribution").round(2))
 
@@ -78,8 +78,7 @@ axes[0].plot(report["score"], "o-", color="#0072b2", label="no drift detected")
 axes[0].plot(drifting["score"], "s", color="#d55e00", ms=8, label="drift detected")
 axes[0].set(title="Which day?", xlabel="day of March", ylabel="MMD score")
 for day, color, marker in zip(columns, ["#0072b2", "#d55e00"], "os", strict=True):
-    style = {"color": color, "markersize": 8, "label": f"March {day}"}
-    axes[1].plot(columns[day], columns.index, marker, **style)
+    axes[1].plot(columns[day], columns.index, marker, color=color, label=f"March {day}")
 axes[1].axvline(0.05, color="0.5", linestyle="--", zorder=0, label="p = 0.05")
 axes[1].set(title="Which columns?", xlabel="adjusted p-value", xscale="log")
 axes[1].set_xticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
@@ -93,8 +92,9 @@ for ax in axes:
 plt.show()
 
 # %%
-# The tests detect March 7 and March 11, without a false alarm. On March 7 the column
-# tests name the basket and the channel. On March 11 they name nothing, because a shift
-# by one row leaves each single column as it was. So test all columns together, too, and
-# look at the rows: the largest contributions lie far from the usual relation of
-# distance and time. The test misses March 9, when the fault affects 60 of 200 orders.
+# The tests detect drift on March 7 and 11, without a false alarm. On March 7 the column
+# tests name the basket and the channel. On March 11 they detect nothing, because a
+# shift by one row does not change the distribution of a column. So test all columns
+# together, too. The rows with the largest contributions break the usual relation of
+# distance and time. The test misses March 9, when the fault affects only 60 of 200
+# orders.

@@ -3,15 +3,16 @@
 Which columns should I keep?
 ============================
 
-Tables often hold redundant columns. A filter that scores every column on its own keeps
-the same information several times, while a selector that penalises redundancy
+Tables often contain redundant columns. A filter scores every column on its own, so it
+may keep the same information several times. A selector that penalises redundancy
 (``method="mrmr"``) looks for columns that add something new.
 """
 
 # %%
 # The breast cancer data describe each tumour by 30 columns, many of which measure its
-# size. Three selectors keep 1 to 16 columns, and a logistic regression uses them. The
-# selectors are steps of a pipeline, so cross-validation never selects on test rows.
+# size. Three selectors keep 1 to 16 columns each, and a logistic regression learns from
+# these columns. The selectors are steps of a pipeline, so they never see the test rows
+# of the cross-validation.
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -51,9 +52,9 @@ report = pd.DataFrame(
 print(report.round(3))
 
 # %%
-# Which columns does each method keep? ``mrmr`` trades the relevance of a column (its
-# dependence on y) for its redundancy (its dependence on the columns above it). Both are
-# measured by the centred kernel alignment (CKA), between 0 and 1.
+# Which columns does each method keep? ``mrmr`` weighs the relevance of a column (its
+# dependence on y) against its redundancy (its dependence on the columns selected before
+# it). Both are measured by the centred kernel alignment (CKA), between 0 and 1.
 kept = {
     method: HSICSelector(6, method=method).fit(X, y) for method in ("filter", "mrmr")
 }
@@ -73,9 +74,10 @@ SelectionDisplay.from_estimator(kept["mrmr"], ax=right)
 plt.show()
 
 # %%
-# From four columns, ``mrmr`` is more accurate than the selectors that score columns one
-# by one. With 16 columns it matches all 30. Its third column is the worst texture: the
-# column has little relevance but is hardly redundant. The filter prefers the worst
-# perimeter, radius and area, three measures of one size. Selection has limits, too.
-# With a single column, mutual information makes the better choice. And if you only want
-# accuracy, keep all columns, because logistic regression copes with redundancy itself.
+# With four columns or more, ``mrmr`` is more accurate than the selectors that score
+# columns one by one, and with 16 columns it matches all 30. Its third choice is the
+# worst texture, which has little relevance but is hardly redundant. The filter prefers
+# the worst perimeter, radius and area, which all measure the same size. Selection has
+# limits, too. With a single column, mutual information makes the better choice. And if
+# you only want accuracy, keep all columns, because logistic regression copes well with
+# redundancy.

@@ -3,15 +3,15 @@
 Do my generated data look like the real data?
 =============================================
 
-You can judge any generative model by its samples alone: compare them with real rows
-that the model has not seen. MMD gives each generator a score and a p-value, and its
-witness function shows where generated and real rows differ.
+You can judge any generative model by its samples alone if you compare them with real
+rows that the model has not seen. MMD gives each generator a score and a p-value, and
+its witness function shows where generated and real rows differ.
 """
 
 # %%
 # The real data are images of digits, reduced to ten principal components. Each
-# generator learns from two thirds of the rows and draws as many rows as are held out.
-# The last generator cheats: it returns training rows.
+# generator learns from two thirds of the rows and draws as many rows as we held out.
+# The last generator cheats and returns training rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -40,10 +40,10 @@ generated = {
 }
 
 # %%
-# One estimator, fitted to the held-out rows, scores every generator, so the scores can
-# be compared. MMD cannot detect copies. The last column can: it is the median distance
-# to the nearest training row, divided by the same distance of the held-out rows. Values
-# near 0 reveal copies.
+# One estimator, fitted to the held-out rows, scores every generator, so the scores are
+# comparable. MMD does not detect copies, but the last column of the table does. It is
+# the median distance from a generated row to the nearest training row, divided by the
+# same median for the held-out rows. Values near 0 reveal copies.
 mmd = MMDEstimator(random_state=0).fit(real)
 nearest = NearestNeighbors(n_neighbors=1).fit(train)
 usual = np.median(nearest.kneighbors(real)[0])
@@ -77,6 +77,6 @@ plt.show()
 # Ten Gaussians and the narrow kernel density come close to the real data, but the test
 # still detects a difference (p = 0.001). A small p-value does not mean a large
 # difference, so rank generators by their scores. The single Gaussian puts too many rows
-# in the middle of the plane, where real digits are rare. The best score belongs to the
-# generator that copies, because copies do have the right distribution. Always check the
+# in the middle of the plane, where real digits are rare. The generator that copies has
+# the best score, because copies do have the right distribution. So always check the
 # distance to the training data as well.

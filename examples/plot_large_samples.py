@@ -10,7 +10,7 @@ example shows what each choice detects in the time that it takes.
 
 # %%
 # Both samples have a million rows and five columns. In the second sample, the mean of
-# every column is higher by 0.1 standard deviations. The rows are in random order, so
+# every column is larger by 0.1 standard deviations. The rows are in random order, so
 # the first n rows are a random subset. If your rows are sorted, shuffle them first.
 from time import perf_counter
 
@@ -28,13 +28,13 @@ runs = []
 
 
 def run(choice, X, Y, kernel="gaussian", **options):
-    """Run and time a test of one kernel."""
+    """Run a test with one kernel and measure its time."""
     start = perf_counter()
     options |= {"kernel": kernel, "bandwidth": "median", "random_state": 0}
     test = mmd_test(X, Y, **options)
     seconds = perf_counter() - start
-    # Tests on blocks or disjoint pairs have Student's t distribution as null
-    # distribution and a studentised statistic. The others use permutations.
+    # Tests on blocks or disjoint pairs compare a studentised statistic with Student's t
+    # distribution, so they have no resamples. The other tests use permutations.
     null = test.null_distribution if test.null_distribution.size else np.array([-1, 1])
     strength = (test.statistic - null.mean()) / null.std()
     runs.append((choice, len(X), seconds, strength))
@@ -57,8 +57,9 @@ report = pd.DataFrame(runs[1:], columns=["choice", "rows", "seconds", "strength"
 print(report.round(1).to_string(index=False))
 
 # %%
-# The strength of a result is its distance from the mean of the null distribution, in
-# standard deviations. The labels give the number of rows. Times depend on the machine.
+# The strength of a result is the distance of the statistic from the mean of the null
+# distribution, in standard deviations. The labels give the number of rows. Times depend
+# on the machine.
 figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
 colors, heights = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"], [10, -14, -14, 10]
 for choice, marker, color, height in zip(
@@ -78,10 +79,10 @@ figure.legend(loc="outside upper center", ncols=3)
 plt.show()
 
 # %%
-# What counts is the number of pairs, not the number of rows. A test on all pairs of
-# 8000 rows is far stronger than a test on disjoint pairs of a million rows, which takes
-# about as long. Blocks lie between the two. So draw a random subset as large as your
-# time allows, and keep disjoint pairs for streams that you cannot store. A test of a
+# The number of pairs counts, not the number of rows. A test on all pairs of 8000 rows
+# is far stronger than a test on disjoint pairs of a million rows, which takes about as
+# long. Blocks lie between the two. So draw a random subset as large as your time
+# allows, and reserve disjoint pairs for streams that you cannot store. A test of a
 # single column uses all rows at little cost, but it misses changes in how columns
-# depend on each other. Finally, a million rows make tiny differences significant. Look
-# at the score as well as the p-value to decide whether a difference matters.
+# depend on each other. Finally, a million rows make tiny differences significant. To
+# decide whether a difference matters, look at the score as well as the p-value.

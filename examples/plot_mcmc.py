@@ -51,8 +51,9 @@ runs = {
 }
 
 # %%
-# Keep 160 rows of each chain in three ways. The smaller the KSD, the better the fit.
-# For comparison, the last line is the mean KSD of 160 independent draws.
+# We keep 160 rows of each chain, chosen in three ways. The smaller the KSD, the better
+# the fit. For comparison, the last line is the mean KSD of 20 samples of 160
+# independent draws.
 options = {"kernel": "imq", "bandwidth": 1.0, "pooling": None}
 options |= {"design": "v", "normalize": False, "squared": False}
 x, e, side = rng.normal(size=(3, 20, 160))
@@ -90,8 +91,8 @@ for ax, (name, (log_density, chain)) in zip(axes, runs.items(), strict=True):
 plt.show()
 
 # %%
-# With good steps, the second half of the chain is as good as independent draws, and
-# Stein thinning is better still: it discards the burn-in by itself. If the steps are
-# too small, no choice of rows repairs the chain. The last panel is a warning: KSD does
-# not detect a missing mode, because the gradient near one mode does not reveal another.
-# Start several chains from different points.
+# With good steps, the second half of the chain is as good as independent draws. Stein
+# thinning is better still, and it discards the burn-in by itself. If the steps are too
+# small, no choice of rows repairs the chain. The last panel is a warning. KSD does not
+# detect a missing mode, because the gradient near one mode does not reveal another. To
+# find all modes, start several chains from different points.

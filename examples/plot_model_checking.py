@@ -4,14 +4,15 @@ Does my mixture model fit?
 ==========================
 
 A log-likelihood ranks models, but it does not say whether the best model fits. A test
-on held-out rows does: KSD compares the rows with the density of the model, and MMD
+on held-out rows does. KSD compares the rows with the density of the model, and MMD
 compares them with rows drawn from the model.
 """
 
 # %%
-# The data are two columns of the iris data. Half of the rows fit mixtures of one to
-# three Gaussians, and the other half checks them. The last model has wrong weights: its
-# cluster of small petals gets 5 % of the mass instead of a third.
+# The data are two columns of the iris data. We fit mixtures of one to three Gaussians
+# to half of the rows and check them on the other half. The last model has wrong
+# weights, because we give its cluster of small petals 5 % of the mass instead of a
+# third.
 import copy
 
 import matplotlib.pyplot as plt
@@ -37,8 +38,8 @@ wrong = models["2, wrong weights"] = copy.deepcopy(models["2 Gaussians"])
 wrong.weights_ = np.where(wrong.means_[:, 1] < 0, 0.05, 0.95)
 
 # %%
-# A small p-value is evidence that the model does not fit. Never test the rows that the
-# model was fitted to: they look better than new rows.
+# A small p-value is evidence that the model does not fit. Never test a model on the
+# rows that it was fitted to, because it fits these rows better than new rows.
 report = pd.DataFrame(
     {
         "log-likelihood": model.score(held_out),
@@ -66,9 +67,9 @@ plt.show()
 
 # %%
 # Both tests reject the single Gaussian, and neither rejects two or three Gaussians. Two
-# have the best log-likelihood, because two of the three species overlap in these
-# columns. A model that passes is not proved right, since 75 rows do not reveal a small
-# misfit. The last panel shows the blind spot of KSD: it sees the shape of each cluster
-# but hardly its weight, so right and wrong weights get the same p-value. MMD detects
-# the wrong weights, and the log-likelihood drops. If clusters are far apart, do not
-# rely on KSD alone.
+# Gaussians have the best log-likelihood, because two of the three species overlap in
+# these columns. A model that passes may still be wrong, since 75 rows do not reveal a
+# small misfit. The last panel shows the blind spot of KSD. It sees the shape of each
+# cluster but hardly its weight, so right and wrong weights get the same p-value. MMD
+# detects the wrong weights, and the log-likelihood drops. If clusters are far apart, do
+# not rely on KSD alone.

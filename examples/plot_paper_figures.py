@@ -9,9 +9,9 @@ Discrepancies" (A. Schrab, arXiv:2503.04820), with the parameters of its figures
 """
 
 # %%
-# There is one column for each family of designs, for n = 10. The paper defines some
-# designs above the diagonal only. They are mirrored here, as in the figures of the
-# paper, because h is symmetric.
+# Each column of the figure shows one family of designs for n = 10. The paper defines
+# some designs above the diagonal only. We mirror them, as the figures of the paper do,
+# because h is symmetric.
 import matplotlib.pyplot as plt
 
 from skdiscrepancy.designs import (
@@ -64,8 +64,8 @@ plt.show()
 
 # %%
 # V uses all 100 entries, U leaves out the diagonal, and L uses only 10 entries. The
-# other designs lie between, and you choose how many entries they use: three
-# subdiagonals have 48, a cross of two halves has 50. Some choices waste data. Blocks of
-# sizes 3 and 5 ignore the last two of the ten rows, and of the 27 pairs drawn with
-# replacement 6 are repeats, which leaves 42 entries instead of 54. The random pairs are
-# not the same draws as in the paper.
+# other designs lie in between, and you choose how many entries they use. For example,
+# three subdiagonals have 48 entries, and a cross of two halves has 50. Some choices
+# waste data. Blocks of sizes 3 and 5 ignore the last two of the ten rows. Of the 27
+# pairs drawn with replacement, 6 are repeats, which leaves 42 entries instead of 54.
+# The random pairs are not the pairs that were drawn for the paper.

@@ -20,14 +20,15 @@ from skdiscrepancy import hsic_test, ksd_test, mmd_test
 
 
 def answer(case, pvalue, yes, no):
-    """Print one line."""
+    """Print the answer in words and its p-value."""
     print(f"  {case:26}  {yes if pvalue < 0.05 else no:24}  p = {pvalue:.3f}")
 
 
 # %%
 # **Do two samples differ?** The maximum mean discrepancy (MMD) compares all columns at
-# once. Here it compares chemical analyses of wines, first from one grape variety, then
-# from two. The columns have different units, so they are standardised first.
+# once. Here the samples are chemical analyses of wines, first from the same grape
+# variety, then from two varieties. The columns have different units, so we standardise
+# them first.
 wine, variety = load_wine(return_X_y=True)
 wine = StandardScaler().fit_transform(wine)
 first, second = train_test_split(wine[variety == 1], test_size=0.5, random_state=0)
@@ -55,7 +56,7 @@ for name, label in {"bmi": "body mass index", "age": "age", "sex": "sex"}.items(
 
 # %%
 # **Does a model fit?** The kernel Stein discrepancy (KSD) compares data with a density.
-# Here a Gaussian is fitted to one half of the rows and tested on the other half.
+# Here we fit a Gaussian to half of the rows and test it on the other half.
 cancer = load_breast_cancer()
 texture = cancer.data[:, cancer.feature_names == "mean texture"]
 
@@ -67,7 +68,7 @@ for label, rows in {"texture": texture, "log(texture)": np.log(texture)}.items()
 
 # %%
 # The two grape varieties differ, the progression of diabetes depends on body mass index
-# and age, and a Gaussian does not fit the texture. "Not detected" is not a proof of the
-# opposite, because a few hundred rows do not reveal small effects. Nor does a small
-# p-value mean a large effect. To compare the size of effects, use scores such as
-# :func:`~skdiscrepancy.mmd_score`.
+# and age, and a Gaussian does not fit the texture. If a test detects nothing, this does
+# not prove the opposite, because a few hundred rows do not reveal small effects. Nor
+# does a small p-value mean a large effect. To see how large an effect is, use a score
+# such as :func:`~skdiscrepancy.mmd_score`.

@@ -17,9 +17,22 @@ if TYPE_CHECKING:
         pooling,
     )
     from skdiscrepancy._base import DiscrepancyResult
-    from skdiscrepancy._hsic import HSICEstimator, hsic_from_gram, hsic_score
+    from skdiscrepancy._hsic import (
+        CKAEstimator,
+        CKAResult,
+        HSICEstimator,
+        cka_score,
+        hsic_from_gram,
+        hsic_score,
+    )
     from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
-    from skdiscrepancy._mmd import MMDEstimator, mmd_from_gram, mmd_score
+    from skdiscrepancy._mmd import (
+        MMDEstimator,
+        MMDSubsetsResult,
+        mmd_from_gram,
+        mmd_score,
+        mmd_subsets,
+    )
     from skdiscrepancy.inference import (
         hsic_column_tests,
         hsic_test,
@@ -34,11 +47,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CKAEstimator",
+    "CKAResult",
     "DiscrepancyResult",
     "HSICEstimator",
     "KSDEstimator",
     "MMDEstimator",
+    "MMDSubsetsResult",
     "bandwidths",
+    "cka_score",
     "designs",
     "feature_selection",
     "hsic_column_tests",
@@ -55,6 +72,7 @@ __all__ = [
     "mmd_column_tests",
     "mmd_from_gram",
     "mmd_score",
+    "mmd_subsets",
     "mmd_test",
     "mmd_test_from_gram",
     "model_checking",
@@ -62,13 +80,15 @@ __all__ = [
     "pooling",
 ]
 
-# Rooms are imported when one of their names is first used: `import skdiscrepancy` costs
-# next to nothing, and a test of two samples does not load mixtures or selectors.
+# A subpackage is imported when one of its names is first used. This keeps the import of
+# skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _ROOMS = {
     "DiscrepancyResult": "_base",
+    **dict.fromkeys(("CKAEstimator", "CKAResult", "cka_score"), "_hsic"),
     **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),
     **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
     **dict.fromkeys(("MMDEstimator", "mmd_from_gram", "mmd_score"), "_mmd"),
+    **dict.fromkeys(("MMDSubsetsResult", "mmd_subsets"), "_mmd"),
     **dict.fromkeys(
         (
             "hsic_column_tests",

@@ -1,4 +1,4 @@
-"""What the three estimators share: parameters, scales, pooling, the result."""
+"""Parameters, scales, pooling and the result that the three estimators share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_rows,
     check_run_options,
     refuse_unknown_keywords,
+    shown,
     warn_user,
 )
 from skdiscrepancy._engine import RowSums, design_moments, run_all
@@ -36,15 +37,15 @@ from skdiscrepancy.kernels import (
 )
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
 
-# Below so many units of the working precision, relative to what was added up, a number
-# is a rounding error of zero.
+# A number below this many units of the working precision, relative to the terms of its
+# sum, is a rounding error of zero.
 ROUNDING = 100
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class StatisticParams(TypedDict, total=False):
-    """Parameters of every estimator that say which statistic is computed."""
+    """Parameters of every estimator that define the statistic."""
 
     n_bandwidths: int
     design: Any
@@ -54,7 +55,7 @@ class StatisticParams(TypedDict, total=False):
 
 
 class CommonParams(StatisticParams, total=False):
-    """Parameters of every estimator but those for which tests have their own."""
+    """Parameters that every estimator shares with its test."""
 
     kernel: Any
     n_jobs: int | None
@@ -71,14 +72,14 @@ class ScoreParams(CommonParams, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """What the check of the parameters of an estimator has found.
+    """The checked parameters of an estimator.
 
     Attributes
     ----------
     design : Design
         The design.
     kernels : list of kernel objects
-        Kernels of the parameter `kernel`, bandwidths still to be chosen.
+        Kernels of the parameter `kernel`, before their bandwidths are chosen.
     """
 
     design: Design
@@ -87,11 +88,12 @@ class Settings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscrepancyResult(Result):
-    """A discrepancy with the statistics of the kernels that it was pooled from.
+    """Discrepancy with the statistic and scale of every kernel.
 
-    The method `evaluate` of the estimators returns this result, the terms of a pooled
-    statistic [1]_. A notebook shows it as a table. Two results are equal if all their
-    attributes are.
+    The method `evaluate` of an estimator returns this result. It holds the pooled
+    discrepancy and the statistics that were pooled [1]_, so you can see which kernels
+    and bandwidths detect a difference. A notebook shows it as a table. Two results are
+    equal if all their attributes are equal.
 
     Read more in the :ref:`User Guide <score>`.
 
@@ -103,10 +105,10 @@ class DiscrepancyResult(Result):
         The statistic S_k of each kernel before normalisation, or the square root of
         the statistic if `squared` is False.
     scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel. Constant data have a scale of 0, and the
-        scales are ones if `normalize` is False.
+        The scale sigma_k of each kernel. The scale of constant data is 0. All scales
+        are 1 if `normalize` is False.
     kernels : list of length n_kernels
-        The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
     discrepancy : str
         Name of the discrepancy: "MMD", "HSIC" or "KSD".
 
@@ -128,8 +130,10 @@ class DiscrepancyResult(Result):
     >>> from skdiscrepancy import MMDEstimator
     >>> X = np.random.RandomState(0).normal(size=(50, 2))
     >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:])
-    >>> bool(result.value <= (result.statistics / result.scales).max())
-    True
+    >>> round(result.value, 3), len(result.kernels)
+    (0.002, 20)
+    >>> round(float((result.statistics / result.scales).max()), 3)
+    0.043
     """
 
     value: float
@@ -143,7 +147,7 @@ class DiscrepancyResult(Result):
 
     @property
     def _normalized(self) -> np.ndarray:
-        # Constant data have no scale, and a statistic of 0.
+        # The scale and the statistic of constant data are 0.
         zeros = np.zeros(len(self.statistics))
         positive = self.scales > 0
         return np.divide(self.statistics, self.scales, out=zeros, where=positive)
@@ -170,10 +174,10 @@ class DiscrepancyResult(Result):
         Returns
         -------
         frame : pandas.DataFrame
-            With the columns `kernel`, `bandwidth`, `statistic`, `scale` and
+            The columns are `kernel`, `bandwidth`, `statistic`, `scale` and
             `normalized_statistic`, and for HSIC also `target_kernel` and
-            `target_bandwidth`, in the order of `kernels`. A kernel without a bandwidth
-            has NaN.
+            `target_bandwidth`. The rows are in the order of `kernels`. A kernel without
+            a bandwidth has a bandwidth of NaN.
         """
         return super().to_frame()
 
@@ -191,18 +195,18 @@ class DiscrepancyResult(Result):
         Returns
         -------
         display : BandwidthDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         return super().plot(**kwargs)
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """The statistics of a collection with all that pooling needs to know of them.
+    """The statistics of a collection of kernels, with everything that pooling needs.
 
-    `nu` is the parameter of fuse for these data; `sizes`, those of the numbers that
-    were added up, and `dtype`, one for all kernels or a list, say how large a rounding
-    error can be.
+    `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
+    each sum, and `dtype`, one for all kernels or one for each, determine how large a
+    rounding error can be.
     """
 
     values: np.ndarray
@@ -218,19 +222,19 @@ class Statistics:
         return ROUNDING * np.array([np.finfo(d).eps for d in dtypes]) * self.sizes
 
     def check_finite(self) -> None:
-        """Refuse numbers beyond the range of floating point."""
+        """Refuse numbers that are not finite."""
         check_finite(self.values)
         check_finite(self.scales)
         check_finite(self.sizes)
 
 
 def check_finite(values: np.ndarray) -> np.ndarray:
-    """Return statistics as they are, unless they are beyond floating point."""
+    """Return the statistics unchanged if all of them are finite."""
     if not np.all(np.isfinite(values)):
         raise ValueError(
-            "The statistic is not finite: distances, gradients or bandwidths are too "
-            "large or too small for floating point. Rescale the data, or choose a "
-            "`bandwidth` of the order of the distances between rows."
+            "The statistic is not finite, because distances, gradients or bandwidths "
+            "are too large or too small for floating point. Rescale the data, or "
+            "choose a `bandwidth` similar to the distances between rows."
         )
     return values
 
@@ -254,12 +258,12 @@ class BaseDiscrepancy(BaseEstimator):
     verbose: int
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
-        """Check every parameter, which public methods do before they read data.
+        """Check every parameter. Public methods do so before they read data.
 
         Parameters
         ----------
         n_kernels : int, default=1
-            Number of kernels that `pooling` is for, as far as it is known.
+            Number of kernels to pool, if it is known already.
 
         Returns
         -------
@@ -273,9 +277,9 @@ class BaseDiscrepancy(BaseEstimator):
             check_flag(getattr(self, name), name)
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
-                f"squared == False, must be True for design == {self.design!r} and "
-                f"normalize == {self.normalize}: only a V-statistic that is not "
-                "normalised has a square root."
+                f"squared == False, must be True for design == {shown(self.design)} "
+                f"and normalize == {self.normalize}. Only the V-statistic without "
+                "normalisation has a square root."
             )
         check_pooling(self.pooling, n_kernels)
         if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
@@ -304,7 +308,7 @@ class BaseDiscrepancy(BaseEstimator):
         warn_if_indefinite(kernels, samples[0].shape[1])
 
         def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
-            # In threads whatever the backend, because there are only few rows.
+            # Threads for every joblib backend, because there are few rows.
             return run_all(tasks, function, self.n_jobs, require="sharedmem")
 
         return build_collection(
@@ -312,7 +316,7 @@ class BaseDiscrepancy(BaseEstimator):
         )
 
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
-        """Normalise, take roots if asked to, and pool."""
+        """Normalise the statistics, or take their square roots, and pool them."""
         statistics.check_finite()
         values, scales = statistics.values, statistics.scales
         if not self.squared:
@@ -327,7 +331,7 @@ class BaseDiscrepancy(BaseEstimator):
 
     @property
     def _discrepancy(self) -> str:
-        """Name of the discrepancy, also for classes that users derive."""
+        """Name of the discrepancy, also for subclasses that users write."""
         package = __name__.partition(".")[0]
         ours = (c for c in type(self).__mro__ if c.__module__.startswith(package))
         return next(ours).__name__.removesuffix("Estimator")
@@ -350,8 +354,8 @@ def second_order_statistics(
     )
     nu = float(n) if design.complete else moments.weight / n
     with np.errstate(all="ignore"):
-        sizes = reducer.sizes(n)
-    return Statistics(moments.mean, moments.scale, nu, sizes, reducer.dtype)
+        scales, sizes = moments.scale, reducer.sizes(n)
+    return Statistics(moments.mean, scales, nu, sizes, reducer.dtype)
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
@@ -366,7 +370,7 @@ def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
 
 
 def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:
-    """Return a Gram matrix as a float array, checked for its shape and symmetry."""
+    """Check the shape and symmetry of a Gram matrix, and return it as a float array."""
     gram = check_rows(K, name)
     if symmetric:
         if gram.shape[0] != gram.shape[1]:
@@ -384,20 +388,30 @@ def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray
 
 
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:
-    """Say how many rows a design leaves out."""
+    """Warn about the number of rows that a design does not use."""
     warn_user(f"{n_unused} of {n_rows} rows are not used: {why}")
+
+
+def warn_left_out(design: Design, n: int, where: str = "") -> None:
+    """Say how many of n rows a design has in no pair."""
+    n_unused = design.n_unused(n)
+    if n_unused:
+        warn_user(
+            f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
+            "pair for the last."
+        )
 
 
 def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
     """Give a function the keywords of an estimator, or of another function.
 
-    The signature shows every keyword with its default, those of the function itself
-    first. A keyword that neither has is refused by the name of the function.
+    The signature shows every keyword with its default. The keywords of the function
+    itself come first. The error for an unknown keyword names the function.
 
     Parameters
     ----------
     source : class or callable
-        What the function hands its `**params` to.
+        The estimator or function that receives the `**params` of the function.
 
     Returns
     -------
@@ -432,17 +446,17 @@ def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Func
 
 
 def explains_keywords(method: Function) -> Function:
-    """Let a method of an estimator say where a keyword belongs that it does not have.
+    """Make a method explain where an unknown keyword belongs.
 
     Parameters
     ----------
     method : callable
-        Method.
+        Method of an estimator.
 
     Returns
     -------
     checked : callable
-        The same method, which refuses other keywords by name.
+        The method, which refuses unknown keywords by name.
     """
     allowed = list(inspect.signature(method).parameters)[1:]
 
@@ -463,11 +477,14 @@ def explains_keywords(method: Function) -> Function:
 
 
 def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
-    """Take roots; a V-statistic is below zero only by rounding, or by its kernel."""
+    """Take square roots.
+
+    A V-statistic is negative only by rounding, or if its kernel is indefinite.
+    """
     if np.any(values < -rounding):
         raise ValueError(
             f"squared == False, must be True: the V-statistic of kernel "
-            f"{int(np.argmin(values))} is {values.min():.3g} < 0, since that kernel is "
-            "not positive definite."
+            f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the kernel "
+            "is not positive definite."
         )
     return np.sqrt(np.maximum(values, 0))

@@ -23,6 +23,7 @@ from skdiscrepancy._data import (
     check_rows,
     metric_distances,
     representative_rows,
+    shown,
 )
 from skdiscrepancy.kernels import (
     Kernel,
@@ -339,8 +340,8 @@ def check_bandwidths(
 def check_bandwidth(bandwidth: Any, name: str) -> None:
     """Raise an error unless the value is a rule or one or more positive numbers."""
     message = (
-        f"{name} == {bandwidth!r}, must be 'grid', 'median', 'dyadic', or one or more "
-        "finite numbers > 0."
+        f"{name} == {shown(bandwidth)}, must be 'grid', 'median', 'dyadic', or one or "
+        "more finite numbers > 0."
     )
     if isinstance(bandwidth, str):
         if bandwidth not in RULES:
@@ -351,6 +352,8 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
     except ValueError:
         raise ValueError(message) from None
     if values.size and values.dtype.kind not in "iuf":
+        if all(type(value) is int for value in values.ravel()):
+            raise ValueError(f"{message} Integers must be below 2**64.")
         raise TypeError(message)
     positive = np.all(values > 0) and np.all(np.isfinite(values))
     if values.ndim > 1 or not values.size or not positive:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 
@@ -78,11 +78,11 @@ def normalize_statistics(
     limits = _as_numbers(rounding, "rounding")
     if limits.shape not in ((), statistics.shape) or not np.all(limits >= 0):
         raise ValueError(
-            f"rounding == {rounding!r}, must be a number >= 0, or as many as "
+            f"rounding == {shown(rounding)}, must be a number >= 0, or as many as "
             f"statistics, {statistics.size}."
         )
     if np.any(scales < 0):
-        raise ValueError(f"scales == {scales!r}, must be >= 0.")
+        raise ValueError(f"scales == {shown(scales)}, must be >= 0.")
     flat = scales <= limits
     undefined = flat & (np.abs(statistics) > limits)
     if np.any(undefined):

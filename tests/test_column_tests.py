@@ -146,7 +146,9 @@ def test_a_frame_without_pandas_names_the_extra(monkeypatch):
 
 def test_wrong_columns_are_named(frames):
     X, Y = frames
-    with pytest.raises(ValueError, match=r"Y has the columns .*, must have those of X"):
+    with pytest.raises(
+        ValueError, match=r"Y has the columns .*, must have the columns of X"
+    ):
         mmd_column_tests(X, Y.rename(columns={"city": "town"}))
     with pytest.raises(ValueError, match="Y has 1 features, must have 2 as X"):
         mmd_column_tests(np.ones((5, 2)), np.ones((5, 1)))

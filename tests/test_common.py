@@ -42,6 +42,10 @@ from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 from skdiscrepancy.model_checking import SteinThinning
 
+# Designs L and B leave out rows, with a warning that is tested in
+# test_hostile_arguments.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+
 CLASSES = [MMDEstimator, HSICEstimator, KSDEstimator]
 FUNCTIONS = {
     mmd_score: MMDEstimator,

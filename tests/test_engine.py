@@ -30,6 +30,10 @@ from skdiscrepancy._engine import Moments, _reducers, _walk
 from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
+# Designs L and B leave out rows, with a warning that is tested in
+# test_hostile_arguments.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+
 DISCREPANCIES = ["mmd", "hsic", "ksd"]
 DESIGNS = [
     "v",

@@ -2,19 +2,37 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.sparse import csr_array
 from scipy.stats import binom
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skdiscrepancy import hsic_test, ksd_score, ksd_test, mmd_test
+from skdiscrepancy import (
+    hsic_from_gram,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_from_gram,
+    mmd_test,
+)
 from skdiscrepancy._engine import GramSource, group_sums, kernel_source
+from skdiscrepancy._gradients import _numeric
 from skdiscrepancy._nulls import rank_pvalue
 from skdiscrepancy._nulls._result import combine
 from skdiscrepancy._nulls._units import ScaledSource, scaled_group_sums
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
-from skdiscrepancy.model_checking import HyvarinenScorer, stein_thinning
+from skdiscrepancy.model_checking import HyvarinenScorer, score_function, stein_thinning
 
 POOLINGS = ["max", "mean", "fuse", "agg"]
 
@@ -318,3 +336,181 @@ def test_float32_ksd_rejects_a_true_model_at_its_level(bandwidth, unit):
     # Random signs are right for many rows; at 40, a level of .15 is never reached. One
     # seed in 10 000 fails.
     assert n_rejected <= binom.isf(1e-4, n_draws, 0.15)
+
+
+# Designs that lay their rows out in regions, in blocks, and as loose pairs.
+@pytest.mark.parametrize("design", ["v", "u", "b", "d", "x", "l"])
+@pytest.mark.parametrize("size", [1e76, 1e78, 1e100, 1e140, 1e152])
+class TestLargeGradients:
+    def test_normalised_scores_do_not_depend_on_their_size(self, design, size):
+        X, _ = draw(20)
+        # From 1e40 on, the Stein kernel is the kernel times the gradients' product.
+        expected = ksd_score(X, -1e40 * X, design=design)
+        assert_allclose(ksd_score(X, -size * X, design=design), expected, rtol=1e-9)
+
+    def test_scores_that_are_not_normalised_grow_by_squares(self, design, size):
+        X, _ = draw(20)
+        options = {"design": design, "normalize": False, "pooling": "max"}
+        # Divided one after the other, as the square of the size is beyond 1e308.
+        ratio = ksd_score(X, -size * X, **options) / size / size
+        expected = ksd_score(X, -1e40 * X, **options) / 1e80
+        assert_allclose(ratio, expected, rtol=1e-9)
+
+    def test_tests_take_what_scores_take(self, design, size):
+        X, _ = draw(20)
+        options = {"design": design, "n_resamples": 99, "random_state": 0}
+        result = ksd_test(X, -size * X, **options)
+        assert_same_test(result, ksd_test(X, -1e40 * X, **options), rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", ["v", "u"])
+@pytest.mark.parametrize("size", [1e78, 1e152])
+def test_weights_of_one_change_nothing_for_large_gradients(design, size):
+    X, _ = draw(20)
+    weighted = ksd_score(X, -size * X, sample_weight=np.ones(20), design=design)
+    expected = ksd_score(X, -size * X, design=design)
+    assert_allclose(weighted, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", ["v", "u", "b", "d"])
+@pytest.mark.parametrize("size", [1e160, 1e200, 1e300])
+def test_gradients_without_a_square_are_refused_by_scores_and_tests(design, size):
+    X, _ = draw(20)
+    for function in (ksd_score, ksd_test):
+        with pytest.raises(ValueError, match="The statistic is not finite"):
+            function(X, -size * X, design=design)
+
+
+MODELS = {
+    "norm": stats.norm(),
+    "t": stats.t(3),
+    "cauchy": stats.cauchy(),
+    "logistic": stats.logistic(),
+    "hypsecant": stats.hypsecant(),
+    "laplace": stats.laplace(),
+    "gumbel_r": stats.gumbel_r(),
+    "gumbel_l": stats.gumbel_l(),
+    "gennorm": stats.gennorm(3.0),
+    "skewnorm": stats.skewnorm(2.0),
+    "johnsonsu": stats.johnsonsu(1.0, 2.0),
+    "narrow": stats.norm(0, 1e-200),
+    "multivariate normal": stats.multivariate_normal(np.zeros(1)),
+    "multivariate t": stats.multivariate_t(np.zeros(1), df=3),
+    "kernel density of scipy": stats.gaussian_kde(draw(20, 1)[0].T),
+    "kernel density": KernelDensity().fit(draw(20, 1)[0]),
+    "exponential": KernelDensity(kernel="exponential").fit(draw(20, 1)[0]),
+    "mixture": GaussianMixture(2, random_state=0).fit(draw(20, 1)[0]),
+    "covariance": EmpiricalCovariance().fit(draw(20, 1)[0]),
+    "pipeline": make_pipeline(StandardScaler(), GaussianMixture()).fit(draw(20, 1)[0]),
+}
+
+
+SCORES = [(name, False) for name in MODELS]
+# This one has no `score_samples`.
+SCORES += [(name, True) for name in MODELS if name != "covariance"]
+
+
+def value_or_message(function, argument):
+    try:
+        return function(argument)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e100, 1e160, 1e300])
+@pytest.mark.parametrize(("name", "finite_differences"), SCORES)
+def test_gradients_of_models_are_finite_or_refused_without_a_warning(
+    name, finite_differences, size
+):
+    # Every warning is an error in this suite.
+    score = score_function(MODELS[name], finite_differences=finite_differences)
+    X = size * np.array([[-1.5], [-0.5], [0.75], [2.0]])
+    gradients = value_or_message(score, X)
+    if isinstance(gradients, str):
+        assert re.search(r"\b(X|model)\b", gradients)
+    else:
+        assert np.all(np.isfinite(gradients))
+
+
+@pytest.mark.parametrize(("name", "finite_differences"), SCORES)
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[np.nan], [1.0]]),
+        np.array([["2020-01-01"]], dtype="datetime64[D]"),
+        np.ma.masked_greater([[1.0], [2.0]], 1.5),
+        csr_array([[1.0], [2.0]]),
+        np.ones((2, 2)),
+    ],
+    ids=["nan", "dates", "mask", "sparse", "wide"],
+)
+def test_gradients_of_models_name_the_rows_they_cannot_read(
+    name, finite_differences, X
+):
+    score = score_function(MODELS[name], finite_differences=finite_differences)
+    with pytest.raises((TypeError, ValueError), match=r"\bX\b"):
+        score(X)
+
+
+@pytest.mark.parametrize(("numbers", "n_calls"), [(1, 5), (4 * 8 * 5 * 2, 3)])
+def test_finite_differences_ask_for_some_columns_at_a_time(
+    numbers, n_calls, monkeypatch
+):
+    normal = stats.multivariate_normal(np.arange(5.0), np.diag(np.arange(1.0, 6.0)))
+    n_rows = []
+
+    def log_density(rows):
+        n_rows.append(len(rows))
+        return normal.logpdf(rows)
+
+    monkeypatch.setattr(_numeric, "BLOCK_NUMBERS", numbers)
+    X = draw(8, 5)[1]
+    gradients = score_function(log_density, finite_differences=True)(X)
+    assert_allclose(gradients, -(X - normal.mean) / np.arange(1.0, 6.0), rtol=1e-8)
+    # Four shifts of eight rows for each of five columns.
+    assert len(n_rows) == n_calls
+    assert sum(n_rows) == 4 * 8 * 5
+
+
+@pytest.mark.parametrize("design", ["v", "u", "b", "d"])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("second_order", [False, True])
+@pytest.mark.parametrize("size", [1e155, 1e160, 1e300, 1e308])
+def test_large_gram_matrices_are_scored_or_refused_without_a_warning(
+    design, normalize, second_order, size
+):
+    X, Y = draw(10, 1)
+    rows = np.vstack((X, Y))
+    K = np.exp(-((rows - rows.T) ** 2))
+    blocks = K[:10, :10], K[10:, 10:], K[:10, 10:]
+    options = {"design": design, "normalize": normalize, "second_order": second_order}
+    scores = [
+        (lambda c: mmd_from_gram(*(c * block for block in blocks), **options), 1),
+        (lambda c: hsic_from_gram(c * K, K, **options), 1),
+        (lambda c: hsic_from_gram(c * K, c * K, **options), 2),
+    ]
+    for score, power in scores:
+        # Every warning is an error in this suite, but the one of rows in no pair.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*rows are not used")
+            found, expected = value_or_message(score, size), score(1.0)
+        if isinstance(found, str):
+            assert "The statistic is not finite" in found
+            continue
+        for _ in range(0 if normalize else power):
+            found /= size
+        assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1.2, 1e-20])
+def test_column_widths_beyond_floating_point_name_the_factor(factor):
+    X, _ = draw(12)
+    y = X[:, 0].copy()
+    # Most distances of the second column are 1.7e308, or 1e-310.
+    X[:, 1] = (1.7e308 if factor > 1 else 1e-310) * (np.arange(12) % 2)
+    for selector in (
+        HSICSelector(1, bandwidth_factor=factor).fit,
+        HSICScore(bandwidth_factor=factor),
+    ):
+        with pytest.raises(ValueError, match=r"bandwidth_factor == .*column 1 of X"):
+            selector(X, y)

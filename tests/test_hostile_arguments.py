@@ -5,18 +5,28 @@
 import time
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KernelDensity
 
 from skdiscrepancy import (
     KSDEstimator,
+    MMDEstimator,
+    hsic_column_tests,
+    hsic_from_gram,
+    hsic_score,
     hsic_test,
     ksd_from_gram,
     ksd_score,
     ksd_test,
+    mmd_from_gram,
     mmd_score,
     mmd_test,
 )
@@ -29,8 +39,10 @@ from skdiscrepancy.designs import (
     RandomPairs,
     Subdiagonals,
 )
-from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
+from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
+from skdiscrepancy.kernels import GaussianKernel, IMQKernel, LaplaceKernel, MaternKernel
 from skdiscrepancy.model_checking import HyvarinenScorer, neg_mmd_scorer, stein_thinning
+from skdiscrepancy.plotting import WitnessDisplay
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 X = np.random.RandomState(0).normal(size=(60, 2))
@@ -176,6 +188,195 @@ class TestOddLastRow:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ksd_score(X, -X, design=design)
+            mmd_score(X, X + 1, design=design)
+            hsic_score(X, X[:, 0], design=design)
+
+
+# The number of rows of each design that are in no pair, of 19 samples.
+LEFT_OUT = [
+    (Linear(), 1),
+    # Blocks of 4 and a rest of 3, two of 9 and a rest of 1, six of 3 and a rest of 1.
+    (Blocks(), 0),
+    (Blocks(n_blocks=2), 1),
+    (Blocks(n_blocks=6), 1),
+    (Blocks(block_sizes=[4, 5]), 10),
+    (Subdiagonals(), 0),
+    (Cross(), 0),
+]
+
+
+@pytest.mark.parametrize(("design", "n_unused"), LEFT_OUT, ids=repr)
+class TestRowsInNoPair:
+    def test_their_number_is_that_of_empty_rows_of_the_mask(self, design, n_unused):
+        assert design.n_unused(19) == n_unused
+        assert np.count_nonzero(design.mask(19).sum(axis=0) == 0) == n_unused
+
+    @staticmethod
+    def check(n_unused, n_rows, *calls):
+        for call in calls:
+            with warnings.catch_warnings(record=True) as record:
+                warnings.simplefilter("always")
+                call()
+            found = [str(one.message).partition(":")[0] for one in record]
+            expected = [f"{n_unused} of {n_rows} rows are not used"] * bool(n_unused)
+            assert [text.removesuffix(" in each sample") for text in found] == expected
+
+    def test_mmd_warns_of_them_once(self, design, n_unused):
+        A, B = X[:19], X[19:38]
+        K = np.exp(-((A[:, :1] - A[:, 0]) ** 2))
+        self.check(
+            n_unused,
+            19,
+            lambda: mmd_score(A, B, design=design),
+            lambda: mmd_test(A, B, design=design),
+            lambda: MMDEstimator(design=design).fit(A).evaluate(B),
+            lambda: mmd_from_gram(K, K, K / 2, design=design),
+        )
+
+    def test_hsic_warns_of_pairs_of_them_once(self, design, n_unused):
+        A, y = X[:38], X[:38, 0]
+        K = np.exp(-((A[:, :1] - A[:, 0]) ** 2))
+        self.check(
+            2 * n_unused,
+            38,
+            lambda: hsic_score(A, y, design=design),
+            lambda: hsic_test(A, y, design=design),
+            lambda: hsic_from_gram(K, K, design=design),
+        )
+        # The 39th row has no partner.
+        A, y = X[:39], X[:39, 0]
+        call = partial(hsic_score, A, y, design=design)
+        self.check(2 * n_unused + 1, 39, call)
+
+    def test_ksd_warns_of_them_once(self, design, n_unused):
+        rows = X[:19]
+        H = rows @ rows.T
+        self.check(
+            n_unused,
+            19,
+            lambda: ksd_score(rows, -rows, design=design),
+            lambda: ksd_test(rows, -rows, design=design),
+            lambda: ksd_from_gram(H, design=design, normalize=False),
+        )
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+class TestArgumentsOfDesigns:
+    @pytest.mark.parametrize("max_pairs", [None, 1.5, "a", True])
+    def test_sizes_of_chunks_that_are_no_integers_are_named(self, design, max_pairs):
+        match = rf"max_pairs == {max_pairs!r}, must be an integer >= 1"
+        with pytest.raises(TypeError, match=match):
+            list(design.chunks(11, max_pairs))
+
+    @pytest.mark.parametrize("max_pairs", [0, -1, HUGE])
+    def test_sizes_of_chunks_out_of_range_are_named(self, design, max_pairs):
+        with pytest.raises(ValueError, match=r"max_pairs == .*must be an integer >= 1"):
+            list(design.chunks(11, max_pairs))
+
+    @pytest.mark.parametrize("kind", [np.uint8, np.int64])
+    def test_chunks_are_the_pairs_whatever_the_type_of_their_size(self, design, kind):
+        parts = [
+            [np.concatenate(part) for part in zip(*chunks, strict=True)]
+            for chunks in (
+                design.chunks(11, size, random_state=0) for size in (3, kind(3))
+            )
+        ]
+        assert_array_equal(*parts)
+
+    @pytest.mark.parametrize("n", ["a", 2.5, None, True])
+    def test_numbers_of_unused_samples_need_an_integer(self, design, n):
+        with pytest.raises(TypeError, match=rf"n == {n!r}, must be an integer"):
+            design.n_unused(n)
+
+    def test_no_array_has_so_many_samples(self, design):
+        for method in ("size", "pairs", "n_unused"):
+            with pytest.raises(ValueError, match=r"n_samples == 10+\.\.\., must be at"):
+                getattr(design, method)(HUGE)
+
+    def test_messages_print_the_beginning_of_a_long_design(self, design):
+        names = design.get_params()
+        design = clone(design).set_params(**dict.fromkeys(names, HUGE))
+        with pytest.raises(TypeError, match=r"n == 1\.5, must be an integer") as error:
+            design.size(1.5)
+        assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("sizes", [[[2], [2, 3]], [2**63, 2**63], ["a"], 3, [2.0]])
+def test_block_sizes_that_are_no_list_of_integers_are_named(sizes):
+    with pytest.raises(ValueError, match=r"block_sizes == .*must be integers"):
+        Blocks(block_sizes=sizes).pairs(11)
+
+
+@pytest.mark.parametrize("value", [HUGE, -HUGE, 10**9], ids=["huge", "-huge", "1e9"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n_jobs: mmd_test(X, X, n_jobs=n_jobs),
+        lambda n_jobs: ksd_score(X, -X, n_jobs=n_jobs),
+        lambda n_jobs: hsic_column_tests(X, X[:, 0], n_jobs=n_jobs),
+        lambda n_jobs: HSICSelector(1, n_jobs=n_jobs).fit(X, X[:, 0]),
+        lambda n_jobs: HSICSelectorCV(n_jobs=n_jobs).fit(X, X[:, 0]),
+        lambda n_jobs: HSICScore(n_jobs=n_jobs)(X, X[:, 0]),
+    ],
+    ids=range(6),
+)
+def test_numbers_of_threads_that_no_machine_starts_are_refused(call, value):
+    with pytest.raises(ValueError, match=r"n_jobs == .*from -10000 to 10000") as error:
+        call(value)
+    assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("bandwidth", lambda value: mmd_score(X, X, bandwidth=value)),
+        ("bandwidth", lambda value: mmd_score(X, X, bandwidth=[1, value])),
+        ("target_bandwidth", lambda v: hsic_score(X, X, target_bandwidth=v)),
+        ("random_state", lambda value: mmd_score(X, X, random_state=value)),
+        ("verbose", lambda value: mmd_score(X, X, verbose=value)),
+        ("nu", lambda value: MaternKernel(bandwidth=1.0, nu=value)(X)),
+        ("design", lambda value: mmd_score(X, X, design=value)),
+        ("normalize", lambda value: mmd_score(X, X, normalize=value)),
+        ("cv", lambda value: HSICSelectorCV(cv=value).fit(X, X[:, 0])),
+    ],
+    ids=range(9),
+)
+def test_messages_do_not_print_hundreds_of_digits(name, call):
+    with pytest.raises((TypeError, ValueError), match=rf"{name} == ") as error:
+        call(HUGE)
+    assert "0" * 61 not in str(error.value)
+
+
+class TestFolds:
+    @pytest.mark.parametrize(
+        "cv",
+        [
+            0,
+            1,
+            -1,
+            61,
+            1.5,
+            "a",
+            np.nan,
+            [],
+            {},
+            [[0]],
+            [(1, 2)],
+            [([0, 1, 2], [100])],
+            [([0, 1, 2], [3.0, 4.5])],
+            [([], [0, 1, 2, 3])],
+            [([0, 1, 2], [3, 4, 5])],
+            GroupKFold(3),
+        ],
+        ids=repr,
+    )
+    def test_folds_that_cannot_be_used_name_cv(self, cv):
+        with pytest.raises(ValueError, match="cv == "):
+            HSICSelectorCV(cv=cv).fit(X, X[:, 0])
+
+    def test_a_bool_is_no_number_of_folds(self):
+        with pytest.raises(TypeError, match="cv == True, must be an integer from 2"):
+            HSICSelectorCV(cv=True).fit(X, X[:, 0])
 
 
 def test_a_gaussian_of_more_columns_than_rows_is_refused_at_once():
@@ -214,3 +415,97 @@ def test_extreme_scales_give_a_finite_number_or_an_error(call, scale):
         )
     else:
         assert np.isfinite(value)
+
+
+KERNELS = [GaussianKernel, LaplaceKernel, IMQKernel, MaternKernel]
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("method", ["profile", "profile_derivatives"])
+class TestDistances:
+    @pytest.mark.parametrize(
+        "distance",
+        [
+            -1.0,
+            np.nan,
+            [1.0, np.nan],
+            csr_array([[1.0]]),
+            np.ma.masked_greater([1.0, 2.0], 1.5),
+            np.array(["2020-01-01"], dtype="datetime64[D]"),
+            HUGE,
+        ],
+        ids=["negative", "nan", "nans", "sparse", "mask", "dates", "huge"],
+    )
+    def test_what_is_no_distance_is_named(self, kind, method, distance):
+        kernel = kind(bandwidth=1.0)
+        if method != "profile" and not kernel.differentiable:
+            method = "profile"
+        with pytest.raises((TypeError, ValueError), match="distance"):
+            getattr(kernel, method)(distance)
+
+    @pytest.mark.parametrize("distance", [1e160, 1e300, np.inf])
+    def test_kernels_vanish_at_large_distances(self, kind, method, distance):
+        kernel = kind(bandwidth=1.0)
+        if method != "profile" and not kernel.differentiable:
+            method = "profile"
+        # Every warning is an error in this suite. The slowest kernel is 1 / distance.
+        values = getattr(kernel, method)([distance])
+        assert_allclose(np.ravel(values), 0, atol=1e-150)
+
+
+@pytest.mark.parametrize(
+    "nu", ["nope", None, 2, HUGE], ids=["word", "none", "2", "huge"]
+)
+def test_orders_of_matern_kernels_are_checked_before_their_derivatives(nu):
+    with pytest.raises(ValueError, match="nu == "):
+        MaternKernel(bandwidth=1.0, nu=nu).profile_derivatives([1.0])
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_a_model_that_cannot_be_fitted_is_named():
+    with pytest.raises(ValueError, match=r"model == GaussianMixture.*cannot be fitted"):
+        KSDEstimator(GaussianMixture(2, random_state=0)).fit(1e300 * X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("p", [1e39, 1e300])
+@pytest.mark.filterwarnings("ignore:.*is not positive definite")
+def test_a_norm_of_huge_order_is_the_largest_difference(dtype, p):
+    rows = X.astype(dtype)
+    large, limit = (MaternKernel(bandwidth=1.0, p=order)(rows) for order in (p, np.inf))
+    assert_array_equal(large, limit)
+
+
+@pytest.mark.parametrize("features", [1.5, {}, object(), [], [0.0]], ids=range(5))
+def test_features_that_are_no_columns_are_named(features):
+    estimator = MMDEstimator().fit(X)
+    with pytest.raises(ValueError, match=r"features == .*must be one or two different"):
+        WitnessDisplay.from_estimator(estimator, X + 1, features=features)
+
+
+@pytest.mark.parametrize("widths", [[1.0, 2.0], (1.0, 2.0)], ids=["list", "tuple"])
+def test_arrays_of_bandwidths_give_the_test_of_lists(widths):
+    results = [
+        MMDEstimator(bandwidth=bandwidth, random_state=0).fit(X).test(X[:50] + 0.3)
+        for bandwidth in (widths, np.array(widths))
+    ]
+    assert results[0].pvalue == results[1].pvalue
+    assert len(results[1].kernels) == 4
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_profiles_are_finite_or_name_the_bandwidth(kind):
+    try:
+        values = kind(bandwidth=1e300).profile([1e-300, 1e300])
+    except ValueError as error:
+        values = str(error)
+    if isinstance(values, str):
+        assert "bandwidth == 1e+300, must be smaller here" in values
+    else:
+        assert np.all(np.isfinite(values))
+
+
+@pytest.mark.parametrize("grid", [3, [3], {"step": 1}, {"step": []}], ids=repr)
+def test_grids_that_are_no_grids_name_the_parameter(grid):
+    with pytest.raises((TypeError, ValueError), match="param_grid == "):
+        HSICSelectorCV(param_grid=grid).fit(X, X[:, 0])

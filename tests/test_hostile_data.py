@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
@@ -417,3 +418,18 @@ def test_masked_rows_are_refused_before_a_step_of_a_pipeline_reads_them():
     for scorer in (KSDScorer(), HyvarinenScorer(), MMDScorer()):
         with pytest.raises(ValueError, match="X contains masked entries"):
             scorer(pipeline, masked)
+
+
+@pytest.mark.parametrize("name", ["X", "Y"])
+def test_labels_in_rows_of_different_lengths_name_the_sample(name):
+    samples = {"X": [["a"], ["b"]], "Y": [["a"], ["b"]], name: [["a"], ["a", "b"]]}
+    with pytest.raises(ValueError, match=f"{name} has rows of different lengths"):
+        IndicatorKernel()(**samples)
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianMixture, stats.norm([0.0, 1.0])], ids=["class", "two at once"]
+)
+def test_models_that_cannot_be_drawn_from_are_named(model):
+    with pytest.raises((TypeError, ValueError), match="model == "):
+        MMDScorer()(model, NUMBERS[:, :1])

@@ -21,7 +21,7 @@ from skdiscrepancy.designs import (
 )
 
 # Samples of odd size are meant here, also for the design L.
-pytestmark = pytest.mark.filterwarnings("ignore:1 of .* rows are not used")
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used")
 
 # Relative, with a floor for statistics that are zero up to rounding.
 CLOSE = {"rtol": 1e-10, "atol": 1e-14}

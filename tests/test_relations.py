@@ -32,6 +32,10 @@ from skdiscrepancy.designs import (
 )
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, MaternKernel
 
+# Designs L and B leave out rows, with a warning that is tested in
+# test_hostile_arguments.py.
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+
 CLOSE = {"rtol": 1e-10, "atol": 1e-14}
 PLAIN = {"normalize": False, "pooling": None}
 RADIAL = ["gaussian", "laplace", "imq"] + [f"matern{q}2" for q in (1, 3, 5, 7, 9)]

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.covariance import (
     OAS,
     EllipticEnvelope,
@@ -44,7 +44,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import OneClassSVM
 
-from skdiscrepancy import KSDEstimator, ksd_score
+from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
 from skdiscrepancy._gradients._dispatch import score_function, score_function_of
 
 TYPES = ["full", "tied", "diag", "spherical"]
@@ -640,7 +640,7 @@ def test_finite_differences_of_something_else_than_log_densities_are_refused():
     score = score_function(
         lambda rows: stats.expon.logpdf(rows[:, 0]), finite_differences=True
     )
-    with pytest.raises(ValueError, match="gradients of model contains NaN"):
+    with pytest.raises(ValueError, match="gradients of model are not finite"):
         ksd_score(X[:, :1] - 0.5, score)
 
 
@@ -1044,3 +1044,63 @@ def test_finite_differences_refuse_what_has_a_boundary_or_a_jacobian():
         score_function(stats.expon(), finite_differences=True)
     with pytest.raises(ValueError, match="'tophat', must have"):
         score_function(KernelDensity(kernel="tophat").fit(X), finite_differences=True)
+
+
+NEW_STYLE = pytest.mark.skipif(
+    not hasattr(stats, "Normal"), reason="scipy has such distributions from 1.15"
+)
+
+
+@NEW_STYLE
+def test_distributions_of_the_new_style_have_the_gradients_of_the_old():
+    X = np.random.RandomState(0).normal(size=(40, 1))
+    for new, old in [
+        (stats.Normal(), stats.norm()),
+        (stats.Normal(mu=1.0, sigma=2.0), stats.norm(1.0, 2.0)),
+        (stats.make_distribution(stats.gumbel_r)(), stats.gumbel_r()),
+    ]:
+        expected = score_function(old)(X)
+        # Four-point differences with steps of 1e-3 standard deviations.
+        assert_allclose(score_function(new)(X), expected, rtol=1e-8, atol=1e-8)
+        assert_allclose(ksd_score(X, new), ksd_score(X, old), rtol=1e-6)
+    pvalues = [
+        ksd_test(X, model, method="parametric", n_resamples=49, random_state=0).pvalue
+        for model in (stats.Normal(), stats.Normal(mu=3.0))
+    ]
+    # The second one is 1 / 50 for a difference of three standard deviations.
+    assert pvalues[0] > pvalues[1] == 0.02
+
+
+@NEW_STYLE
+def test_a_copy_of_a_distribution_that_lost_its_parameters_is_refused():
+    X = np.random.RandomState(0).normal(size=(40, 1))
+    estimator = KSDEstimator(stats.Normal(mu=3.0, sigma=2.0))
+    expected = ksd_score(X, stats.norm(3.0, 2.0))
+    assert_allclose(estimator.fit(X).score(X), expected, rtol=1e-12)
+    copied = clone(estimator)
+    if type(copied.model) is stats.Normal:
+        # A release of scipy that copies its distributions.
+        assert_allclose(copied.fit(X).score(X), expected, rtol=1e-12)
+    else:
+        with pytest.raises(ValueError, match="lost its parameters"):
+            copied.fit(X)
+
+
+@NEW_STYLE
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: 2 * stats.Normal(mu=1.0) + 1, "shifted or scaled"),
+        (lambda: stats.Uniform(a=0.0, b=1.0), "whole line"),
+        (lambda: stats.Normal(mu=[0.0, 1.0]), "arrays of parameters"),
+    ],
+)
+def test_distributions_of_the_new_style_that_ksd_cannot_check_are_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        ksd_score(np.linspace(0.1, 0.9, 20)[:, np.newaxis], make())
+
+
+@NEW_STYLE
+def test_the_class_of_a_distribution_is_not_a_distribution():
+    with pytest.raises(TypeError, match="not its class"):
+        ksd_score(np.zeros((5, 1)), stats.Normal)

@@ -80,10 +80,10 @@ def check_number(
         raise (ValueError if wrong_word else TypeError)(message) from None
     except ValueError:
         raise ValueError(message) from None
-    if not (_has_float(value) or (value == np.inf and not finite)):
-        raise ValueError(message)
     if integer and value > LARGEST:
         raise ValueError(f"{message} It must be below 2**63.")
+    if not (_has_float(value) or (value == np.inf and not finite)):
+        raise ValueError(message)
 
 
 def shown(value: Any) -> str:
@@ -107,7 +107,7 @@ def _has_float(value: Any) -> bool:
 def check_flag(value: Any, name: str) -> None:
     """Raise an error unless the value is a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} == {value!r}, must be True or False.")
+        raise TypeError(f"{name} == {shown(value)}, must be True or False.")
 
 
 def warn_user(message: str) -> None:

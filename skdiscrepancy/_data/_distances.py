@@ -134,6 +134,8 @@ def _minkowski(
     underflow for large p.
     """
     unit = np.where(largest > 0, largest, 1)
+    # An order beyond the type of the differences is that of the largest difference.
+    p = min(p, float(np.finfo(largest.dtype).max))
     total = sum((difference / unit) ** p for difference in differences)
     return largest * total ** (1 / p)
 

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data._checks import LARGEST, shown
 from skdiscrepancy._data._seeds import check_seed
 
+# More threads than this, no machine starts.
+MOST_JOBS = 10_000
 # Names of parameters in other packages, and their names here.
 OTHER_WORDS = {
     "gamma": "bandwidth",
@@ -99,16 +102,21 @@ def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
     Parameters
     ----------
     n_jobs : object
-        None, or an integer other than 0.
+        None, or an integer other than 0, from -10000 to 10000.
     random_state : object
         None, an integer, a RandomState or a Generator. Nothing is drawn from it.
     verbose : object
         A number that is zero or larger, or a bool.
     """
     if n_jobs is not None and not _is_integer(n_jobs):
-        raise TypeError(f"n_jobs == {n_jobs!r}, must be None or an integer.")
+        raise TypeError(f"n_jobs == {shown(n_jobs)}, must be None or an integer.")
     if n_jobs is not None and n_jobs == 0:
         raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
+    if n_jobs is not None and abs(int(n_jobs)) > MOST_JOBS:
+        raise ValueError(
+            f"n_jobs == {shown(n_jobs)}, must be None or an integer from "
+            f"{-MOST_JOBS} to {MOST_JOBS}: the number of threads."
+        )
     check_seed(random_state)
     check_verbose(verbose)
 
@@ -116,9 +124,11 @@ def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
 def check_verbose(verbose: Any) -> None:
     """Refuse what does not say whether the progress is shown."""
     if not isinstance(verbose, (int, float, np.number, np.bool_)):
-        raise TypeError(f"verbose == {verbose!r}, must be an integer >= 0.")
-    if not verbose >= 0:
-        raise ValueError(f"verbose == {verbose!r}, must be an integer >= 0.")
+        raise TypeError(f"verbose == {shown(verbose)}, must be an integer >= 0.")
+    if not 0 <= verbose <= LARGEST:
+        raise ValueError(
+            f"verbose == {shown(verbose)}, must be an integer >= 0, below 2**63."
+        )
 
 
 def _is_integer(value: Any) -> bool:

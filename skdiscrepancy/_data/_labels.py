@@ -16,7 +16,12 @@ import numpy as np
 def as_array(labels: Any, name: str) -> np.ndarray:
     """Return labels as an array that keeps the type of each label."""
     refuse_masked(labels, name)
-    array = np.asarray(labels)
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        raise ValueError(
+            f"{name} has rows of different lengths, must have one length for all."
+        ) from None
     if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
         # If a list has numbers and strings, numpy would turn the numbers into strings.
         array = np.asarray(labels, dtype=object)

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from skdiscrepancy._data._checks import shown
+
 # Allowed types of the parameter `random_state`.
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 LARGEST_SEED = 2**32 - 1
@@ -20,7 +22,7 @@ def check_seed(random_state: Any) -> None:
     if random_state is None or isinstance(random_state, GENERATORS):
         return
     message = (
-        f"random_state == {random_state!r}, must be None, an integer from 0 to "
+        f"random_state == {shown(random_state)}, must be None, an integer from 0 to "
         "2**32 - 1, a numpy RandomState or a numpy Generator."
     )
     if not isinstance(random_state, Integral) or isinstance(random_state, bool):

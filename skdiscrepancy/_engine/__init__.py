@@ -1,12 +1,12 @@
 """The walk over a design: tiles of kernel values, reduced as soon as they are made.
 
-A *source* gives the values of several kernels, or of a core, on a tile. A *reducer*
-turns each tile into small sums. The walk cuts a design into tiles, runs stripes of them
-in threads, and adds up what comes back in an order that depends on nothing but the
-design. A new core is a new source, a new statistic or null a new reducer.
+A *source* computes the values of several kernels, or of a core, on a tile. A *reducer*
+turns each tile into small sums. The walk cuts a design into tiles, runs stripes of
+tiles in threads, and adds up the sums in an order that depends only on the design. A
+new core needs a new source. A new statistic or null distribution needs a new reducer.
 
-Kernels on a single column are summed in sorted order where that is shorter, and
-explicit features without pairs; `_ways` decides which, and when.
+Kernels on a single column are summed in sorted order if this is faster, and explicit
+features are summed without pairs. The module `_ways` decides.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -42,6 +42,7 @@ from skdiscrepancy._engine._reducers import (
     SignedPart,
     SignedSums,
 )
+from skdiscrepancy._engine._source_pairs import SourcePairs, source_pair_totals
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
@@ -83,6 +84,7 @@ __all__ = [
     "SignedPart",
     "SignedSums",
     "Source",
+    "SourcePairs",
     "Task",
     "WeightedSource",
     "aligned_by_parts",
@@ -108,6 +110,7 @@ __all__ = [
     "run_tasks",
     "short_factors",
     "source_bytes",
+    "source_pair_totals",
     "stein_kind",
     "steps",
     "two_sample_sums",

@@ -1,7 +1,8 @@
 """Row sums of the products of two centred Gram matrices.
 
-K_ij - f_i - f_j for offsets f that follow from the row sums of K: over tiles, or in
-sorted order for kernels on two columns, or on a column and labels.
+A centred matrix is K_ij - f_i - f_j, for offsets f that follow from the row sums of K.
+The products are summed over tiles, or in sorted order for kernels on two columns, or on
+a column and labels.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -30,8 +31,8 @@ from skdiscrepancy._engine._ways import (
 )
 from skdiscrepancy.designs import square
 
-# Products of polynomials need so many bandwidths from the least to the largest value:
-# one minus a wider kernel has too few digits for HSIC.
+# Products of polynomials need a range of values of at least this many bandwidths,
+# because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
 
 Offsets = Callable[[np.ndarray], np.ndarray]
@@ -40,16 +41,16 @@ Factor = Line | Classes | CentredFeatures
 
 
 class Products(NamedTuple):
-    """What became of the row sums of all products of centred matrices.
+    """Results from the row sums of all products of centred matrices.
 
     Attributes
     ----------
     results : ndarray of shape (n_results, n_products)
-        What was made of the sums.
+        Results of `finish` for each product.
     sizes : ndarray of shape (n_products,)
-        Size of the numbers that were added up.
+        Magnitude of the terms of the sums.
     dtype : numpy dtype
-        The type that the values were computed in.
+        Type in which the values were computed.
     """
 
     results: np.ndarray
@@ -69,11 +70,11 @@ def centred_products(
 ) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
 
-    Over tiles there are two walks: the row sums of each matrix, then the products of
-    centred tiles. Centring the tiles costs a second evaluation of the kernels and saves
-    the digits that are lost when such sums are taken as differences of large ones. In
-    sorted order they are such differences, in O(n log n), of matrices that are less
-    their means, and 1 - K for wide kernels.
+    Over tiles, there are two walks, first for the row sums of each matrix, then for the
+    products of centred tiles. The second evaluation of the kernels avoids differences
+    of large sums, which would lose digits. In sorted order, the sums are such
+    differences, in O(n log n) time. To lose few digits, the mean is subtracted from
+    each matrix first, and wide kernels are replaced by 1 - K.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def centred_products(
     Returns
     -------
     products : Products
-        For every kernel of x with all of y.
+        Results for every kernel of x with every kernel of y.
     """
     ordered = short_factors(x, y, n)
     if ordered is not None:
@@ -108,24 +109,26 @@ def centred_products(
             sums = row_sums(source, n, diagonal=diagonal, **walk_options)
             centred.append(CentredSource(source, offsets(sums)))
             sizes.append(np.abs(sums).max(axis=1) / region.row_length)
-            # Without the diagonal, its entries are in none of the sums.
+            # Without the diagonal, the sums do not hold its entries.
             some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
             peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
             walks.advance()
         walks.step = 6
         reducer = ProductRowSums(*centred)
         [(sums, _)] = walk([region], reducer, **walk_options)
-    # Means of K o L: they are larger than the products of means if both are sparse.
-    bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
+    # Means of K o L, which exceed the products of means if both matrices are sparse.
+    # Products that are not finite raise an error, without a warning before it.
+    with np.errstate(all="ignore"):
+        bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
 
 
 def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] | None:
-    """Return both factors of products of kernels that have sums in sorted order.
+    """Return both factors of products that can be summed without all pairs.
 
-    Exponentials on a column with exponentials on another, or any kernels that decay on
-    a column with labels; None if there is any other pair among them, or a kernel so
-    wide that the digits of HSIC would be lost.
+    These are exponentials on two columns, or any decaying kernels on a column with
+    labels. Return None if there is any other pair, or a kernel so wide that HSIC would
+    lose its digits.
 
     Parameters
     ----------
@@ -139,24 +142,24 @@ def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] |
     first, second : Line, Classes or CentredFeatures
         The factors.
     swapped : bool
-        Whether the first is of y.
+        Whether the first factor belongs to y.
     """
     for labels, other, swapped in ((y, x, True), (x, y, False)):
         if isinstance(labels, KernelSource) and labels.labels is not None:
-            beside = _features_of(other) or _line_beside_labels(other, n)
+            beside = features_of(other) or _line_beside_labels(other, n)
             if beside is None:
                 return None
             return Classes(labels.labels, labels.kernels), beside, swapped
-    F, G = _features_of(x), _features_of(y)
+    F, G = features_of(x), features_of(y)
     if F is not None and G is not None:
-        return (F, G, False) if _pays_off(F, G, n) else None
-    first, second = (_line_of_exponentials(source, n) for source in (x, y))
+        return (F, G, False) if pays_off(F, G, n) else None
+    first, second = (line_of_exponentials(source, n) for source in (x, y))
     if first is None or second is None:
         return None
     return first, second, False
 
 
-def _features_of(source: Source) -> CentredFeatures | None:
+def features_of(source: Source) -> CentredFeatures | None:
     """Return the rows with kernels that all have explicit features."""
     if not isinstance(source, KernelSource):
         return None
@@ -166,7 +169,7 @@ def _features_of(source: Source) -> CentredFeatures | None:
     return CentredFeatures(source.kernels, rows)
 
 
-def _pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
+def pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
     """Tell whether products of features are cheaper than tiles."""
     a = max(first.n_components(k) for k in range(first.n_kernels))
     b = max(second.n_components(k) for k in range(second.n_kernels))
@@ -183,7 +186,7 @@ def _line_beside_labels(source: Source, n: int) -> Line | None:
     return None if wide else line
 
 
-def _line_of_exponentials(source: Source, n: int) -> Line | None:
+def line_of_exponentials(source: Source, n: int) -> Line | None:
     """Return a column for products with another column."""
     ways = choose_ways(source, n, "products")
     if ways.others or any(profile.degree for profile in ways.profiles.values()):
@@ -200,7 +203,7 @@ def _in_order(
     diagonal: bool,
     walk_options: dict[str, Any],
 ) -> Products:
-    """Compute what becomes of products of kernels that are summed in sorted order."""
+    """Compute the results of products of kernels that are summed in sorted order."""
     results = _products_in_order(
         (first, second), offsets, finish, diagonal=diagonal, **walk_options
     )
@@ -213,24 +216,24 @@ def _in_order(
 
 
 class Centring(NamedTuple):
-    """What centres one Gram matrix: K_ij - shift - offsets_i - offsets_j.
+    """The numbers that centre one Gram matrix: K_ij - shift - offsets_i - offsets_j.
 
-    The offsets have mean zero. With the shift taken from the matrix first, its sums are
-    as small as they can be, and so is what their differences lose. For the same reason
-    the matrix of a wide kernel is 1 - K, which centred is that of K with another sign.
+    The offsets have mean zero. Subtracting the shift first makes the sums as small as
+    possible, so their differences lose few digits. For the same reason, the matrix of a
+    wide kernel is 1 - K. Centring 1 - K gives the centred K with the opposite sign.
 
     Attributes
     ----------
     wide : bool
-        Whether the matrix is one minus that of the kernel.
+        Whether the matrix is 1 - K.
     size : float
-        Largest row mean of the matrix, the diagonal included.
+        Largest row mean of the matrix, including the diagonal.
     shift : float
         Constant.
     offsets : ndarray of shape (n,)
         Offsets of rows and columns.
     sums : ndarray of shape (n,)
-        Row sums of K - shift, the diagonal included.
+        Row sums of K - shift, including the diagonal.
     diagonal : ndarray of shape (n,)
         The diagonal of the centred matrix.
     """
@@ -252,7 +255,7 @@ class Centring(NamedTuple):
         wide: bool = False,
         least_size: float = 0.0,
     ) -> Centring:
-        """Take the mean from offsets of a matrix with the given row sums."""
+        """Subtract the mean from the offsets of a matrix with the given row sums."""
         size = max(float(np.abs(sums).max()) / len(sums), least_size)
         middle = offsets.mean()
         offsets = offsets - middle
@@ -272,9 +275,9 @@ def centred_product_sums(
 ) -> np.ndarray:
     """Return the row sums of the product of two centred matrices.
 
-    From (K o L) 1, K g and L f for the offsets f of K and g of L. The rows of the
-    centred matrices A and B sum to zero, off the diagonal if it is left out: so the sum
-    over j of A_ij B_ij is that of A_ij L_ij less (A g)_i.
+    The sums follow from (K o L) 1, K g and L f for the offsets f of K and g of L. The
+    rows of the centred matrices A and B sum to zero, without the diagonal if it is left
+    out. So the sum over j of A_ij B_ij is the sum of A_ij L_ij minus (A g)_i.
 
     Parameters
     ----------
@@ -331,10 +334,10 @@ def _products_in_order(
     Yields
     ------
     size : float
-        Size of the row means that were added up.
+        Magnitude of the row means in the sums.
     result : object
-        What `finish` returns, for every kernel of the first factor with all of the
-        second.
+        Result of `finish`, for every kernel of the first factor with every kernel of
+        the second factor.
     """
     centrings = []
     n_first, n_second = (factor.n_kernels for factor in factors)
@@ -366,18 +369,25 @@ class _CentringTask(Task):
         self.diagonal = diagonal
 
     def __call__(self, k: int) -> Centring:
-        sums, diagonal = self.factor.sums(k), self.factor.diagonal(k)
-        wide = self.factor.is_wide(k, sums)
-        if wide:
-            sums, diagonal = self.factor.sums(k, wide=True), 0.0
-        counted = sums if self.diagonal else sums - diagonal
-        offsets = self.offsets(counted[np.newaxis])[0]
-        least_size = self.factor.least_size(k)
-        return Centring.of(sums, offsets, diagonal, wide=wide, least_size=least_size)
+        return centre_factor(self.factor, k, self.offsets, diagonal=self.diagonal)
+
+
+def centre_factor(
+    factor: Factor, k: int, offsets: Offsets, *, diagonal: bool
+) -> Centring:
+    """Return the centring of kernel k of a factor."""
+    sums, of_rows = factor.sums(k), factor.diagonal(k)
+    wide = factor.is_wide(k, sums)
+    if wide:
+        sums, of_rows = factor.sums(k, wide=True), 0.0
+    counted = sums if diagonal else sums - of_rows
+    found = offsets(counted[np.newaxis])[0]
+    least_size = factor.least_size(k)
+    return Centring.of(sums, found, of_rows, wide=wide, least_size=least_size)
 
 
 class _PairTask(Task):
-    """What becomes of the row sums of the product of two centred matrices."""
+    """The result from the row sums of the product of two centred matrices."""
 
     def __init__(
         self,
@@ -405,6 +415,6 @@ class _PairTask(Task):
         )
         if K.wide != L.wide:
             np.negative(sums, out=sums)
-        # K o L on its own can be larger than what the sizes of K and L say.
+        # K o L can be larger than the product of the sizes of K and L.
         size = max(float(np.abs(products).max()) / len(products), K.size * L.size)
         return size, self.finish(sums[np.newaxis])

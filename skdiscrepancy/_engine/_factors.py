@@ -26,12 +26,12 @@ from skdiscrepancy.kernels import (
     RowKernel,
 )
 
-# The factor is complete when so small a part of the trace of the centred matrix is
-# left: inner products of normalised matrices are then right to about 1e-9.
+# The factor is complete if the residual is below this fraction of the trace of the
+# centred matrix. Inner products of normalised matrices are then right to about 1e-9.
 RESIDUAL = 2e-9
-# Part of the trace that rounding leaves.
+# Fraction of the trace that rounding leaves.
 ROUNDING = 1e-5
-# Beyond this rank the matrix is taken as it is, tile by tile.
+# Beyond this rank, the matrix itself is used, tile by tile.
 MAX_RANK = 512
 # Rank that is enough for the null distribution of a kernel that is not smooth.
 ROUGH_RANK = 128
@@ -42,7 +42,7 @@ BATCH_NUMBERS = 2**15
 class Factor(NamedTuple):
     """A centred factor.
 
-    `rows` has shape (rank, n_samples); `complete` says whether nothing is left out.
+    `rows` has shape (rank, n_samples). `complete` is True if nothing is left out.
     """
 
     rows: np.ndarray
@@ -66,7 +66,7 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
         return True
     if isinstance(kernel, RowKernel):
         return kernel.features(rows[:1]) is not None
-    # As many rows as there are different values span all others.
+    # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
 
@@ -129,8 +129,8 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
 
     rank, first = _max_rank(kernel, n), np.square(Z).sum(axis=1).argmin()
     factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
-    # No factor holds the negative eigenvalues that some kernels have in several
-    # dimensions.
+    # A factor cannot represent the negative eigenvalues that some kernels have in
+    # several dimensions.
     complete = [complete[0] and kernel.is_definite(rows.shape[1])]
     return _finish(factors, complete)[0]
 
@@ -175,12 +175,12 @@ def pivoted_cholesky(
     n_matrices, n : int
         Number of matrices and of their rows.
     max_rank : int
-        Where to stop in any case.
+        Largest rank.
     first : ndarray of shape (n_matrices,)
-        First pivots. All rows are alike there: chosen by their values, the order of
-        the rows makes no difference.
+        First pivots. All diagonal entries are equal at the start, so pivots are chosen
+        by the values of the rows. Then the order of the rows makes no difference.
     diagonals : ndarray of shape (n_matrices, n) or None, default=None
-        Diagonals of the matrices, None for ones.
+        Diagonals of the matrices, or None for ones.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def pivoted_cholesky(
     complete = [False] * n_matrices
     done = np.zeros(n_matrices, dtype=bool)
     while True:
-        # Of wide kernels, hardly anything is left once they are centred.
+        # Centring a wide kernel leaves hardly anything.
         centred = np.maximum(traces - totals / n, ROUNDING * traces)
         small = residuals.sum(axis=1) <= RESIDUAL * centred
         for position in np.flatnonzero((small | (rank == max_rank)) & ~done):
@@ -207,7 +207,7 @@ def pivoted_cholesky(
         if done.all():
             return factors, complete
         if 2 * np.count_nonzero(done) > len(done):
-            # Those that are done are carried along for a while: a copy takes longer.
+            # Finished matrices are carried along for a while, because a copy is slower.
             left = ~done
             members, G, residuals = members[left], G[left], residuals[left]
             traces, totals, done = traces[left], totals[left], done[left]
@@ -247,7 +247,7 @@ def _finish(factors: list[np.ndarray], complete: list[bool]) -> list[Factor]:
 
 def _label_factor(codes: np.ndarray, *, balanced: bool) -> Factor:
     counts = np.bincount(codes)
-    # Of too many classes, the most frequent ones.
+    # If there are too many classes, keep the most frequent classes.
     kept = np.argsort(-counts, kind="stable")
     if len(kept) > MAX_RANK:
         kept = kept[:ROUGH_RANK]

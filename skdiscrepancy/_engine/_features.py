@@ -198,6 +198,23 @@ class CentredFeatures(Features):
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
         )
 
+    def product_total(self, k: int, other: CentredFeatures, other_k: int) -> float:
+        """Return the sum of all entries of the product with another kernel.
+
+        This is the squared norm of the covariance of both features, which takes half of
+        the time of the row sums.
+        """
+        covariance = np.zeros((self.n_components(k), other.n_components(other_k)))
+        if self is other and k == other_k:
+            for _, F in self.blocks(k):
+                # Of one array with itself, BLAS computes one triangle only.
+                covariance += F.T @ F
+        else:
+            both = zip(self.blocks(k), other.blocks(other_k), strict=True)
+            for (_, F), (_, G) in both:
+                covariance += F.T @ G
+        return float(np.vdot(covariance, covariance))
+
     def class_products(self, k: int, codes: np.ndarray) -> np.ndarray:
         """Return the row sums of kernel k over the rows of the same class."""
         totals = np.zeros((int(codes.max()) + 1, self.n_components(k)))

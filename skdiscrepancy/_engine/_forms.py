@@ -1,7 +1,7 @@
-"""What the engine knows of the paper's kernels, by their exact type.
+"""Properties of the kernels of the paper, by their exact type.
 
-A subclass may have other values, so it has no entry here: it is evaluated like any
-kernel.
+A subclass may have other values, so it has no entry here and is evaluated like any
+other kernel.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -25,19 +25,19 @@ from skdiscrepancy.kernels import (
     matern_polynomial,
 )
 
-# Kernels that are exponentials of the distance, squared for the Gaussian, over this
-# power of the bandwidth.
+# Kernels that are exponentials of the distance (squared for the Gaussian), divided by
+# this power of the bandwidth.
 EXPONENTIALS = {GaussianKernel: 2, LaplaceKernel: 1}
 # Kernels whose Stein kernel is compiled.
 COMPILED_STEIN = {GaussianKernel: "gaussian", IMQKernel: "imq"}
-# Above this rate, sums in sorted order would meet numbers that are not finite.
+# Above this rate, sums in sorted order would not be finite.
 LARGEST_RATE = 1e307
 
 
 def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
-    """Return the rate of a kernel exp(rate * distance), None for any other.
+    """Return the rate of a kernel exp(rate * distance), or None for other kernels.
 
-    Also None for a rate that the type of the distances does not hold.
+    Also return None if the rate overflows in the type of the distances.
     """
     power = EXPONENTIALS.get(type(kernel))
     if power is None or kernel.metric is not None:
@@ -49,8 +49,8 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
 def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
     """Return a kernel that is a polynomial times an exponential on one column.
 
-    Or a kernel that is a distance. None for any other: sums over a sorted column follow
-    from each other for these only.
+    Or a kernel that is a distance. Return None for other kernels, because only these
+    have recursive sums over a sorted column.
     """
     if type(kernel) is EnergyKernel:
         origin = 0.0 if kernel.origin is None else float(np.ravel(kernel.origin)[0])
@@ -69,11 +69,11 @@ def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
 
 
 def stein_kind(kernel: KernelLike, dtype: np.dtype) -> str | None:
-    """Return the name of a kernel whose Stein kernel is compiled, None for others."""
+    """Return the name of a kernel whose Stein kernel is compiled, or None."""
     kind = COMPILED_STEIN.get(type(kernel))
-    # Fourth powers of bandwidths must exist.
+    # Fourth powers of bandwidths must not overflow or underflow.
     info = np.finfo(dtype)
-    # As floats of Python: a bandwidth of float64 overflows in float32.
+    # Python floats, because a float64 bandwidth may overflow in float32.
     least, most = float(info.tiny) ** 0.25, float(info.max) ** 0.25
     inside = kind and least < kernel.bandwidth < most
     return kind if inside else None

@@ -1,4 +1,4 @@
-"""Sums of kernels over groups of rows: what permutations of groups need to know."""
+"""Sums of kernels over groups of rows, for permutations of groups."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -18,9 +18,9 @@ from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
 from skdiscrepancy._engine._ways import choose_ways
 
-# Groups are gathered to blocks of about so many rows.
+# Groups are gathered into blocks of about this many rows.
 BLOCK_ROWS = 256
-# Bytes of memory of a machine that does not tell.
+# Bytes of memory to assume if the system does not report it.
 USUAL_MEMORY = 2**34
 
 
@@ -36,7 +36,7 @@ class GroupSums(NamedTuple):
     squares : ndarray of shape (n_kernels,)
         Sums of squares.
     diagonal : ndarray of shape (n_kernels, n_samples)
-        The diagonal, which is in none of the sums.
+        The diagonal, which the sums leave out.
     """
 
     groups: np.ndarray
@@ -50,8 +50,8 @@ def group_sums(
 ) -> GroupSums:
     """Sum a source over all pairs of groups.
 
-    In one walk over its tiles, and for kernels that have their sums in sorted order in
-    O(n * n_groups).
+    This takes one walk over the tiles, or O(n * n_groups) time for kernels that can be
+    summed in sorted order.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def group_sums(
 
 
 def _check_memory(n_kernels: int, n_groups: int) -> None:
-    """Refuse sums that do not fit, before an allocation that the system may promise."""
+    """Refuse sums that do not fit into memory, before the system overcommits."""
     needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
     if needed > there:
         raise ValueError(
@@ -107,7 +107,7 @@ def _check_memory(n_kernels: int, n_groups: int) -> None:
 
 
 def memory_of_machine() -> float:
-    """Return the bytes of memory of this machine, or a guess if the system is mute."""
+    """Return the bytes of memory of this machine, or a guess if it is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -142,7 +142,7 @@ def _group_sums_by_tiles(
 
 
 def _blocks(bounds: np.ndarray) -> list[slice]:
-    """Gather consecutive groups to blocks; a large group is a block of its own."""
+    """Gather consecutive groups into blocks. A large group forms its own block."""
     blocks, start = [], 0
     for stop in range(1, len(bounds)):
         full = stop == len(bounds) - 1
@@ -175,7 +175,7 @@ class _GroupTask(Task):
         for rows, row_groups in self._tiles(a):
             for cols, col_groups in self._tiles(b):
                 end_if_stopped()
-                # Groups of a tile are counted from its first one.
+                # Groups of a tile are numbered from its first group.
                 i, j = int(row_groups[0]), int(col_groups[0])
                 sums, by_row, by_col, squares = self.source.tile_groups(
                     rows, cols, row_groups - i, col_groups - j

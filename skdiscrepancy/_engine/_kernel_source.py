@@ -34,19 +34,22 @@ from skdiscrepancy.kernels import (
     RowKernel,
 )
 
-# A kernel of this package, or one of Gaussian processes, by its place in a collection.
+# A kernel of this package or of Gaussian processes, by its position in a collection.
 Members: TypeAlias = dict[int, Any]
 Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
 
-# Functions have no value for single pairs; these are taken from the diagonal of small
+# Functions cannot evaluate single pairs, so pairs are read from the diagonal of small
 # matrices.
 PAIRS_AT_ONCE = 32
+# From so many columns on, functions are matrix products, which are faster on tiles of
+# this side.
+MANY_COLUMNS, LARGE_TILE = 512, 1024
 
 
 class Reading(ABC):
     """How some kernels read the rows of a sample.
 
-    What they share, such as the distances of a tile, is computed once for all of them.
+    Shared values, such as the distances of a tile, are computed once for all kernels.
     """
 
     dtype: np.dtype
@@ -141,7 +144,7 @@ class MetricReading(DistanceReading):
 
 
 class LabelReading(Reading):
-    """Label kernels: labels agree or do not."""
+    """Label kernels, which compare labels for equality."""
 
     n_features = 1
 
@@ -166,7 +169,7 @@ class LabelReading(Reading):
 
 
 class FunctionReading(Reading):
-    """Kernels that are functions of two blocks of rows, as those of scikit-learn."""
+    """Kernels that are functions of two blocks of rows, like scikit-learn kernels."""
 
     def __init__(self, rows: Rows):
         self.rows = rows
@@ -184,7 +187,7 @@ class FunctionReading(Reading):
             if isinstance(kernel, RowKernel):
                 values[...] = kernel.gram(A, A if B is None else B)
             else:
-                # With one argument, a white kernel sees its diagonal.
+                # A white kernel has a diagonal only if it is called with one argument.
                 values[...] = kernel(A, B)
             yield k, values
 
@@ -200,7 +203,7 @@ class FunctionReading(Reading):
             for start in range(0, len(rows), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)
                 out[k, part] = np.diagonal(kernel(A[part], B[part]))
-            # A white kernel is seen by the diagonal alone.
+            # A white kernel contributes only to the diagonal.
             out[k, same] = kernel.diag(A[same])
 
 
@@ -227,7 +230,9 @@ class KernelSource(Source):
         first = next(iter(readings.values()))
         self.dtype = np.result_type(*(r.dtype for r in readings.values()))
         self.n_features = first.n_features
-        # Kernels that are exponentials of the distance need no tile of their own.
+        if self.n_features >= MANY_COLUMNS and set(self.groups) == {FunctionReading}:
+            self.tile = LARGE_TILE
+        # Kernels that are exponentials of the distance do not need their own tile.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
 
@@ -251,7 +256,7 @@ class KernelSource(Source):
 
     @property
     def columns(self) -> list[np.ndarray] | None:
-        """The parts of the one column that the rows have, None if they have several."""
+        """The single column of the rows, by parts, or None if there are several."""
         rows = self._one_column
         if rows is None:
             return None
@@ -277,7 +282,7 @@ class KernelSource(Source):
             yield from self.readings[key].block(members, rows, cols, out)
 
     def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns; exponentials need no tile."""
+        """Return the sums of rows and of columns, without a tile for exponentials."""
         out, sums = self._buffers(rows, cols)
         for key, members in self.groups.items():
             reading = self.readings[key]
@@ -297,7 +302,7 @@ class KernelSource(Source):
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return sums of a tile; exponentials are added up as they are computed."""
+        """Return sums of a tile. Exponentials are added up as they are computed."""
         decaying = {k for k, rate in self.rates.items() if rate < 0}
         if decaying != set(range(self.n_kernels)):
             return super().tile_groups(rows, cols, row_groups, col_groups)
@@ -308,7 +313,7 @@ class KernelSource(Source):
             assert isinstance(reading, DistanceReading)
             distance = reading.distances(rows, cols).read(squared=key == 2)
             if rows == cols:
-                # Where the distance is infinite nothing is added.
+                # An infinite distance adds nothing.
                 np.fill_diagonal(distance, np.inf)
             rates = [self.rates[k] for k in members]
             sums = decay_group_sums(distance, rates, row_groups, bounds)

@@ -1,8 +1,8 @@
 """Sums of kernels on one column in sorted order, and of label kernels by class.
 
 On a single column, the sums of a Laplace or Matern kernel over a sample follow from
-each other in sorted order: O(n log n) in place of O(n^2), and as exact. Sums are
-float64, also those of float32 columns.
+each other in sorted order. This takes O(n log n) time instead of O(n^2) and is as
+exact. Sums are float64, even for float32 columns.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -80,7 +80,7 @@ class Line:
         return NEARLY_ZERO / span if span > 0 else 1.0
 
     def spans(self) -> Iterator[tuple[int, float]]:
-        """Yield each kernel with the distance of the ends of the column for it."""
+        """Yield each kernel with the range of the column times its rate."""
         with np.errstate(over="ignore"):
             span = float(self.values[-1] - self.values[0])
         for k, profile in enumerate(self.profiles):
@@ -100,9 +100,9 @@ class Line:
     def sums(
         self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
     ) -> np.ndarray:
-        """Return the row sums of kernel k, rows and weights in their own order.
+        """Return the row sums of kernel k, in the order of the rows.
 
-        If `wide`, the row sums of one minus the kernel, or of the distance.
+        If `wide`, return the row sums of one minus the kernel, or of the distance.
         """
         sums, profile = np.empty(len(self.order)), self.profiles[k]
         if isinstance(profile, DistanceProfile):
@@ -167,7 +167,7 @@ class Line:
 
 
 class Classes:
-    """Labels, whose sums are those of their classes, and the kernels on them.
+    """Labels, whose sums follow from their classes, and the kernels on them.
 
     Parameters
     ----------
@@ -220,8 +220,12 @@ class Classes:
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column, or on rows.
 
-        With one minus that kernel if `other_wide`.
+        If `other_wide`, the product is with one minus the kernel on the column. The
+        other kernel may also be on the same labels.
         """
+        if isinstance(other, Classes):
+            within = np.bincount(self.codes, other.values[other_k])[self.codes]
+            return within * self.values[k]
         if isinstance(other, CentredFeatures):
             return other.class_products(other_k, self.codes) * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")
@@ -241,6 +245,6 @@ class Classes:
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:
-    """Return the distance of each sorted value from the one before."""
+    """Return the distance of each sorted value from the previous value."""
     with np.errstate(over="ignore"):
         return np.diff(values, prepend=-np.inf)

@@ -10,8 +10,8 @@ from skdiscrepancy._engine._lines import Line
 from skdiscrepancy._engine._parallel import Task
 from skdiscrepancy._loops import Profile, group_sums_below, scan_sums
 
-# Once the diagonal is subtracted, so small a fraction of it is rounding, or has few
-# digits: of the sum of a row, and of the sum of squares.
+# After the diagonal is subtracted from the sum of a row, or from the sum of squares, a
+# result below this fraction of the diagonal is rounding, or has few digits.
 ROW_LOST = 1e-12
 SQUARES_LOST = 1e-8
 
@@ -59,6 +59,6 @@ class OrderedGroups(Task):
         total = float(squares.sum())
         if total > SQUARES_LOST * own * len(squares):
             return total
-        # Beside the diagonal, the squares of a narrow kernel are lost.
+        # The diagonal drowns the squares of a narrow kernel.
         one_group = np.zeros(len(line.values), dtype=np.int64)
         return 2 * float(group_sums_below(line.values, one_group, 1, squared).sum())

@@ -14,51 +14,72 @@ from skdiscrepancy.designs import Pairs, Region
 
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
 CHUNK_BYTES = 2**24
+# Deviations without a square in floating point have one if divided by this.
+LARGE_UNIT = 2.0**600
 
 
 class Moments(NamedTuple):
     """Weighted moments of the row means of a core, one entry for each kernel.
 
-    The mean is the statistic; four times the variance is the paper's sigma_k^2, with
-    rows weighted by their length. Spread is the sum of weighted squared deviations:
-    pieces are merged without the cancellation of a difference of squares.
+    The mean is the statistic. Four times the variance is the sigma_k^2 of the paper,
+    with rows weighted by their length. The spread is the sum of weighted squared
+    deviations, so that pieces are merged without the cancellation of a difference of
+    squares. It is in squares of `unit`, which is 1 unless these squares are beyond
+    floating point.
     """
 
     weight: float
     mean: np.ndarray
     spread: np.ndarray
+    unit: np.ndarray
 
     @classmethod
     def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
-        """Take the moments of rows with the given sums and lengths."""
+        """Compute the moments of rows with the given sums and lengths."""
         lengths = np.broadcast_to(lengths, sums.shape[1:]).astype(np.float64)
         weight = float(lengths.sum())
         mean = sums.sum(axis=1) / weight
         deviations = sums / lengths - mean[:, np.newaxis]
-        return cls(weight, mean, np.square(deviations) @ lengths)
+        with np.errstate(all="ignore"):
+            spread = np.square(deviations) @ lengths
+            unit = _unit_of(spread)
+            if np.any(unit > 1):
+                spread = np.square(deviations / unit[:, np.newaxis]) @ lengths
+        return cls(weight, mean, spread, unit)
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""
         weight = self.weight + other.weight
-        step = other.mean - self.mean
         share = other.weight / weight
-        return Moments(
-            weight,
-            self.mean + share * step,
-            self.spread + other.spread + self.weight * share * step**2,
-        )
+        with np.errstate(all="ignore"):
+            step = other.mean - self.mean
+            mean = self.mean + share * step
+            spread = self.spread + other.spread + self.weight * share * step**2
+            unit = np.maximum(_unit_of(spread), np.maximum(self.unit, other.unit))
+            if np.any(unit > 1):
+                spread = self.weight * share * (step / unit) ** 2
+                for part in (self, other):
+                    # One after the other: the square of the ratio underflows.
+                    spread += part.spread * (part.unit / unit) * (part.unit / unit)
+        return Moments(weight, mean, spread, unit)
 
     @property
     def scale(self) -> np.ndarray:
         """The paper's sigma_k."""
-        return 2 * np.sqrt(self.spread / self.weight)
+        return 2 * np.sqrt(self.spread / self.weight) * self.unit
+
+
+def _unit_of(spread: np.ndarray) -> np.ndarray:
+    """Return the unit in which sums of squares are finite."""
+    return np.where(np.isfinite(spread), 1.0, LARGE_UNIT)
 
 
 class RowSums:
     """Reducer to the sums of every row, and every column, of a region.
 
-    A region that lies in one task is finished there; `moments` makes that finish the
-    moments of the row means, so that long designs need no memory for their rows.
+    If one task holds a whole region, the task also finishes the region. `moments`
+    finishes it to the moments of its row means, so that long designs need no memory for
+    their rows.
     """
 
     def __init__(self, source: Source, *, moments: bool = False):
@@ -68,17 +89,17 @@ class RowSums:
         self.tile = source.tile
 
     def sizes(self, n: int) -> np.ndarray:
-        """Return the size of the numbers that are added up, for each kernel."""
+        """Return the magnitude of the terms of the sums, for each kernel."""
         return self.sources[0].sizes(n).mean(axis=1)
 
     @property
     def dtype(self) -> np.dtype:
-        """The coarsest type that the values were computed in."""
+        """The least precise type in which the values were computed."""
         return min((s.dtype for s in self.sources), key=lambda dtype: dtype.itemsize)
 
     @property
     def max_pairs(self) -> int:
-        """Number of loose pairs to be reduced at a time."""
+        """Number of loose pairs to reduce at a time."""
         width = sum(8 * s.n_features + s.n_kernels for s in self.sources)
         # The values, their sums by row, and the deviations of their means.
         width += 3 * self.n_sums
@@ -113,7 +134,7 @@ class RowSums:
         return Moments.of_row_sums(values, np.diff(np.append(starts, len(rows))))
 
     def finish(self, region: Region, row_sums: np.ndarray, col_sums: Any) -> Any:
-        """Turn the sums of a whole region into what the walk gives back."""
+        """Turn the sums of a whole region into the result of the walk."""
         if self.moments:
             return Moments.of_row_sums(row_sums, region.row_length)
         return row_sums, col_sums
@@ -136,7 +157,7 @@ class ProductRowSums(RowSums):
         self.tile = min(x.tile, y.tile)
 
     def sizes(self, n: int) -> np.ndarray:
-        """Return the size of the products that are added up."""
+        """Return the magnitude of the products in the sums."""
         x, y = (source.sizes(n).astype(np.float64) for source in self.sources)
         return self.factor * (x @ y.T / x.shape[1]).ravel()
 
@@ -187,14 +208,14 @@ class SignedPart(NamedTuple):
 class SignedSums:
     """Reducer to the sums of s_i s_j h(i, j) over pairs, for many vectors of signs.
 
-    The first vector has no minus; the others have one wherever a bit is set.
+    The first vector has only plus signs. The others have a minus sign for each set bit.
 
     Parameters
     ----------
     core : RowSums
-        Gives the values of pairs.
+        Computes the values of pairs.
     bits : ndarray of shape (n_samples, n_bytes), of uint8
-        Eight vectors of signs a byte: n_resamples bits for every sample.
+        Each byte holds eight vectors of signs, with n_resamples bits for every sample.
     n_resamples : int
         Number of vectors with signs.
     """
@@ -204,7 +225,7 @@ class SignedSums:
         self.bits = bits
         self.n_resamples = n_resamples
         self.sources = core.sources
-        # The signs of all pairs of a chunk are float64 at one time.
+        # The signs of all pairs of a chunk are stored as float64 at the same time.
         self.max_pairs = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
 
     @property
@@ -213,7 +234,7 @@ class SignedSums:
         return self.bits.nbytes
 
     def reduce_pairs(self, pairs: Pairs) -> SignedPart:
-        """Return the sums over pairs; a long row is cut once more."""
+        """Return the sums over pairs, in several steps for a long row."""
         starts = range(0, len(pairs[0]), self.max_pairs)
         parts = (
             self._part(*(index[start : start + self.max_pairs] for index in pairs))
@@ -225,7 +246,7 @@ class SignedSums:
         values = self.core.pair_values(rows, cols)
         sums = np.repeat(values.sum(axis=1, keepdims=True), 1 + self.n_resamples, 1)
         if self.n_resamples:
-            # The product of two signs is negative where one of both is.
+            # The product of two signs is negative if exactly one of them is negative.
             bits = self.bits[rows] ^ self.bits[cols]
             negative = np.unpackbits(bits, axis=1, count=self.n_resamples)
             sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))

@@ -11,23 +11,23 @@ import numpy as np
 from skdiscrepancy._data import Index
 from skdiscrepancy._loops import TileGroups
 
-# Pairs that the size of the values is taken from.
+# Number of pairs for an estimate of the magnitude of the values.
 SIZE_PAIRS = 256
 
 
 class Source:
-    """Values of several kernels on tiles; the base class of all sources.
+    """Base class of all sources, which compute values of several kernels on tiles.
 
     Attributes
     ----------
     n_kernels : int
         Number of kernels.
     n_features : int
-        Number of columns that a row takes, for the size of a chunk.
+        Number of columns of a row, which determines the size of a chunk.
     dtype : numpy dtype
-        Of the values.
+        Type of the values.
     tile : int
-        Side of a tile that keeps the temporary arrays in the cache.
+        Number of rows of a tile whose temporary arrays fit into the cache.
     """
 
     n_kernels: int
@@ -83,8 +83,9 @@ class Source:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return sums of a tile over groups, over rows, over columns, and of squares.
 
-        One row for each kernel; the diagonal is left out. `row_groups` and `col_groups`
-        are the groups of the rows and columns, in order from 0 on.
+        Each result has one row for each kernel and leaves out the diagonal.
+        `row_groups` and `col_groups` are the groups of the rows and columns, numbered
+        from 0 in order.
         """
         n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
         out, (row_sums, col_sums) = self._buffers(rows, cols)
@@ -107,7 +108,7 @@ class Source:
         col_groups: np.ndarray,
         sums: tuple[np.ndarray, ...],
     ) -> None:
-        """Write the sums that :meth:`tile_groups` gives."""
+        """Write the sums that :meth:`tile_groups` returns."""
         groups = TileGroups(row_groups, col_groups, self.dtype)
         for k, values in values_of_kernels:
             if on_diagonal:
@@ -116,10 +117,10 @@ class Source:
             sums[3][k] = np.vdot(values, values)
 
     def sizes(self, n: int) -> np.ndarray:
-        """Return the size of what is added up for some pairs, one row a kernel.
+        """Return the magnitude of the terms of some pairs, one row for each kernel.
 
-        It tells zero from rounding. Some pairs of the `n` samples are enough: data that
-        leave nothing but rounding are alike everywhere.
+        It distinguishes zero from a rounding error. Some pairs of the `n` samples are
+        enough, because data that leave only rounding errors do so for all pairs.
         """
         return np.abs(self.aligned(*_some_pairs(n)))
 
@@ -149,8 +150,8 @@ class PairedSource(Source):
         joint = np.empty((2 * r, 2 * c), dtype=self.dtype)
         for k, K in self.source.block(both_rows, both_cols, joint):
             values = out[k] if out.ndim == 3 else out
-            # In this order, equal samples give zero, and an exchange of two changes the
-            # sign, to the last bit.
+            # In this order, equal samples give exactly zero, and an exchange of the two
+            # rows of a sample changes exactly the sign.
             np.subtract(K[:r, :c], K[:r, c:], out=values)
             values -= K[r:, :c] - K[r:, c:]
             yield k, values
@@ -166,7 +167,7 @@ class PairedSource(Source):
         return values
 
     def sizes(self, n: int) -> np.ndarray:
-        """Return the size of the four numbers whose difference the core is."""
+        """Return the magnitude of the four terms of the core."""
         rows, cols = _some_pairs(n)
         return sum(
             np.abs(self.source.aligned(rows + i, cols + j))
@@ -180,7 +181,7 @@ class PairedSource(Source):
 
 
 class CentredSource(Source):
-    """A source less an offset for each row and each column.
+    """A source minus an offset for each row and each column.
 
     Values are K_ij - offsets[k, i] - offsets[k, j].
     """
@@ -258,11 +259,11 @@ def as_indices(index: Index) -> np.ndarray:
 
 
 def group_bounds(groups: np.ndarray) -> np.ndarray:
-    """Return where groups that are given in order, row by row, start and end."""
+    """Return the bounds of groups from the sorted group of each row."""
     return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
 
 
 def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return some pairs of different samples; of a single one, the pair with itself."""
+    """Return some pairs of different samples, or (0, 0) if there is one sample."""
     rows = np.unique(np.linspace(0, n - 1, SIZE_PAIRS).astype(np.int64))
     return rows, np.roll(rows, 1)

@@ -31,14 +31,14 @@ from skdiscrepancy._engine._reducers import (
 from skdiscrepancy._engine._sources import PairedSource, Source
 from skdiscrepancy.designs import Design, Pairs, Region
 
-# A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows; a
+# A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows. A
 # task is a piece, or several small regions.
 STRIPES = 24
 MIN_PIECE = 512
-# However small the working memory, tiles have so many rows and chunks so many pairs.
+# Smallest number of rows of a tile and pairs of a chunk, for any working memory.
 MIN_TILE = 16
 MIN_CHUNK = 256
-# Arrays of the size of a tile that a source makes on the way to the values of a kernel.
+# Number of temporary arrays of the size of a tile that a source needs for a kernel.
 TILE_BUFFERS = 10
 # Bytes of the rows of pairs, and arrays of their size on the way to the values.
 ROW_BYTES = 2**26
@@ -52,7 +52,7 @@ def walk(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Any]:
-    """Reduce every region of a design; the results come in the order of the regions."""
+    """Reduce every region of a design, and return results in the order of regions."""
     results: list[Any] = [None] * len(regions)
     totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     tile = _tile_side(reducer)
@@ -146,7 +146,7 @@ def reduce_pairs(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Iterator[Any]:
-    """Yield what a reducer makes of the pairs of a design, chunk by chunk."""
+    """Yield the results of a reducer on the pairs of a design, chunk by chunk."""
     fitting = int(reducer.max_pairs * working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
@@ -161,7 +161,7 @@ def _n_loose_pairs(part: Moments | SignedPart) -> float:
 
 
 class _Piece(NamedTuple):
-    """A part of the region with a number that one task works on."""
+    """The part of a numbered region that one task works on."""
 
     number: int
     region: Region
@@ -181,7 +181,7 @@ class _Piece(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What comes back for a piece: its sums, or what a whole region is finished to."""
+    """The result of a piece: its sums, or the finished result of a whole region."""
 
     piece: _Piece
     row_sums: np.ndarray | None
@@ -190,7 +190,7 @@ class _Answer(NamedTuple):
 
 
 def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
-    """Group small regions and cut large ones into pieces of about equal work."""
+    """Group small regions, and cut large regions into pieces of about equal work."""
     batch: list[_Piece] = []
     area = 0
     for index, region in enumerate(regions):
@@ -216,7 +216,7 @@ def _pieces(index: int, region: Region, tile: int) -> Iterator[_Piece]:
 
 
 def _step(region: Region, tile: int) -> int:
-    """Return the side of the pieces of a region."""
+    """Return the number of rows of the pieces of a region."""
     longest = max(
         region.row_stop - region.row_start, region.col_stop - region.col_start
     )
@@ -229,13 +229,13 @@ def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
 
 
 def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
-    """Return about the bytes of the rows of sources."""
+    """Return the approximate number of bytes of the rows of sources."""
     row = sum(source.n_features * source.dtype.itemsize for source in sources)
     return n_rows * row
 
 
 def aligned_by_parts(source: Source, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Return the values of pairs, and take few rows of many columns at a time."""
+    """Return the values of pairs, with fewer pairs at a time if rows are long."""
     room = min(working_memory(), ROW_BYTES)
     row = ROW_BUFFERS * source.n_features * source.dtype.itemsize
     step = max(MIN_TILE, int(room // row))
@@ -283,8 +283,8 @@ class _RegionTask(_WalkTask[RowSums]):
 
     def _reduce(self, piece: _Piece) -> tuple[np.ndarray, np.ndarray | None]:
         reducer, (_, region, all_rows, all_cols) = self.reducer, piece
-        # Columns of a symmetric region are rows of its other half; those of a rectangle
-        # are of no use to the moments of its rows.
+        # Columns of a symmetric region are rows of its other half. The moments of the
+        # rows of a rectangle do not need its columns.
         want_cols = region.symmetric or not reducer.moments
         row_sums = np.zeros((reducer.n_sums, all_rows.stop - all_rows.start))
         col_sums = row_sums
@@ -307,7 +307,7 @@ class _RegionTask(_WalkTask[RowSums]):
         return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
     def _tiles(self, piece: _Piece) -> Iterator[tuple[slice, slice]]:
-        """Yield the tiles of a piece; on the diagonal, those of one half."""
+        """Yield the tiles of a piece. On the diagonal, yield the tiles of one half."""
         for rows in _cuts(piece.rows.start, piece.rows.stop, self.tile):
             first = rows.start if piece.on_diagonal else piece.cols.start
             for cols in _cuts(first, piece.cols.stop, self.tile):
@@ -328,7 +328,7 @@ def _add_piece(
     row_sums: np.ndarray,
     col_sums: np.ndarray | None,
 ) -> None:
-    """Add the sums of a piece to those of its region."""
+    """Add the sums of a piece to the sums of its region."""
     region = piece.region
     if piece.number not in totals:
         n_rows = region.row_stop - region.row_start
@@ -346,7 +346,7 @@ def _add_piece(
 
 
 def _tile_side(reducer: RowSums) -> int:
-    """Return the side of the tiles: smaller than usual if memory is short."""
+    """Return the number of rows of a tile, which is smaller if memory is short."""
     tile = reducer.tile
     while tile > MIN_TILE and _tile_bytes(reducer, tile) > working_memory():
         tile = max(tile // 2, MIN_TILE)
@@ -354,7 +354,7 @@ def _tile_side(reducer: RowSums) -> int:
 
 
 def _tile_bytes(reducer: RowSums, tile: int) -> int:
-    """Return about the bytes of the temporary arrays for one tile."""
+    """Return the approximate number of bytes of the temporary arrays of a tile."""
     numbers = 4 * reducer.n_sums * tile
     for source in reducer.sources:
         side = 2 * tile if isinstance(source, PairedSource) else tile

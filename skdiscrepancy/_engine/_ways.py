@@ -1,10 +1,10 @@
 """The ways to a sum: over tiles, in sorted order, or from explicit features.
 
-This is the one place that decides which kernels go which way, and statistics ask it for
-their sums. A kernel goes in sorted order if it has a profile for that, on one column of
-at least `min_rows` rows; one kernel of a collection can, and the others take the walk
-over tiles. A source that has explicit features needs no pairs at all. Results agree to
-rounding, whatever the way.
+Only this module decides how kernels are summed, and statistics ask it for their sums. A
+kernel is summed in sorted order if it has a profile for sorted order, on one column of
+at least `min_rows` rows. The other kernels of a collection are summed over tiles. A
+source that has explicit features needs no pairs at all. All ways give the same results
+up to rounding.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -35,18 +35,18 @@ from skdiscrepancy._loops import (
 from skdiscrepancy.designs import Region, square
 from skdiscrepancy.kernels import RowKernel
 
-# The type that sums in sorted order are made in, whatever the columns are.
+# Type of sums in sorted order, for columns of any type.
 IN_ORDER = np.dtype(np.float64)
 # Sums in sorted order are faster if groups have at least this many rows.
 MIN_GROUP_ROWS = 4
 
 
 def min_rows(sums: str, degree: int = 0) -> int:
-    """Return the number of rows from which on sorted order is faster than all pairs.
+    """Return the number of rows above which sorted order is faster than all pairs.
 
-    Measured on collections of five and ten kernels. In numpy the steps of a scan are
-    calls, and there are more of them for a polynomial; all pairs, on the other hand,
-    have no compiled loops for one.
+    The numbers were measured on collections of five and ten kernels. In numpy, each
+    step of a scan is a call, and a polynomial needs more calls. All pairs, on the other
+    hand, have no compiled loops for a polynomial.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def min_rows(sums: str, degree: int = 0) -> int:
 
 
 class Ways(NamedTuple):
-    """Which kernels go in sorted order, from explicit features, and over tiles."""
+    """Which kernels are summed in sorted order, from features, and over tiles."""
 
     source: Source
     profiles: dict[int, Profile | DistanceProfile]
@@ -80,7 +80,7 @@ class Ways(NamedTuple):
 
     @property
     def tiles(self) -> Source:
-        """The source of the kernels that are left to the walk over tiles."""
+        """The source of the kernels that are summed over tiles."""
         if not self.profiles and not self.with_features:
             return self.source
         assert isinstance(self.source, KernelSource)
@@ -88,14 +88,14 @@ class Ways(NamedTuple):
 
     @property
     def columns(self) -> list[np.ndarray]:
-        """The parts of the one column that kernels in sorted order are on."""
+        """The single column, by parts, of the kernels in sorted order."""
         assert isinstance(self.source, KernelSource)
         columns = self.source.columns
         assert columns is not None
         return columns
 
     def line(self) -> Line:
-        """Return the one column with the kernels that go in sorted order."""
+        """Return the single column with the kernels in sorted order."""
         return Line(np.concatenate(self.columns), list(self.profiles.values()))
 
     def features(self) -> Features:
@@ -107,7 +107,7 @@ class Ways(NamedTuple):
 
 
 def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -> Ways:
-    """Return which kernels of a source on n rows, in groups or not, go which way."""
+    """Decide how each kernel of a source on n rows, in groups or not, is summed."""
     profiles: dict[int, Profile | DistanceProfile] = {}
     # Groups of single rows need all pairs.
     few_groups = MIN_GROUP_ROWS * n_groups <= n
@@ -186,16 +186,16 @@ def row_sums(
 
 
 class Part(NamedTuple):
-    """What becomes of the sums of some kernels of a source.
+    """The result from the sums of some kernels of a source.
 
     Attributes
     ----------
     kernels : list of int
         The kernels.
     dtype : numpy dtype
-        The type that their values were computed in.
+        Type in which the values were computed.
     result : object
-        What was made of the sums.
+        Result of `finish` for the sums.
     """
 
     kernels: list[int]
@@ -213,9 +213,10 @@ def two_sample_sums(
     keep_order: bool,
     **walk_options: Any,
 ) -> Iterator[Part]:
-    """Yield what becomes of the row sums within and between two samples.
+    """Yield the results from the row sums within and between two samples.
 
-    In sorted order kernel by kernel, so that there are never the sums of many at once.
+    Sorted order takes one kernel at a time, so the sums of all kernels are never in
+    memory at once.
 
     Parameters
     ----------
@@ -229,14 +230,14 @@ def two_sample_sums(
     diagonal : bool
         Whether k(x_i, x_i) is in the sum of row i.
     keep_order : bool
-        Whether the sums must be in the order of the rows; any order is faster.
+        Whether the sums must be in the order of the rows, which is slower.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
     Yields
     ------
     part : Part
-        Some kernels, and what `finish` returns for them.
+        Some kernels, and the result of `finish` for them.
     """
     ways = choose_ways(source, m + n)
     verbose = walk_options.get("verbose", 0)
@@ -283,7 +284,7 @@ class _LineTask(Task):
 
 
 class _TwoSampleTask(Task):
-    """What becomes of the row sums of one kernel on two samples."""
+    """The result from the row sums of one kernel on two samples."""
 
     def __init__(
         self,
@@ -324,7 +325,7 @@ class _TwoSampleTask(Task):
         values = np.empty(weights.shape[1])
         values[at_x], values[at_y] = x, y
         if orders is not None:
-            # Where each row is, in the order of the rows.
+            # Position of each row in sorted order.
             for at, order in zip((at_x, at_y), orders, strict=True):
                 at[order] = at.copy()
         return cls(values, weights, (at_x, at_y), diagonal, finish)

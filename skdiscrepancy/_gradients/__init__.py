@@ -10,6 +10,7 @@ from skdiscrepancy._gradients._dispatch import (
     score_function,
     score_function_of,
 )
+from skdiscrepancy._gradients._distributions import copyable
 from skdiscrepancy._gradients._draws import can_be_drawn_from, draw_from
 from skdiscrepancy._gradients._mixtures import SampleGaussianScore
 from skdiscrepancy._gradients._numeric import widths
@@ -19,6 +20,7 @@ __all__ = [
     "ScoreFunction",
     "can_be_drawn_from",
     "check_model",
+    "copyable",
     "draw_from",
     "is_density_estimator",
     "score_function",

@@ -21,8 +21,10 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._gradients._scores import ModelScore
 
-class TransformedScore:
+
+class TransformedScore(ModelScore):
     """Gradient of the log-density of X for a model of the transformed X.
 
     Parameters
@@ -37,9 +39,8 @@ class TransformedScore:
         self.steps = [without_names(step) for step in steps]
         self.score = score
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = np.asarray(X)
         for step in self.steps:
             X = np.asarray(step.transform(X))
         gradients = np.asarray(self.score(X))

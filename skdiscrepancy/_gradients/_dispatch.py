@@ -33,6 +33,7 @@ from skdiscrepancy._gradients._affine import (
 )
 from skdiscrepancy._gradients._distributions import (
     check_support,
+    continuous_score,
     kde_log_density,
     kde_score,
     normal_score,
@@ -54,6 +55,9 @@ ScoreFunction = Callable[[np.ndarray], Any]
 
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
+# Distributions of the new style, as scipy.stats.Normal, exist from scipy 1.15.
+NEW_STYLE = (stats.Normal.__mro__[1],) if hasattr(stats, "Normal") else ()
+MULTIVARIATE = (type(stats.multivariate_normal()), type(stats.multivariate_t()))
 NOT_FROZEN = (
     stats.rv_continuous,
     type(stats.multivariate_normal),
@@ -97,7 +101,8 @@ def score_function(
           components;
         - a FrozenEstimator of one of these models;
         - a frozen distribution of :mod:`scipy.stats`, which is `multivariate_normal`,
-          `multivariate_t` or a univariate distribution on the whole real line;
+          `multivariate_t` or a univariate distribution on the whole real line, or a
+          distribution of the new style, such as ``scipy.stats.Normal(mu=1)``;
         - a `gaussian_kde` of :mod:`scipy.stats`;
         - a callable that takes X and returns the gradients. It is returned unchanged;
         - an instance of a class that you registered with
@@ -165,7 +170,7 @@ def score_function(
             )
         return BACKENDS[backend](model)
     if finite_differences:
-        return FiniteDifferences(log_density(model))
+        return FiniteDifferences(log_density(model), n_variables(model))
     return score_function_of(model)
 
 
@@ -184,7 +189,7 @@ def log_density(model: Any) -> ScoreFunction:
         return without_names(model).score_samples
     if isinstance(model, stats.gaussian_kde):
         return partial(kde_log_density, model)
-    if isinstance(model, UNIVARIATE):
+    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
         check_support(model)
         return partial(univariate_log_density, model)
     if hasattr(model, "logpdf"):
@@ -195,6 +200,17 @@ def log_density(model: Any) -> ScoreFunction:
         f"model == {model!r}, must have `score_samples` or `logpdf`, or be a callable "
         "that returns log-densities, if finite_differences=True."
     )
+
+
+def n_variables(model: Any) -> int | None:
+    """Return the number of variables of a density, None if it is not known."""
+    if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
+        return 1
+    if isinstance(model, stats.gaussian_kde):
+        return int(model.d)
+    if isinstance(model, MULTIVARIATE):
+        return int(model.dim)
+    return getattr(model, "n_features_in_", None)
 
 
 @singledispatch
@@ -376,5 +392,7 @@ def _(model: stats.gaussian_kde) -> ScoreFunction:
 
 
 score_function_of.register(UNIVARIATE)(univariate_score)
+for _kind in NEW_STYLE:
+    score_function_of.register(_kind)(continuous_score)
 score_function_of.register(type(stats.multivariate_normal()))(normal_score)
 score_function_of.register(type(stats.multivariate_t()))(student_score)

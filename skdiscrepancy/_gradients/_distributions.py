@@ -1,21 +1,24 @@
-"""Gradients of the log-densities of frozen scipy distributions."""
+"""Gradients of the log-densities of scipy distributions."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.special import log_ndtr
 
 from skdiscrepancy._gradients._mixtures import (
     GaussianScore,
     PointsScore,
-    check_columns,
     log_weights_of,
 )
+from skdiscrepancy._gradients._numeric import FiniteDifferences
+from skdiscrepancy._gradients._scores import ModelScore
 
 
 def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
@@ -45,8 +48,10 @@ STANDARD: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-class UnivariateScore:
+class UnivariateScore(ModelScore):
     """Gradient of the log-density of a frozen distribution of one variable."""
+
+    n_features = 1
 
     def __init__(self, name: str, shapes: tuple[float, ...], loc: float, scale: float):
         self.name = name
@@ -54,22 +59,23 @@ class UnivariateScore:
         self.loc = loc
         self.scale = scale
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X, which have one column."""
-        z = (check_columns(X, 1) - self.loc) / self.scale
+        z = (X - self.loc) / self.scale
         return STANDARD[self.name](z, *self.shapes) / self.scale
 
 
-class StudentScore:
+class StudentScore(ModelScore):
     """Gradient of the log-density of a multivariate t distribution."""
 
     def __init__(self, loc: np.ndarray, precision: np.ndarray, df: float):
         self.gaussian = GaussianScore(loc, precision)
+        self.n_features = self.gaussian.n_features
         self.df = df
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        pulls = self.gaussian(X)
+        pulls = self.gaussian.gradients_at(X)
         if np.isinf(self.df):
             return pulls
         squares = -np.einsum("ij,ij->i", X - self.gaussian.mean, pulls)
@@ -79,14 +85,15 @@ class StudentScore:
 def check_support(model: Any) -> None:
     """Raise an error if a univariate distribution is not on the whole real line."""
     low, high = model.support()
+    name = model.dist.name if hasattr(model, "dist") else type(model).__name__
     if np.ndim(low) or np.ndim(high):
         raise ValueError(
-            f"model is the distribution {model.dist.name!r} with arrays of parameters, "
+            f"model is the distribution {name!r} with arrays of parameters, "
             "must have numbers as parameters, because it is the density of one column."
         )
     if np.isfinite(low) or np.isfinite(high):
         raise ValueError(
-            f"model is the distribution {model.dist.name!r} on [{low}, {high}], must "
+            f"model is the distribution {name!r} on [{low}, {high}], must "
             "be one on the whole line, because KSD is not valid for a density with a "
             "boundary. Transform the data and the density, e.g. by the logarithm."
         )
@@ -94,7 +101,7 @@ def check_support(model: Any) -> None:
 
 def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
     """Return the log-densities of a frozen distribution of one variable."""
-    return model.logpdf(check_columns(X, 1)[:, 0])
+    return model.logpdf(X[:, 0])
 
 
 def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:
@@ -118,6 +125,47 @@ def univariate_score(model: Any) -> UnivariateScore:
     shapes = tuple(float(given[shape]) for shape in shape_names)
     loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
     return UnivariateScore(name, shapes, loc, scale)
+
+
+def is_normal(model: Any) -> bool:
+    """Return whether a model is scipy.stats.Normal.
+
+    A copy of such a model, as `clone` makes it, is a standard normal distribution in
+    scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
+    """
+    if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
+        return False
+    if type(model) is not stats.Normal and "mu=" in repr(model):
+        raise ValueError(
+            f"model == {model!r} is a copy that lost its parameters, because scipy "
+            "cannot copy this distribution. Pass a frozen distribution, as in "
+            "scipy.stats.norm(loc, scale)."
+        )
+    return True
+
+
+def copyable(model: Any) -> Any:
+    """Return scipy.stats.Normal as a frozen distribution, other models as they are."""
+    if is_normal(model) and not np.ndim(model.mu) and not np.ndim(model.sigma):
+        return stats.norm(float(model.mu), float(model.sigma))
+    return model
+
+
+def continuous_score(model: Any) -> ModelScore:
+    """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
+
+    In closed form for the normal distribution, by differences for the others.
+    """
+    check_support(model)
+    if is_normal(model):
+        return UnivariateScore("norm", (), float(model.mu), float(model.sigma))
+    if hasattr(model, "loc") and hasattr(model, "scale"):
+        raise ValueError(
+            f"model == {model!r}, must not be shifted or scaled, because copies of "
+            "such a distribution can lose their parameters in scipy. Pass a frozen "
+            "distribution, as in scipy.stats.norm(loc, scale)."
+        )
+    return FiniteDifferences(partial(univariate_log_density, model), 1)
 
 
 def normal_score(model: Any) -> GaussianScore:

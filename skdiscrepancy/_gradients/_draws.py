@@ -23,6 +23,8 @@ from skdiscrepancy._gradients._mixtures import SampleGaussianScore
 
 def can_be_drawn_from(model: Any) -> bool:
     """Return whether :func:`draw_from` can draw from a model."""
+    if isinstance(model, type):
+        return False
     if isinstance(model, FrozenEstimator):
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
@@ -84,17 +86,25 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
             f"model == {model!r}, must be a model that samples can be drawn from. Its "
             f"method `sample` or `rvs` is not implemented{reason}"
         ) from error
+    except ValueError as error:
+        raise ValueError(
+            f"model == {model!r} cannot be drawn from {n} times: {error}"
+        ) from error
 
 
 def _draw_seeded(model: Any, n: int, seed: int) -> np.ndarray:
     """Draw rows by the method `rvs` or `sample` of a model."""
     if hasattr(model, "rvs"):
         return np.reshape(model.rvs(size=n, random_state=seed), (n, -1))
-    options = {}
-    if "random_state" in inspect.signature(model.sample).parameters:
+    options: dict[str, Any] = {}
+    names = inspect.signature(model.sample).parameters
+    if "random_state" in names:
         options["random_state"] = seed
+    elif "rng" in names:
+        options["rng"] = np.random.default_rng(seed)
     elif "random_state" in getattr(model, "get_params", dict)():
         # We set the seed in a copy, because the model belongs to the caller.
         model = copy.copy(model).set_params(random_state=seed)
     draws = model.sample(n, **options)
-    return np.asarray(draws[0] if isinstance(draws, tuple) else draws)
+    draws = np.asarray(draws[0] if isinstance(draws, tuple) else draws)
+    return draws[:, np.newaxis] if draws.ndim == 1 else draws

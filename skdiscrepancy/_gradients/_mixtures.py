@@ -14,20 +14,10 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from skdiscrepancy._data import TOO_LARGE, block_distances
 from skdiscrepancy._gradients._numeric import deviations_of
+from skdiscrepancy._gradients._scores import ModelScore
 
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
-
-
-def check_columns(X: np.ndarray, n_features: int) -> np.ndarray:
-    """Refuse rows that are not of the length that a density is for."""
-    X = np.asarray(X)
-    if X.ndim != 2 or X.shape[1] != n_features:
-        raise ValueError(
-            f"X has shape {X.shape}, must have shape (n_samples, {n_features}): model "
-            f"is a density of {n_features} variables."
-        )
-    return X
 
 
 def log_weights_of(weights: np.ndarray) -> np.ndarray:
@@ -44,7 +34,7 @@ def singular_message(X: np.ndarray) -> str:
     )
 
 
-class SampleGaussianScore:
+class SampleGaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian with the moments of a sample."""
 
     def __init__(self, X: np.ndarray):
@@ -52,6 +42,7 @@ class SampleGaussianScore:
             # With at most as many rows as columns, the covariance is singular.
             raise ValueError(singular_message(X))
         X = X.astype(np.float64)
+        self.n_features = X.shape[1]
         with np.errstate(over="ignore"):
             self.mean = X.mean(axis=0)
         self.deviations = deviations_of(X)
@@ -78,13 +69,13 @@ class SampleGaussianScore:
         except LinAlgError:
             raise ValueError(singular_message(X)) from None
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
         standardized = (X - self.mean) / self.deviations
         return -cho_solve(self.factor, standardized.T).T / self.deviations
 
 
-class GaussianScore:
+class GaussianScore(ModelScore):
     """Gradient of the log-density of a Gaussian.
 
     Parameters
@@ -98,10 +89,10 @@ class GaussianScore:
     def __init__(self, mean: np.ndarray, precision: np.ndarray):
         self.mean = np.asarray(mean)
         self.precision = np.asarray(precision)
+        self.n_features = len(self.precision)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, len(self.precision))
         return -(X - self.mean) @ self.precision
 
 
@@ -134,7 +125,7 @@ def regular_gaussian_score(
     )
 
 
-class MixtureScore:
+class MixtureScore(ModelScore):
     """Gradient of the log-density of a Gaussian mixture.
 
     Parameters
@@ -150,6 +141,7 @@ class MixtureScore:
 
     def __init__(self, log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray):
         self.means = means
+        self.n_features = means.shape[1]
         self.factors = factors
         diagonals = factors
         if factors.ndim == 3:
@@ -161,9 +153,8 @@ class MixtureScore:
                 return
         self.log_weights = log_weights + np.log(np.abs(diagonals)).sum(axis=1)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, self.means.shape[1])
         logs = np.empty((len(X), len(self.means)))
         # Expanded squares would lose digits far from the origin, so we subtract first.
         for k, (mean, factor) in enumerate(zip(self.means, self.factors, strict=True)):
@@ -182,7 +173,7 @@ class MixtureScore:
         return differences @ factor if factor.ndim == 2 else differences * factor
 
 
-class PointsScore:
+class PointsScore(ModelScore):
     """Gradient of the log of a weighted sum of kernels at points.
 
     Parameters
@@ -206,6 +197,7 @@ class PointsScore:
         *,
         exponential: bool = False,
     ):
+        self.n_features = points.shape[1]
         self.centre = np.median(points, axis=0)
         self.points = self._scaled(points, factor)
         self.log_weights = log_weights
@@ -219,9 +211,8 @@ class PointsScore:
             else (X - self.centre) * factor
         )
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
-        X = check_columns(X, self.points.shape[1])
         scaled = self._scaled(X, self.factor)
         gradients = np.empty(X.shape)
         step = max(1, BLOCK_NUMBERS // len(self.points))

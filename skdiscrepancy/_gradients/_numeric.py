@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._gradients._scores import ModelScore
+
+# Numbers of the shifted rows that a log-density computes at once.
+BLOCK_NUMBERS = 2**22
 # Step of the difference quotient, as a fraction of the standard deviation of a column.
 STEP = 1e-3
 # Shifts and weights of the four-point difference quotient.
@@ -36,47 +40,61 @@ def widths(X: np.ndarray) -> np.ndarray:
     return np.where(constant, 1.0, deviations)
 
 
-class FiniteDifferences:
+class FiniteDifferences(ModelScore):
     """Gradient of a log-density by four-point differences of its values.
 
     Parameters
     ----------
     log_density : callable
         Function that takes rows and returns one log-density for each row.
+    n_features : int or None, default=None
+        Number of variables of the density, if it is known.
     """
 
-    def __init__(self, log_density: Callable[[np.ndarray], Any]):
+    def __init__(
+        self,
+        log_density: Callable[[np.ndarray], Any],
+        n_features: int | None = None,
+    ):
         self.log_density = log_density
+        self.n_features = n_features
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X; all shifts in one call."""
-        X = np.asarray(X, dtype=np.float64)
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
+        """Return the gradients at the rows of X; the shifts of many columns at once."""
+        X = X.astype(np.float64)
         n, d = X.shape
         steps = STEP * widths(X)
-        shifted = np.repeat(X[np.newaxis], 4 * d, axis=0).reshape(4, d, n, d)
-        column = np.arange(d)
-        shifted[:, column, :, column] += np.multiply.outer(steps, SHIFTS)[
+        at_once = max(1, BLOCK_NUMBERS // (4 * n * d))
+        columns = np.array_split(np.arange(d), range(at_once, d, at_once))
+        parts = [self._derivatives(X, column, steps[column]) for column in columns]
+        return np.concatenate(parts, axis=1)
+
+    def _derivatives(
+        self, X: np.ndarray, column: np.ndarray, steps: np.ndarray
+    ) -> np.ndarray:
+        """Return the derivatives by some columns."""
+        (n, d), m = X.shape, len(column)
+        shifted = np.repeat(X[np.newaxis], 4 * m, axis=0).reshape(4, m, n, d)
+        shifted[:, np.arange(m), :, column] += np.multiply.outer(steps, SHIFTS)[
             ..., np.newaxis
         ]
         values = np.asarray(self.log_density(shifted.reshape(-1, d)), dtype=np.float64)
-        if values.shape != (4 * d * n,):
+        if values.shape != (4 * m * n,):
             raise ValueError(
-                f"model gives log-densities of shape {values.shape} for {4 * d * n} "
-                f"rows, must give {(4 * d * n,)}."
+                f"model gives log-densities of shape {values.shape} for {4 * m * n} "
+                f"rows, must give {(4 * m * n,)}."
             )
-        # Where a density is zero there is no gradient; the caller says so.
-        with np.errstate(invalid="ignore"):
-            quotients = np.tensordot(WEIGHTS, values.reshape(4, d, n), axes=1)
+        quotients = np.tensordot(WEIGHTS, values.reshape(4, m, n), axes=1)
         return (quotients / steps[:, np.newaxis]).T
 
 
-class TorchScore:
+class TorchScore(ModelScore):
     """Gradient of a log-density written in torch."""
 
     def __init__(self, log_density: Callable[[Any], Any]):
         self.log_density = log_density
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X."""
         torch = _import("torch")
         with torch.enable_grad():
@@ -87,13 +105,13 @@ class TorchScore:
         return gradients.detach().cpu().numpy()
 
 
-class JaxScore:
+class JaxScore(ModelScore):
     """Gradient of a log-density written in jax."""
 
     def __init__(self, log_density: Callable[[Any], Any]):
         self.log_density = log_density
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def gradients_at(self, X: np.ndarray) -> np.ndarray:
         """Return the gradients at the rows of X, in the precision set in jax."""
         jax = _import("jax")
 

@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._hsic._cka import CKAResult, cka_score
+from skdiscrepancy._hsic._cka_estimator import CKAEstimator
 from skdiscrepancy._hsic._estimator import HSICEstimator, hsic_score
 from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
 from skdiscrepancy._hsic._statistics import (
@@ -11,10 +13,13 @@ from skdiscrepancy._hsic._statistics import (
 )
 
 __all__ = [
+    "CKAEstimator",
+    "CKAResult",
     "HSICEstimator",
     "HSICParams",
     "HSICTestParams",
     "centring_offsets",
+    "cka_score",
     "complete_statistics",
     "hsic_from_gram",
     "hsic_score",

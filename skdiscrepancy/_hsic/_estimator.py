@@ -61,64 +61,68 @@ from skdiscrepancy.pooling import check_pooling
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
+    HSIC measures how strongly y depends on X, in any form, not only linearly. `fit`
+    chooses the kernels from a sample. `score` measures the dependence in this or in
+    another sample. A larger score means a stronger dependence.
+
     :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
-    operator [1]_: zero if and only if X and y are independent, for characteristic
-    kernels. `fit` takes the kernels from a sample; `score` is the dependence in the
-    same or another sample: the larger, the more dependent.
+    operator [1]_. For characteristic kernels, it is zero if and only if X and y are
+    independent. By default, the score pools all 400 products of 20 kernels on X with 20
+    kernels on y, and the statistic of each product is divided by its scale sigma_k
+    [3]_. Labels need only one kernel, the indicator of equality, so 20 products remain.
 
-    With the defaults the score is pooled over all 400 products of 20 kernels on X with
-    20 kernels on y, each statistic divided by its scale sigma_k [3]_. Labels have
-    one kernel, the indicator of equality, which leaves 20 products.
-
-    Complete designs, with the unbiased estimator of [2]_ for "u", take O(N^2) time and
-    O(N) memory for N rows; with Laplace kernels on two single columns, or on one column
-    with labels, O(N log N) time. The others run on the N/2 pairs of rows i and i + N/2,
-    in time proportional to their number of pairs.
+    For N rows, complete designs take O(N^2) time and O(N) memory. Laplace kernels on
+    two single columns, or on one column with labels, take O(N log N) time. The design
+    "u" is the unbiased estimator of [2]_. Incomplete designs pair the rows i and
+    i + N/2, and their time grows with the number of pairs in the design.
 
     Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------
-    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
         Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
-        products, functions, or kernels of :mod:`sklearn.gaussian_process.kernels`.
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
-        Kernels on y. "auto" is "indicator" for labels (non-numeric, bool, or integers
-        of at most 20 distinct values, or rows if y has several columns, some of them
-        equal), else `kernel`, with the bandwidth of a kernel object that has one of its
-        own. Kernels on labels or on some columns, and kernels with a `metric`, are not
-        used for a numeric y. If no other kernel is left, y has the default kernels.
-        Decimals are numbers. Dates, periods and durations are numbers too, in
-        seconds since the first of them.
+        Kernels on y. "auto" takes "indicator" for labels, and `kernel` for numbers.
+        Labels are strings, booleans, and integers with at most 20 distinct values of
+        which some are equal. Decimals, dates, periods and durations are numbers; dates
+        are in seconds since the first date. Kernels on labels or on some columns, Gram
+        matrices, and kernels with a `metric` are not used for a numeric y. If `kernel`
+        has no others, y gets the default kernels.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels on X that have none of their own, from the distances
-        between rows in the kernel's norm. "grid": at equal steps from the 5 % to the
-        95 % quantile. "median": their median. "dyadic": from half of the 5 % to twice
-        the 95 % quantile in steps of the root of two.
+        Bandwidths of the kernels on X that do not have their own. A name chooses them
+        from the distances between the rows that `fit` sees, in the norm of each kernel.
+        "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
+        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
+        to twice the 95 % quantile. An array gives one kernel for each number.
     target_bandwidth : str, float or array-like of float, default="grid"
-        Bandwidths of the kernels on y.
+        Bandwidths of the kernels on y, chosen like `bandwidth`.
     n_bandwidths : int, default=10
-        Points of the grids.
+        Number of bandwidths of a "grid".
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use the second-order core on pairs of rows for "v" and "u" too.
+        Pair the rows i and i + N/2 also for "u" and "v".
     normalize : bool, default=True
         Divide the statistic of each product by its scale sigma_k.
     squared : bool, default=True
-        False: take the square root, product by product; for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes the square root of the statistic of each product. Possible only with
+        ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How the statistics of several products become one; None for one product.
+        How to combine the statistics of several products. "fuse" is a smooth maximum.
+        None requires a single product.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse": the larger, the closer to "max". "auto" is the number of
-        samples for complete designs (rows, or pairs of rows if `second_order`), and the
-        number of pairs over that of samples for the others.
+        Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
+        of rows (pairs of rows if `second_order`) for complete designs, and the number
+        of pairs in the design divided by n = N/2 for incomplete designs.
     n_jobs : int or None, default=None
-        Number of threads; the score does not depend on it.
+        Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
-        draws afresh. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws and the resamples of `test`. None
+        draws new ones in every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -128,7 +132,7 @@ class HSICEstimator(BaseDiscrepancy):
     kernels_ : list of kernel objects
         Collection of kernels on X, each with one number as bandwidth.
     target_kernels_ : list of kernel objects
-        Collection of kernels on y.
+        Collection of kernels on y, each with one number as bandwidth.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -138,8 +142,8 @@ class HSICEstimator(BaseDiscrepancy):
 
     See Also
     --------
-    hsic_score : The same in one call.
-    hsic_from_gram : The same from Gram matrices.
+    hsic_score : Measures the dependence in one call.
+    hsic_from_gram : Computes HSIC from Gram matrices.
 
     References
     ----------
@@ -158,8 +162,8 @@ class HSICEstimator(BaseDiscrepancy):
     >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
     >>> dependent = X[:, 0] ** 2 + 0.1 * noise
     >>> hsic = HSICEstimator().fit(X, dependent)
-    >>> hsic.score(X, noise) < hsic.score(X, dependent)
-    True
+    >>> round(hsic.score(X, noise), 3), round(hsic.score(X, dependent), 3)
+    (0.065, 1.271)
     """
 
     _flags = ("second_order", "normalize", "squared")
@@ -199,7 +203,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
-        """Take the kernels on X and on y from a sample.
+        """Choose the kernels on X and on y from a sample.
 
         Parameters
         ----------
@@ -243,7 +247,10 @@ class HSICEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Compute the dependence of y on X.
+        """Compute the dependence between X and y.
+
+        If X and y are independent, scores scatter around zero, may be negative, and
+        shrink like 1 / sqrt(n).
 
         Parameters
         ----------
@@ -255,13 +262,13 @@ class HSICEstimator(BaseDiscrepancy):
         Returns
         -------
         score : float
-            The larger, the more dependent.
+            The dependence. A larger score means a stronger dependence.
         """
         return self.evaluate(X, y).value
 
     @explains_keywords
     def evaluate(self, X: ArrayLike, y: ArrayLike) -> DiscrepancyResult:
-        """Compute the dependence and the statistic and scale of each product kernel.
+        """Compute the dependence, and the statistic and scale of each product kernel.
 
         Parameters
         ----------
@@ -273,8 +280,8 @@ class HSICEstimator(BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            With `value`, `statistics`, `scales` and `kernels`, the latter pairs of a
-            kernel on X and a kernel on y.
+            The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
+            of `kernels` is a pair of a kernel on X and a kernel on y.
         """
         check_is_fitted(self)
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
@@ -304,8 +311,8 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether X and y are independent.
 
-        Kernels are those of `fit`. The parameters `normalize`, `squared`, `pooling` and
-        `fuse_nu` of the estimator play no role.
+        The test uses the kernels that `fit` chose. The parameters `normalize`,
+        `squared`, `pooling` and `fuse_nu` of the estimator have no effect on the test.
 
         Parameters
         ----------
@@ -314,24 +321,26 @@ class HSICEstimator(BaseDiscrepancy):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
         method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
-            Null distribution. Complete designs, by U-statistics: permutations of y, in
-            the form of all cyclic shifts of rows in random order, of exact level; or
-            "shift", which keeps the order of the rows, for stationary series; or, for
-            one kernel on each side, "asymptotic": the V-statistic and a gamma law with
-            the first three moments of all permutations; above 512 rows, of the largest
-            components of the kernels (see the user guide). Other
-            designs, and `second_order`: exchanges of y_i and y_(i + n), of exact level;
-            the designs X, L and B have a normal limit, and take that by default.
+            Null distribution. Complete designs use "permutation" of y, "shift" or
+            "asymptotic". "shift" keeps the order of the rows, for stationary time
+            series. "asymptotic" needs one kernel on each side. It compares the
+            V-statistic with a gamma distribution that has the first three moments of
+            all permutations. Above 512 rows, only the largest components of the kernels
+            enter. Incomplete designs and `second_order` use "swap", which exchanges y_i
+            and y_(i + n) at random, or "asymptotic", a normal limit that only the
+            designs "x", "l" and "b" have and take by default. Permutations and swaps
+            control the type I error exactly.
         n_resamples : int, default=999
-            Least number of resamples; permutations are made by whole rounds of shifts.
-            "shift" has as many as there are rows, less one, in any case.
+            Smallest number of resamples. "permutation" puts the rows in random order
+            and uses all cyclic shifts, with further random orders if these are too few.
+            "shift" always uses one resample less than there are rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How the statistics of several products become one.
+            How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
 
         Returns
         -------
         result : TestResult
-            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
             each product of kernels.
         """
         check_is_fitted(self)
@@ -348,7 +357,7 @@ class HSICEstimator(BaseDiscrepancy):
             return self._gamma_test(X, y, pairs)
         if complete:
             if n < 4:
-                raise ValueError(f"n_samples == {n}, must be >= 4 for a test by HSIC.")
+                raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
             shuffle = options.method == "permutation"
             order = generator.permutation(n) if shuffle else np.arange(n)
             X, y = X[order], y[order]
@@ -378,13 +387,13 @@ class HSICEstimator(BaseDiscrepancy):
             half,
             generator,
             kernels=pairs,
-            # Pairs and signs must not come from the same numbers.
+            # Pairs and signs must not share random numbers.
             random_state=draw_seeds(generator, 1)[0],
             **self._walk_options(),
         )
 
     def _check_options(self, design: Design, **given: Any) -> Options:
-        """Check the options of a test, which are those of `test`."""
+        """Check the options of `test`."""
         methods = one_sample_methods(design)
         if design.complete and not self.second_order:
             methods = ("permutation", "shift", "asymptotic")
@@ -395,8 +404,8 @@ class HSICEstimator(BaseDiscrepancy):
             raise ValueError(
                 "method == 'asymptotic', must be 'permutation' or 'shift' for "
                 f"{len(self.kernels_)} kernels on X and {len(self.target_kernels_)} on "
-                "y: the gamma law is that of one kernel of skdiscrepancy.kernels on "
-                "each side, with one `bandwidth` and one `target_bandwidth`."
+                "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
+                "on each side, with one `bandwidth` and one `target_bandwidth`."
             )
         if len(X) < MIN_ROWS:
             raise ValueError(
@@ -409,7 +418,7 @@ class HSICEstimator(BaseDiscrepancy):
     def _validate_fitted(
         self, X: Any, y: Any, design: Design
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return X and y with the columns that were seen in `fit`."""
+        """Return X and y, whose columns must agree with `fit`."""
         X, y = self._validate(X, y, self.kernels_, design, reset=False)
         y = as_target(y, self.target_kernels_, self.target_kernel)
         if y.shape[1] != self.n_targets_in_:
@@ -437,16 +446,18 @@ class HSICEstimator(BaseDiscrepancy):
 
 @takes_parameters_of(HSICEstimator)
 def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> float:
-    """Compute the squared Hilbert-Schmidt independence criterion of X and y.
+    """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
-    This is the criterion of [1]_ with the unbiased estimator of [2]_, pooled over
-    kernels as in [3]_. Bandwidths are taken from the sample itself.
+    HSIC [1]_ measures how strongly y depends on X, in any form, not only linearly. By
+    default, the score uses the unbiased estimator of [2]_ and pools kernels as in [3]_.
+    The bandwidths depend on the sample. If X and y are independent, scores scatter
+    around zero, may be negative, and shrink like 1 / sqrt(n).
 
     Read more in the :ref:`User Guide <hsic>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
@@ -456,11 +467,12 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     Returns
     -------
     score : float
-        The larger, the more dependent.
+        The dependence. A larger score means a stronger dependence.
 
     See Also
     --------
-    HSICEstimator : The same with kernels from another sample.
+    HSICEstimator : Scores several samples with the same kernels.
+    hsic_test : Tests whether X and y are independent.
 
     References
     ----------
@@ -477,8 +489,10 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     >>> from skdiscrepancy import hsic_score
     >>> rng = np.random.RandomState(0)
     >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
-    >>> hsic_score(X, noise) < hsic_score(X, X[:, 0] ** 2 + 0.1 * noise)
-    True
+    >>> round(hsic_score(X, noise), 3)
+    0.067
+    >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
+    1.271
     """
     X = as_table(X)
     return HSICEstimator(**params).fit(X, y).score(X, y)

@@ -10,7 +10,7 @@ from skdiscrepancy._base import CommonParams, ScoreParams
 
 
 class HSICTestParams(CommonParams, total=False):
-    """Parameters of an HSICEstimator that its test takes."""
+    """Parameters of an HSICEstimator that `hsic_test` accepts."""
 
     target_kernel: Any
     second_order: bool

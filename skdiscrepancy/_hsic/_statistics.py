@@ -30,29 +30,30 @@ from skdiscrepancy.designs import Design, check_design
 
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
-    """Return what is to be taken from rows and columns to centre a Gram matrix.
+    """Return the offsets to subtract from rows and columns to centre a Gram matrix.
 
-    K_ij - offset_i - offset_j is H K H for the V-statistic. For the U-statistic, where
-    the row sums leave out the diagonal, it is the matrix whose rows sum to zero off the
-    diagonal.
+    For the V-statistic, K_ij - offset_i - offset_j is H K H. For the U-statistic, the
+    row sums leave out the diagonal, and the rows of the centred matrix sum to zero
+    without the diagonal.
 
     Parameters
     ----------
     row_sums : ndarray of shape (n_kernels, n_samples)
         Row sums of Gram matrices.
     unbiased : bool
-        For the U-statistic, or the V-statistic.
+        True for the U-statistic, False for the V-statistic.
 
     Returns
     -------
     offsets : ndarray of shape (n_kernels, n_samples)
-        Offsets of rows, and of columns.
+        Offsets, for both rows and columns.
     """
     n = row_sums.shape[1]
-    total = row_sums.sum(axis=1, keepdims=True)
-    if unbiased:
-        return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
-    return row_sums / n - total / (2 * n**2)
+    with np.errstate(all="ignore"):
+        total = row_sums.sum(axis=1, keepdims=True)
+        if unbiased:
+            return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
+        return row_sums / n - total / (2 * n**2)
 
 
 def complete_hsic(
@@ -84,13 +85,15 @@ def complete_hsic(
        2012.
     """
     n = row_sums.shape[1]
-    if unbiased:
-        statistics = row_sums.sum(axis=1) / (n * (n - 3))
-        projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
-        # The constant sum(c) of the projections has no variance.
-        return statistics, 4 * projections.std(axis=1)
-    means = row_sums / n
-    return means.mean(axis=1), 2 * means.std(axis=1)
+    # Results that are not finite raise an error, without a warning before it.
+    with np.errstate(all="ignore"):
+        if unbiased:
+            statistics = row_sums.sum(axis=1) / (n * (n - 3))
+            projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
+            # sum(c) is the same for all projections, so it adds no variance.
+            return statistics, 4 * projections.std(axis=1)
+        means = row_sums / n
+        return means.mean(axis=1), 2 * means.std(axis=1)
 
 
 def complete_statistics(
@@ -111,7 +114,7 @@ def complete_statistics(
 
 
 def unbiased_offsets(source: Source, n: int, **walk_options: Any) -> np.ndarray:
-    """Return what centres the Gram matrices of a source for the U-statistic."""
+    """Return the offsets that centre the Gram matrices for the U-statistic."""
     sums = row_sums(source, n, diagonal=False, **walk_options)
     return centring_offsets(sums, unbiased=True)
 
@@ -122,10 +125,13 @@ def paired_rows(n_rows: int, design: Design) -> int:
     A sample is a pair of rows, (Z_i, Z_{i+n}).
     """
     n = n_rows // 2
-    if n_rows % 2:
-        warn_unused(
-            1, n_rows, f"the design {design!r} works on pairs of rows, i and i + {n}."
-        )
+    left_out = design.n_unused(n)
+    n_unused = n_rows % 2 + 2 * left_out
+    if n_unused:
+        why = f"the design {design!r} pairs the rows i and i + {n}"
+        if left_out:
+            why += f", and leaves out the last {left_out} of {n} pairs"
+        warn_unused(n_unused, n_rows, f"{why}.")
     return n
 
 
@@ -165,10 +171,11 @@ def hsic_from_gram(
     normalize: bool = True,
     random_state: RandomStateLike = None,
 ) -> float:
-    """Compute squared HSIC from Gram matrices.
+    """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
 
-    The complete statistics are tr(KHLH) / N^2 for V [1]_ and Equation 5 of [2]_ for U;
-    the second-order core and the other designs are those of [3]_.
+    Use this function if you have Gram matrices already, for example of strings or
+    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
+    [2]_. The incomplete designs come from [3]_.
 
     Read more in the :ref:`User Guide <hsic>`.
 
@@ -179,24 +186,25 @@ def hsic_from_gram(
     L : array-like of shape (n_samples, n_samples)
         Gram matrix of y.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use the second-order core on pairs of rows for "v" and "u" too.
+        Pair the rows i and i + N/2 also for "u" and "v".
     normalize : bool, default=True
-        Divide by the scale sigma_k.
+        Divide the statistic by its scale sigma_k.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
 
     Returns
     -------
     score : float
-        The statistic, normalised or not.
+        The dependence. A larger score means a stronger dependence.
 
     See Also
     --------
-    hsic_score : Computes the Gram matrices, too.
-    HSICEstimator : Takes the kernels from another sample.
+    hsic_score : Computes HSIC from X and y.
+    HSICEstimator : Scores several samples with the same kernels.
 
     References
     ----------

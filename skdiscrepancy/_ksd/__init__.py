@@ -14,7 +14,7 @@ from skdiscrepancy._ksd._models import (
 from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
-from skdiscrepancy._ksd._statistics import ksd_from_gram, warn_left_out
+from skdiscrepancy._ksd._statistics import ksd_from_gram
 
 __all__ = [
     "KSDEstimator",
@@ -30,5 +30,4 @@ __all__ = [
     "ksd_score",
     "stein_methods",
     "stein_test",
-    "warn_left_out",
 ]

@@ -1,4 +1,4 @@
-"""Samples that are drawn from the model of an estimator, and its test by them."""
+"""The KSD test by samples that are drawn from the model."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -30,12 +30,12 @@ def ksd_test_by_draws(
     options: Options,
     generator: np.random.RandomState,
 ) -> TestResult:
-    """Test whether a sample is from the model of an estimator, by draws from that.
+    """Test whether a sample comes from a model, by samples drawn from the model.
 
     Parameters
     ----------
     estimator : KSDEstimator
-        Fitted estimator; fitted anew to each draw if it was fitted to `X`.
+        Fitted estimator. If it was fitted to `X`, a clone is fitted to each draw.
     X : ndarray of shape (n_samples, n_features)
         Sample.
     design : Design
@@ -52,12 +52,13 @@ def ksd_test_by_draws(
     """
     if isinstance(estimator.model_, GivenGradients):
         raise ValueError(
-            "method == 'parametric', must be another one for gradients: there is no "
-            "model to draw from. Pass the model itself."
+            "method == 'parametric', must be another method if model is an array of "
+            "gradients, because there is no model to draw samples from. Pass the model "
+            "itself."
         )
     if not can_be_drawn_from(estimator.model_):
         raise TypeError(
-            f"method == 'parametric', must be another one for model == "
+            f"method == 'parametric', must be another method for model == "
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
     refit = estimator._was_fitted_to(X)
@@ -65,9 +66,9 @@ def ksd_test_by_draws(
     if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
         raise ValueError(
             "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
-            "'parametric': every draw would have its own number of kernels."
+            "'parametric', because all draws must have the same number of kernels."
         )
-    # All samples have the same pairs, and their fits the same start.
+    # All draws use the same pairs, and their fits start from the same seed.
     [seed] = draw_seeds(generator, 1)
     one_thread = clone(estimator).set_params(n_jobs=1, verbose=0)
     if refit and is_density_estimator(estimator.model):

@@ -16,6 +16,7 @@ from skdiscrepancy._base import (
     Settings,
     explains_keywords,
     second_order_statistics,
+    warn_left_out,
 )
 from skdiscrepancy._data import RandomStateLike, generator_of, validate_rows, warn_user
 from skdiscrepancy._engine import RowSums
@@ -29,7 +30,7 @@ from skdiscrepancy._ksd._models import (
     gradients_at,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
-from skdiscrepancy._ksd._statistics import check_weights, warn_left_out, witness_values
+from skdiscrepancy._ksd._statistics import check_weights, witness_values
 from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
@@ -38,66 +39,66 @@ from skdiscrepancy.pooling import check_pooling
 
 
 class KSDEstimator(BaseDiscrepancy):
-    r"""Squared kernel Stein discrepancy of a sample to a model.
+    r"""Squared kernel Stein discrepancy between a sample and a model.
 
-    :math:`\mathrm{KSD}^2 = E\, h(X, X')` with the Stein kernel h of the model, which
-    needs the gradient of the log-density only, not its normalising constant
-    [1]_ [2]_. `fit` takes the kernels from a sample; `score` is the misfit of the model
-    to a sample: the larger, the worse.
+    KSD measures how badly a model fits a sample. A larger score means a worse fit.
+    :math:`\mathrm{KSD}^2 = E\, h(X, X')`, where the Stein kernel h needs only the
+    gradient of the log-density, not its normalising constant [1]_ [2]_. `fit` fits the
+    model if necessary and chooses the kernels. `score` checks the model on a sample.
 
-    With the defaults the score is pooled over 20 kernels, each statistic divided
-    by its scale sigma_k [3]_. Complete designs take O(n^2) time and O(n) memory, the
-    others time in proportion to their number of pairs.
+    By default, the score pools 20 kernels, and the statistic of each kernel is divided
+    by its scale sigma_k [3]_. Complete designs take O(n^2) time and O(n) memory. The
+    time of incomplete designs grows with their number of pairs.
 
-    A KSD does not see the weights of well-separated modes, and it is not valid for
-    densities that do not vanish at the boundary of their support: transform such data,
-    for example by the logarithm. Standardise columns that differ in their units.
+    KSD does not detect wrong weights of well-separated modes. It is not valid for
+    densities that do not vanish at the boundary of their support. Transform such data,
+    for example by the logarithm. Use `standardize` if columns have different units.
 
-    A search that maximises `score`, as ``GridSearchCV(KSDEstimator(...), grid)`` does
-    by default, picks the model that fits worst. Pass ``scoring=neg_ksd_scorer`` of
-    :mod:`skdiscrepancy.model_checking`, and the search picks the best fit.
+    By default, ``GridSearchCV(KSDEstimator(...), grid)`` maximises `score` and picks
+    the model that fits worst. To pick the best model, pass ``scoring=neg_ksd_scorer``
+    from :mod:`skdiscrepancy.model_checking`.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     model : density estimator, frozen distribution, callable or None, default=None
-        Model to be checked; :func:`skdiscrepancy.model_checking.score_function` lists
-        those that are known. A density estimator of scikit-learn is cloned and fitted
-        in `fit`, with a warning if it is fitted already: wrap a fitted model in a
-        :class:`~sklearn.frozen.FrozenEstimator` to use it as it is. A callable is the
-        gradient of the log-density: it takes an array of shape (n_samples, n_features)
-        and returns one of the same shape. None: the Gaussian with mean and covariance
-        of the sample seen in `fit`.
+        Model to check; :func:`skdiscrepancy.model_checking.score_function` lists the
+        supported models. `fit` clones and fits a density estimator of scikit-learn. To
+        keep a fitted model, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`. A
+        callable takes an array of shape (n_samples, n_features) and returns the
+        gradients of the log-density, in an array of this shape. None is the Gaussian
+        distribution with the mean and covariance of the sample passed to `fit`.
     kernel : str, kernel object or list of them, default=("gaussian", "imq")
         Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
         "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
     bandwidth : str, float or array-like of float, default="grid"
-        As for :class:`MMDEstimator`, from the distances between rows of X.
+        Bandwidths, chosen as in :class:`MMDEstimator` from the rows that `fit` sees.
     n_bandwidths : int, default=10
-        Points of the grid.
+        Number of bandwidths of a "grid".
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     standardize : bool, default=False
-        Divide the columns by their standard deviations in `fit`, and multiply the
-        gradients by them: the score no longer depends on the units of the columns.
+        Divide each column by its standard deviation in `fit`, and multiply gradients by
+        it. Then the score does not depend on the units of the columns.
     normalize : bool, default=True
         Divide the statistic of each kernel by its scale sigma_k.
     squared : bool, default=True
-        False: take the square root, kernel by kernel; for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes the square root of the statistic of each kernel. Possible only with
+        ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How the statistics of several kernels become one; None for one kernel.
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse": the larger, the closer to "max". "auto" is the number of
-        samples for complete designs, and the number of pairs over that of samples for
-        the others.
+        Parameter of "fuse". A larger value is closer to "max". "auto" is the number of
+        rows n for complete designs, and the number of pairs divided by n for others.
     n_jobs : int or None, default=None
-        Number of threads; the score does not depend on it.
+        Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
         Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and the fit
-        of a model whose own `random_state` is None. None draws afresh. The global
-        generator of numpy is never used, except by such a model.
+        of a model whose own `random_state` is None. None draws new ones in every call.
+        The global generator of numpy is never used, except by such a model.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -107,9 +108,9 @@ class KSDEstimator(BaseDiscrepancy):
     model_ : object
         The fitted model.
     score_function_ : callable
-        Gradient of its log-density.
+        Gradient of the log-density of the model.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns are divided by, None if not `standardize`.
+        Standard deviations of the columns, None if `standardize` is False.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
@@ -119,8 +120,8 @@ class KSDEstimator(BaseDiscrepancy):
 
     See Also
     --------
-    ksd_score : The same in one call, also from gradients.
-    ksd_from_gram : The same from a matrix of the Stein kernel.
+    ksd_score : Scores a model in one call, or gradients of its log-density.
+    ksd_from_gram : Computes KSD from a matrix of the Stein kernel.
 
     References
     ----------
@@ -137,8 +138,8 @@ class KSDEstimator(BaseDiscrepancy):
     >>> from skdiscrepancy import KSDEstimator
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> ksd = KSDEstimator(lambda X: -X).fit(X)
-    >>> ksd.score(X) < ksd.score(X + 1.0)
-    True
+    >>> round(ksd.score(X), 3), round(ksd.score(X + 1.0), 3)
+    (-0.029, 0.735)
     """
 
     _flags = ("standardize", "normalize", "squared")
@@ -176,17 +177,17 @@ class KSDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
-        """Take the kernels from a sample, and fit the model to it if need be.
+        """Fit the model if necessary, and choose the kernels from a sample.
 
-        A density estimator is always fitted, also if it comes fitted, which a warning
-        then says; a :class:`~sklearn.frozen.FrozenEstimator` is used as it is.
+        A density estimator that is already fitted is cloned and fitted again, with a
+        warning. A :class:`~sklearn.frozen.FrozenEstimator` is never fitted again.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Sample.
         y : array-like of shape (n_samples,), default=None
-            Handed to the model, for those that need it.
+            Target that is passed to the `fit` method of the model.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class KSDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         X = self._validate_first(X, settings.design)
-        # First: that there is no Gaussian for X is known at once.
+        # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
         self.model_, self.score_function_ = fitted
         self._fit_kernels(X, settings.kernels)
@@ -203,10 +204,10 @@ class KSDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute the misfit of the model to a sample.
+        """Compute how badly the model fits a sample.
 
-        The score is a discrepancy: the smaller, the better the fit. A search, which
-        looks for the largest score, needs ``scoring=neg_ksd_scorer`` of
+        If the model fits, scores scatter around zero, may be negative, and shrink like
+        1 / sqrt(n). To search for the best model, pass ``scoring=neg_ksd_scorer`` from
         :mod:`skdiscrepancy.model_checking`.
 
         Parameters
@@ -216,12 +217,12 @@ class KSDEstimator(BaseDiscrepancy):
         y : Ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, for complete designs; rows of weight 0 do not count.
+            Weights of the rows, for complete designs. Rows of weight 0 are ignored.
 
         Returns
         -------
         score : float
-            The larger, the worse the fit.
+            The discrepancy. A larger score means a worse fit.
         """
         return self.evaluate(X, sample_weight=sample_weight).value
 
@@ -229,7 +230,7 @@ class KSDEstimator(BaseDiscrepancy):
     def evaluate(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> DiscrepancyResult:
-        """Compute the misfit and the statistic and scale of each kernel.
+        """Compute the discrepancy, and the statistic and scale of each kernel.
 
         Parameters
         ----------
@@ -238,12 +239,12 @@ class KSDEstimator(BaseDiscrepancy):
         y : Ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, for complete designs; rows of weight 0 do not count.
+            Weights of the rows, for complete designs. Rows of weight 0 are ignored.
 
         Returns
         -------
         result : DiscrepancyResult
-            With `value`, `statistics`, `scales` and `kernels`.
+            The score as `value`, with `statistics`, `scales` and `kernels`.
         """
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
@@ -253,22 +254,21 @@ class KSDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
-        r"""Compute the Stein witness function of a sample at points.
+        r"""Compute the Stein witness function, which shows where the model fits badly.
 
-        :math:`g(t) = \frac1n \sum_i h(x_i, t)` with the Stein kernel h of the model and
-        the sample x, for the mean of `kernels_`. Its mean under the model is zero, so
-        it is positive where the sample has mass that the model does not explain, and
-        negative where the model expects more. Its mean over the sample is the
-        V-statistic: the score with ``design="v", normalize=False, pooling="mean"``,
-        whatever these parameters are. Takes O(p n) time and O(p + n) memory for p
-        points.
+        The witness function is positive where the sample has more mass than the model
+        explains, and negative where it has less. For the sample x,
+        :math:`g(t) = \frac1n \sum_i h(x_i, t)` [1]_, where h is the Stein kernel for
+        the mean of `kernels_`. The mean of g under the model is zero. The mean over
+        the sample is the score of an estimator with ``design="v", normalize=False,
+        pooling="mean"``. Takes O(p n) time and O(p + n) memory for p points.
 
         Parameters
         ----------
         points : array-like of shape (n_points, n_features)
-            Where the function is evaluated.
+            Points at which to evaluate the function.
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the model.
 
         Returns
         -------
@@ -290,8 +290,8 @@ class KSDEstimator(BaseDiscrepancy):
         >>> from skdiscrepancy import KSDEstimator
         >>> X = np.random.RandomState(0).normal(size=(100, 1)) + 1.0
         >>> values = KSDEstimator(lambda X: -X).fit(X).witness([[-1.0], [2.0]], X)
-        >>> (values > 0).tolist()
-        [False, True]
+        >>> values.round(2).tolist()
+        [-0.44, 1.53]
         """
         check_is_fitted(self)
         self._check_params()
@@ -314,10 +314,10 @@ class KSDEstimator(BaseDiscrepancy):
         n_groups: int | None = 256,
         pooling: str = "max",
     ) -> TestResult:
-        """Test whether a sample is from the model.
+        """Test whether a sample comes from the model.
 
         The parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator
-        play no role.
+        have no effect on the test.
 
         Parameters
         ----------
@@ -326,28 +326,26 @@ class KSDEstimator(BaseDiscrepancy):
         y : Ignored
             Not used, present for API consistency.
         method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
-            Null distribution. Complete designs, by U-statistics: "wild", random signs
-            of the rows, asymptotically of the right level, and conservative if the
-            model was fitted to the same rows. Other designs: the same on their pairs;
-            X, L and B have a normal limit, and take that by default. "parametric", for
-            all designs: samples that are drawn from the model, of exact level if that
-            is known; if X is the sample that was seen in `fit`, in any order, kernels,
-            and a model that was fitted there, are fitted to each draw anew, and the
-            level is asymptotic. Draws and fits run in `n_jobs` threads. If the model
-            spends its time in Python code, ``joblib.parallel_config(backend="loky")``
-            is faster, with the same p-value.
+            Null distribution. "wild" gives rows random signs. It controls the type I
+            error for many rows, and rejects too rarely if the model was fitted to these
+            rows. "asymptotic" is a normal limit that only the designs "x", "l" and "b"
+            have and take by default. "parametric" draws samples from the model, and
+            controls the type I error exactly if the model is known. If X is the sample
+            passed to `fit`, in any order, "parametric" also refits the kernels, and a
+            model that `fit` fitted, to each draw, in `n_jobs` threads. It is then valid
+            for many rows.
         n_resamples : int, default=999
-            Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
+            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=256
-            Groups of rows at random share their sign if there are more rows than this;
-            None: each row has its own.
+            Largest number of random signs of "wild". With more rows, random groups of
+            rows share a sign. None gives each row its own sign.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How the statistics of several kernels become one.
+            How to combine several kernels; see :func:`~skdiscrepancy.ksd_test`.
 
         Returns
         -------
         result : TestResult
-            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
             each kernel.
         """
         check_is_fitted(self)
@@ -367,9 +365,9 @@ class KSDEstimator(BaseDiscrepancy):
         fitted = self.model is None or is_density_estimator(self.model)
         if fitted and self._was_fitted_to(X):
             warn_user(
-                f"The model was fitted to these rows: method == {options.method!r} "
-                "takes it as known, and rejects too rarely. Test held-out rows, or "
-                "use method='parametric'."
+                f"The model was fitted to these rows, but method == {options.method!r} "
+                "treats it as known, so the test rejects too rarely. Test held-out "
+                "rows, or use method='parametric'."
             )
         gradients = self._gradients(X)
         return stein_test(
@@ -383,7 +381,7 @@ class KSDEstimator(BaseDiscrepancy):
         )
 
     def _check_options(self, design: Design, **given: Any) -> Options:
-        """Check the options of a test, which are those of `test`."""
+        """Check the options of `test`."""
         return check_options(allowed=(*stein_methods(design), "parametric"), **given)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -401,13 +399,13 @@ class KSDEstimator(BaseDiscrepancy):
         return self._fitted_to == fingerprint(X)
 
     def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
-        """Return the Stein kernel, standardised if asked to."""
+        """Return the Stein kernel, on standardised columns if `standardize`."""
         if self.scale_ is not None:
             X, gradients = X / self.scale_, gradients * self.scale_
         return SteinSource(self.kernels_, X, gradients)
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
-        """Take the kernels, and the units of the columns, from a sample."""
+        """Choose the kernels, and the scale of the columns, from a sample."""
         scale = column_deviations(X) if self.standardize else None
         rows = X if scale is None else X / scale
         collection = self._collection([rows], kernels, self.bandwidth)
@@ -444,8 +442,8 @@ class KSDEstimator(BaseDiscrepancy):
         return self._result(statistics, list(self.kernels_))
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
-        """Return the sample of `fit`."""
-        # One row has no covariance for the Gaussian that stands for no model.
+        """Validate the sample that is passed to `fit`."""
+        # The Gaussian distribution that None stands for needs two rows.
         one_is_enough = design.biased and self.model is not None
         return self._validate(X, reset=True, least=1 if one_is_enough else 2)
 

@@ -1,4 +1,4 @@
-"""Models of a KSD: fitted, with gradients and kernels that are checked."""
+"""Models, gradients and kernels of a KSD."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -25,23 +25,24 @@ from skdiscrepancy._data import (
 from skdiscrepancy._gradients import (
     SampleGaussianScore,
     ScoreFunction,
+    copyable,
     is_density_estimator,
     score_function_of,
 )
 from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
 
-# Rows that are hashed at a time: a memory-mapped sample is not copied.
+# Number of rows to hash at a time, so that a memory-mapped sample is not copied.
 HASHED_ROWS = 4096
 
 
 def fit_model(
     model: Any, X: np.ndarray, y: Any = None, random_state: RandomStateLike = None
 ) -> tuple[Any, ScoreFunction]:
-    """Return a model, fitted to X if it is to be, and the gradient of its log-density.
+    """Fit the model if necessary, and return it with the gradient of its log-density.
 
-    None is the Gaussian with the moments of X. A model that comes fitted is fitted
-    anew, as in scikit-learn. A model that has no seed of its own gets a seed from
-    `random_state`, unless that is None.
+    None is the Gaussian distribution with the mean and covariance of X. A fitted model
+    is cloned and fitted again, as in scikit-learn. A model without a seed gets a seed
+    from `random_state`, unless that is None.
     """
     if model is None:
         score = SampleGaussianScore(X)
@@ -49,8 +50,8 @@ def fit_model(
     if is_density_estimator(model):
         if is_fitted(model):
             warn_user(
-                f"model == {model!r} is fitted already. `fit` fits a clone of it to X. "
-                "To use the model as it is, pass FrozenEstimator(model) of "
+                f"model == {model!r} is fitted already, but `fit` fits a clone of it "
+                "to X. To keep the fitted model, pass FrozenEstimator(model) from "
                 "sklearn.frozen."
             )
         model = clone(model)
@@ -58,8 +59,15 @@ def fit_model(
         if names:
             [seed] = draw_seeds(generator_of(random_state), 1)
             model.set_params(**dict.fromkeys(names, seed))
-        # A copy, in its order: a model that works in place must not change the sample.
-        model = model.fit(X.copy(order="K"), y)
+        # A copy with the same memory layout: models that work in place must not change
+        # the sample.
+        try:
+            with np.errstate(all="ignore"):
+                model = model.fit(X.copy(order="K"), y)
+        except ValueError as error:
+            raise ValueError(
+                f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
+            ) from error
     return model, score_function_of(model)
 
 
@@ -73,7 +81,7 @@ def unseeded(model: Any) -> list[str]:
 
 
 class GivenGradients:
-    """The gradient of a log-density, known at the rows of one sample only.
+    """The gradient of a log-density that is known only at the rows of one sample.
 
     Parameters
     ----------
@@ -85,7 +93,7 @@ class GivenGradients:
         self.values = values
 
     def __call__(self, X: np.ndarray) -> Any:
-        """Return the gradients; X must be the sample."""
+        """Return the gradients. X must be the sample."""
         return self.values
 
     def __repr__(self) -> str:
@@ -97,17 +105,17 @@ class GivenGradients:
 
 
 def as_given(model: Any) -> Any:
-    """Return the model of a one-call function, which uses a fitted model as it is.
+    """Prepare the model of a one-call function, which does not refit a fitted model.
 
-    Arrays are gradients at the rows of the sample.
+    An array holds the gradients at the rows of the sample.
     """
     if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
         return GivenGradients(as_table(model))
-    return freeze(model) if is_fitted(model) else model
+    return freeze(model) if is_fitted(model) else copyable(model)
 
 
 def freeze(model: Any) -> Any:
-    """Return a model that `fit` leaves as it is."""
+    """Return a model that `fit` does not change."""
     return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
@@ -124,7 +132,7 @@ def column_deviations(X: np.ndarray) -> np.ndarray:
 
 
 def is_fitted(model: Any) -> bool:
-    """Tell whether a model is an estimator that is fitted."""
+    """Tell whether a model is a fitted density estimator."""
     if not is_density_estimator(model):
         return False
     try:
@@ -137,9 +145,9 @@ def is_fitted(model: Any) -> bool:
 def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
     """Return the gradients of a log-density at the rows of X."""
     if not isinstance(score_function, GivenGradients):
-        # What is not finite is refused, without a warning before.
+        # Values that are not finite raise an error, so numpy need not warn about them.
         with np.errstate(all="ignore"):
-            # A copy: a model that works in place must not change the sample.
+            # A copy, because a model that works in place must not change the sample.
             values = score_function(X.copy())
         return check_gradients(values, X)
     return check_gradients(score_function(X), X)
@@ -150,7 +158,7 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     shape = np.shape(gradients)
     if shape != X.shape:
         raise ValueError(
-            f"model gives gradients of shape {shape}, must give {X.shape}: the "
+            f"model gives gradients of shape {shape}, must give {X.shape}, the "
             "gradient of the log-density at each row of X."
         )
     gradients = check_rows(gradients, "gradients of model")
@@ -158,7 +166,7 @@ def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
 
 
 def check_differentiable(kernel: Any) -> list[Any]:
-    """Return the kernels of a parameter, refusing those that KSD cannot use."""
+    """Return the kernels of a parameter, and refuse kernels that KSD cannot use."""
     works = [name for name, make in KERNELS.items() if make().differentiable]
     given = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
     kernels = []
@@ -167,8 +175,8 @@ def check_differentiable(kernel: Any) -> list[Any]:
         [checked] = check_kernel([item]) if known else [None]
         if not (isinstance(checked, Kernel) and checked.differentiable):
             raise ValueError(
-                f"kernel == {shown(item)}, must be one of {works} for KSD, or an "
-                "object of one of these kinds with p=2 and metric=None: KSD needs two "
+                f"kernel == {shown(item)}, must be one of {works} for KSD, or a kernel "
+                "object of these kinds with p=2 and metric=None, because KSD needs two "
                 "derivatives of the kernel."
             )
         kernels.append(checked)
@@ -176,10 +184,10 @@ def check_differentiable(kernel: Any) -> list[Any]:
 
 
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
-    """Return what tells one set of rows from another, in whatever order and precision.
+    """Return a hash of a set of rows that does not depend on their order or precision.
 
-    A hash of one number for each row, a combination of its columns in float32, in
-    increasing order.
+    Each row becomes one number, a combination of its columns in float32. The hash is
+    taken of the sorted numbers.
     """
     weights = np.asarray(np.random.RandomState(0).uniform(1, 2, size=X.shape[1]))
     numbers = np.zeros(len(X))
@@ -187,7 +195,8 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
         for start in range(0, len(X), HASHED_ROWS):
             part = numbers[start : start + HASHED_ROWS]
             rows = np.asarray(X[start : start + HASHED_ROWS], dtype=np.float32)
-            # Column by column: a matrix product may round a row by where it stands.
+            # Column by column, because the rounding of a matrix product may depend on
+            # the position of a row.
             for weight, column in zip(weights, rows.T, strict=True):
                 part += weight * column.astype(np.float64)
     numbers.sort()

@@ -8,12 +8,12 @@ from skdiscrepancy._base import CommonParams, ScoreParams
 
 
 class KSDTestParams(CommonParams, total=False):
-    """Parameters of a KSDEstimator, other than the model, that its test takes."""
+    """Parameters of a KSDEstimator that `ksd_test` accepts, without the model."""
 
     standardize: bool
 
 
 class KSDParams(ScoreParams, total=False):
-    """Parameters of a KSDEstimator other than the model."""
+    """Parameters of a KSDEstimator, without the model."""
 
     standardize: bool

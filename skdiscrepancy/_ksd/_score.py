@@ -24,37 +24,40 @@ def ksd_score(
     sample_weight: Any = None,
     **params: Unpack[KSDParams],
 ) -> float:
-    """Compute the squared kernel Stein discrepancy of a sample to a model.
+    """Compute the squared kernel Stein discrepancy (KSD) between a sample and a model.
 
-    This is the discrepancy of [1]_ and [2]_, pooled over kernels as in [3]_. Bandwidths
-    are taken from the sample itself.
+    KSD [1]_ [2]_ measures how badly a model fits a sample. It needs only the gradient
+    of the log-density, not its normalising constant. By default, the score pools 20
+    kernels [3]_. The bandwidths depend on the sample. If the model fits, scores scatter
+    around zero, may be negative, and shrink like 1 / sqrt(n).
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         Sample.
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
-        As for :class:`KSDEstimator`, or the gradients of the log-density at the rows of
-        X. A fitted estimator is used as it is. An estimator that is not fitted is
-        cloned and fitted to X. None is the Gaussian with mean and covariance of X.
+        Model to check, as in :class:`KSDEstimator`, or an array with the gradients of
+        the log-density at the rows of X. A fitted density estimator is used without
+        fitting it again. An unfitted density estimator is cloned and fitted to X. None
+        is the Gaussian distribution with the mean and covariance of X.
     sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows in the statistic, for complete designs. Rows of weight 0 do
-        not count at all; the others count alike for the bandwidths, and for a model
-        that is fitted here.
+        Weights of the rows, for complete designs. Rows of weight 0 are ignored. The
+        bandwidths, and an unfitted model, weight all other rows equally.
     **params : dict
         Parameters of :class:`KSDEstimator`.
 
     Returns
     -------
     score : float
-        The larger, the worse the fit.
+        The discrepancy. A larger score means a worse fit.
 
     See Also
     --------
-    KSDEstimator : The same with kernels from another sample.
+    KSDEstimator : Scores several samples with the same model and kernels.
+    ksd_test : Tests whether a sample comes from a model.
 
     References
     ----------
@@ -70,15 +73,23 @@ def ksd_score(
     >>> import numpy as np
     >>> from skdiscrepancy import ksd_score
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> ksd_score(X, lambda X: -X) < ksd_score(X, lambda X: -2 * X)
-    True
-    >>> ksd_score(X, -X) == ksd_score(X, lambda X: -X)
-    True
+
+    Compare the sample with a standard Gaussian and with a narrower Gaussian:
+
+    >>> round(ksd_score(X, lambda X: -X), 3)
+    -0.029
+    >>> round(ksd_score(X, lambda X: -2 * X), 3)
+    0.255
+
+    Pass the gradients at the rows of X instead of a model:
+
+    >>> round(ksd_score(X, -X), 3)
+    -0.029
     """
     X = as_table(X)
     estimator = KSDEstimator(as_given(model), **params)
     if sample_weight is not None:
-        # Before anything is fitted: rows of weight 0 count for nothing.
+        # Remove rows of weight 0 before fitting, because they must have no effect.
         X = estimator._validate_first(X, estimator._check_params().design)
         weights = check_weights(sample_weight, len(X), estimator.design)
         some = weights > 0

@@ -1,4 +1,4 @@
-"""Statistics from a matrix of the Stein kernel, and the weights of rows."""
+"""Statistics of the Stein kernel, from a matrix or with weights of rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,7 +14,7 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
-    warn_unused,
+    warn_left_out,
 )
 from skdiscrepancy._data import RandomStateLike, check_flag, check_rows
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
@@ -28,33 +28,35 @@ def ksd_from_gram(
     normalize: bool = True,
     random_state: RandomStateLike = None,
 ) -> float:
-    """Compute squared KSD from a matrix of the Stein kernel.
+    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
 
-    The statistics are those of [1]_, with the designs and the scale of [2]_.
+    Use this function if you have a matrix of the Stein kernel already. The statistics
+    come from [1]_, the designs and the scale from [2]_.
 
     Read more in the :ref:`User Guide <ksd>`.
 
     Parameters
     ----------
     H : array-like of shape (n_samples, n_samples)
-        Stein kernel of all pairs of samples.
+        Values of the Stein kernel for all pairs of rows.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     normalize : bool, default=True
-        Divide by the scale sigma_k.
+        Divide the statistic by its scale sigma_k.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
 
     Returns
     -------
     score : float
-        The statistic, normalised or not.
+        The discrepancy. A larger score means a worse fit.
 
     See Also
     --------
-    ksd_score : Computes the Stein matrix, too.
-    KSDEstimator : Takes the kernels from another sample.
+    ksd_score : Computes KSD from a sample and a model.
+    KSDEstimator : Scores several samples with the same model and kernels.
 
     References
     ----------
@@ -80,7 +82,7 @@ def ksd_from_gram(
 
 
 def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarray:
-    """Return the weights of n rows as an array, for a complete design."""
+    """Check the weights of n rows, which need a complete design."""
     if not check_design(design).complete:
         raise ValueError(
             f"design == {design!r}, must be 'v' or 'u' with sample_weight."
@@ -95,24 +97,17 @@ def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarra
         raise ValueError(
             f"sample_weight has {np.count_nonzero(weights < 0)} negative and "
             f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
-            f"at least {needed}."
+            f"at least {needed}, respectively."
         )
     return weights
-
-
-def warn_left_out(design: Design, n: int) -> None:
-    """Say how many of n rows a design has in no pair."""
-    n_unused = design.n_unused(n)
-    if n_unused:
-        warn_unused(n_unused, n, f"the design {design!r} has no pair for the last.")
 
 
 def witness_values(
     source: Source, n_points: int, n: int, **walk_options: Any
 ) -> np.ndarray:
-    """Compute the mean of a core over a sample at points, for the mean of kernels.
+    """Compute the Stein witness function at points, for the mean of several kernels.
 
-    g(t) = mean_i h(t, x_i), in O(n_points n).
+    g(t) = mean_i h(t, x_i), in O(n_points n) time.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from skdiscrepancy._data import (
     cross_products,
 )
 from skdiscrepancy._engine import (
+    Moments,
     RowSums,
     Source,
     WeightedSource,
@@ -33,7 +34,7 @@ from skdiscrepancy.kernels import KernelLike
 
 
 class SteinProducts(NamedTuple):
-    """What all kernels share: distances, and the products of gradients with them."""
+    """Distances and products of gradients, which all kernels share."""
 
     distance: Distances
     inner: np.ndarray
@@ -62,7 +63,7 @@ class SteinSource(Source):
         self.n_kernels = len(kernels)
         self.n_features = 2 * X.shape[1]
         self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
-        # Gaussian kernels, whose exponentials may be squares of each other.
+        # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
 
@@ -73,7 +74,7 @@ class SteinSource(Source):
         yield from self._values(self._products(rows, cols), range(self.n_kernels), out)
 
     def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns, in compiled loops where there are."""
+        """Return the sums of rows and of columns, by compiled loops where possible."""
         out, sums = self._buffers(rows, cols)
         products = self._products(rows, cols)
         known = [k for k, kind in enumerate(self.kinds) if kind is not None]
@@ -95,7 +96,7 @@ class SteinSource(Source):
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return sums of a tile over groups, in compiled loops where there are."""
+        """Return sums of a tile over groups, by compiled loops where possible."""
         sums = None
         if None not in self.kinds:
             products = self._products(rows, cols)
@@ -114,7 +115,7 @@ class SteinSource(Source):
         return sums
 
     def _products(self, rows: Index, cols: Index) -> SteinProducts:
-        """Return what the kernels share on a tile."""
+        """Return the products of a tile that all kernels share."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         S, T = self.gradients.take(rows), self.gradients.take(cols)
         distance = block_distances(A, B, 2)
@@ -156,14 +157,14 @@ class SteinSource(Source):
 
 
 def check_squares(kernels: list[Any], dtype: np.dtype) -> None:
-    """Refuse bandwidths whose inverse squares, in the Stein kernel, are infinite."""
+    """Refuse bandwidths whose inverse squares overflow in the Stein kernel."""
     least = 1e-150 if dtype == np.float64 else 1e-16
     for kernel in kernels:
         if kernel.bandwidth < least:
             raise ValueError(
                 f"bandwidth == {kernel.bandwidth!r}, must be >= {least} for KSD on "
-                f"{dtype} data: below, the derivatives of {type(kernel).__name__} are "
-                "too large for floating point."
+                f"{dtype} data, because for a smaller bandwidth the derivatives of "
+                f"{type(kernel).__name__} are too large for floating point."
             )
 
 
@@ -172,8 +173,8 @@ def weighted_statistics(
 ) -> Statistics:
     """Compute the complete statistics of a core for rows with weights.
 
-    The V-statistic is sum w_i w_j h_ij, the U-statistic the same without i = j over
-    1 - sum w_i^2, for weights that sum to one.
+    For weights that sum to one, the V-statistic is sum w_i w_j h_ij. The U-statistic
+    leaves out the terms with i = j and divides by 1 - sum w_i^2.
 
     Parameters
     ----------
@@ -189,20 +190,19 @@ def weighted_statistics(
     Returns
     -------
     statistics : Statistics
-        With the inverse of sum w_i^2, the effective number of rows, as `nu`.
+        Statistics, whose `nu` is the effective number of rows, 1 / sum w_i^2.
     """
     n = len(weights)
     w = weights / weights.sum()
     region = square(0, n, diagonal=not unbiased)
     [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
-    # The weights of the others, not 1 - w: one row may have nearly all of the weight.
+    # The sum of the other weights, not 1 - w, which loses digits if w is close to 1.
     others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
     others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
     masses = w * others if unbiased else w
-    total = masses.sum()
-    values = sums.sum(axis=1) / total
-    deviations = sums / masses - values[:, np.newaxis]
-    scales = 2 * np.sqrt(np.square(deviations) @ masses / total)
     with np.errstate(all="ignore"):
+        # Statistics that are not finite are refused.
+        moments = Moments.of_row_sums(sums, masses)
+        scales = moments.scale
         sizes = source.sizes(n).mean(axis=1)
-    return Statistics(values, scales, float(1 / (w @ w)), sizes, source.dtype)
+    return Statistics(moments.mean, scales, float(1 / (w @ w)), sizes, source.dtype)

@@ -6,11 +6,14 @@ from skdiscrepancy._mmd._estimator import MMDEstimator
 from skdiscrepancy._mmd._params import MMDParams, MMDTestParams
 from skdiscrepancy._mmd._score import mmd_score
 from skdiscrepancy._mmd._statistics import mmd_from_gram
+from skdiscrepancy._mmd._subsets import MMDSubsetsResult, mmd_subsets
 
 __all__ = [
     "MMDEstimator",
     "MMDParams",
+    "MMDSubsetsResult",
     "MMDTestParams",
     "mmd_from_gram",
     "mmd_score",
+    "mmd_subsets",
 ]

@@ -33,25 +33,25 @@ from skdiscrepancy.pooling import check_pooling
 class MMDEstimator(BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
-    :math:`\mathrm{MMD}_k^2 = \|\mu_P - \mu_Q\|^2` is the squared distance of the kernel
-    mean embeddings of two distributions [1]_. `fit` keeps a reference sample and takes
-    the kernels from it; `score` is the discrepancy of another sample to it: the larger,
-    the more different.
+    MMD measures how much the distributions of two samples differ. Use it to detect data
+    drift (covariate shift), or to compare generated rows with real rows. `fit` keeps a
+    reference sample and chooses the kernels. `score` compares another sample with the
+    reference sample. A larger score means a larger difference.
 
-    With the defaults the score is pooled over 20 kernels, each statistic divided
-    by its scale sigma_k [2]_. The textbook number, for one Gaussian kernel with the
-    median bandwidth, is that of ``kernel="gaussian", bandwidth="median",
-    normalize=False, pooling=None``.
+    :math:`\mathrm{MMD}_k^2 = \|\mu_P - \mu_Q\|^2` is the squared distance between the
+    kernel mean embeddings of two distributions [1]_. By default, the score pools 20
+    kernels, and the statistic of each kernel is divided by its scale sigma_k [2]_. For
+    the textbook MMD with one Gaussian kernel, pass ``kernel="gaussian",
+    bandwidth="median", normalize=False, pooling=None``.
 
-    Complete designs take O((m + n)^2) time and O(m + n) memory for m and n rows; with
-    Laplace and Matern kernels on a single column, O((m + n) log(m + n)) time. The
-    others run on the pairs (X_i, Y_i), in time proportional to their number of pairs;
-    of samples of different sizes the longer is cut to the shorter, with a warning.
+    For m and n rows, complete designs take O((m + n)^2) time and O(m + n) memory.
+    Laplace and Matern kernels on a single column take O((m + n) log(m + n)) time.
+    Incomplete designs use pairs (X_i, Y_i), and their time grows with the number of
+    pairs. If the samples differ in size, the larger sample is cut with a warning.
 
     Do not tune an MMDEstimator by ``GridSearchCV(MMDEstimator(), ...).fit(X)``. Such a
-    search compares the folds of one sample with each other, and so has no difference to
-    look for. Stack both samples, label their rows, and search for the dependence of the
-    labels on the rows, in shuffled folds::
+    search compares folds of one sample, which do not differ. Instead, stack both
+    samples, label their rows, and search for the dependence of the labels on the rows::
 
         Z, labels = np.concatenate((X, Y)), np.repeat([0, 1], [len(X), len(Y)])
         cv = StratifiedKFold(shuffle=True, random_state=0)
@@ -61,36 +61,40 @@ class MMDEstimator(BaseDiscrepancy):
 
     Parameters
     ----------
-    kernel : str, kernel object or list of them, default=("gaussian", "laplace")
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
         Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
-        products, functions, or kernels of :mod:`sklearn.gaussian_process.kernels`.
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
-        Bandwidths of the kernels that have none of their own, from the distances
-        between rows of the reference sample in the kernel's norm. "grid": at equal
-        steps from the 5 % to the 95 % quantile. "median": their median. "dyadic": from
-        half of the 5 % to twice the 95 % quantile in steps of the root of two.
+        Bandwidths of the kernels that do not have their own. A name chooses them from
+        the distances between rows of the reference sample, in the norm of each kernel.
+        "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
+        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
+        to twice the 95 % quantile. An array gives one kernel for each number.
     n_bandwidths : int, default=10
-        Points of the grid.
+        Number of bandwidths of a "grid".
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used; see :mod:`skdiscrepancy.designs`.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use the core on pairs (X_i, Y_i) for "v" and "u" too; needs samples of one size.
+        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
     normalize : bool, default=True
         Divide the statistic of each kernel by its scale sigma_k.
     squared : bool, default=True
-        False: take the square root, kernel by kernel; for ``design="v"`` and
-        ``normalize=False`` only.
+        False takes the square root of the statistic of each kernel. Possible only with
+        ``design="v"`` and ``normalize=False``.
     pooling : {"fuse", "mean", "max"} or None, default="fuse"
-        How the statistics of several kernels become one; None for one kernel.
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
     fuse_nu : "auto" or float, default="auto"
-        Parameter of "fuse": the larger, the closer to "max". "auto" is 2mn / (m + n)
-        for two samples of m and n rows, n for the complete statistics of n pairs, and
-        the number of pairs over n for the others.
+        Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
+        for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
+        the number of pairs in the design divided by n for incomplete designs.
     n_jobs : int or None, default=None
-        Number of threads; the score does not depend on it.
+        Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws, and the resamples of `test`. None
-        draws afresh. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws and the resamples of `test`. None
+        draws new ones in every call. The global generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -98,7 +102,7 @@ class MMDEstimator(BaseDiscrepancy):
     Attributes
     ----------
     reference_ : ndarray of shape (n_samples, n_features)
-        Sample seen during :term:`fit`; as usual no copy, if it came as a float array.
+        Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     n_features_in_ : int
@@ -108,8 +112,8 @@ class MMDEstimator(BaseDiscrepancy):
 
     See Also
     --------
-    mmd_score : The same for two samples, with bandwidths from both.
-    mmd_from_gram : The same from Gram matrices.
+    mmd_score : Compares two samples in one call, with bandwidths from both samples.
+    mmd_from_gram : Computes MMD from Gram matrices.
 
     References
     ----------
@@ -123,8 +127,8 @@ class MMDEstimator(BaseDiscrepancy):
     >>> from skdiscrepancy import MMDEstimator
     >>> X = np.random.RandomState(0).normal(size=(200, 2))
     >>> mmd = MMDEstimator().fit(X[:100])
-    >>> mmd.score(X[100:]) < mmd.score(X[100:] + 1.0)
-    True
+    >>> round(mmd.score(X[100:]), 3), round(mmd.score(X[100:] + 1.0), 3)
+    (0.028, 0.392)
     """
 
     _flags = ("second_order", "normalize", "squared")
@@ -160,17 +164,16 @@ class MMDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> MMDEstimator:
-        """Keep the reference sample and take the kernels from it.
+        """Keep the reference sample and choose the kernels.
 
-        Bandwidths come from `X` alone, so that the scores of different samples compare.
+        Bandwidths depend on X alone, so scores of different samples are comparable.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Reference sample.
         y : array-like of shape (n_samples,) or None, default=None
-            Ignored, present for API consistency. A second sample, of two dimensions, is
-            refused.
+            Not used, present for API consistency. Must not be a second sample.
 
         Returns
         -------
@@ -187,10 +190,9 @@ class MMDEstimator(BaseDiscrepancy):
     def _learn(
         self, samples: list[np.ndarray], settings: Settings, table: Any
     ) -> MMDEstimator:
-        """Keep the first sample, and kernels with bandwidths from all samples."""
-        collection = self._collection(
-            samples, settings.kernels, self.bandwidth, table=table
-        )
+        """Keep the first sample, and choose bandwidths from all samples."""
+        kernels = settings.kernels
+        collection = self._collection(samples, kernels, self.bandwidth, table=table)
         check_pooling(self.pooling, len(collection))
         self.reference_ = samples[0]
         self.kernels_ = collection
@@ -198,45 +200,43 @@ class MMDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Compute the discrepancy of a sample to the reference sample.
+        """Compute the discrepancy between a sample and the reference sample.
 
         If both samples share a distribution, scores scatter around zero, may be
-        negative, and shrink like 1 / sqrt(n). Samples must be independent draws. The
-        unbiased statistic leaves out the pairs (i, i) within each sample, but not
-        across samples. So the score of the reference sample itself is clearly negative,
-        not zero, and rows that both samples share lower the score.
+        negative, and shrink like 1 / sqrt(n). The samples must be independent draws.
+        Rows that both samples share lower the score. The score of the reference sample
+        itself is clearly negative, because the unbiased statistic leaves out the pairs
+        (i, i) within each sample, but not across samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
-            Ignored, present for API consistency. A second sample, of two dimensions, is
-            refused.
+            Not used, present for API consistency. Must not be a second sample.
 
         Returns
         -------
         score : float
-            The larger, the more different.
+            The discrepancy. A larger score means a larger difference.
         """
         return self.evaluate(X, y).value
 
     @explains_keywords
     def evaluate(self, X: ArrayLike, y: Any = None) -> DiscrepancyResult:
-        """Compute the discrepancy and the statistic and scale of each kernel.
+        """Compute the discrepancy, and the statistic and scale of each kernel.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
-            Ignored, present for API consistency. A second sample, of two dimensions, is
-            refused.
+            Not used, present for API consistency. Must not be a second sample.
 
         Returns
         -------
         result : DiscrepancyResult
-            With `value`, `statistics`, `scales` and `kernels`.
+            The score as `value`, with `statistics`, `scales` and `kernels`.
         """
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
@@ -263,7 +263,7 @@ class MMDEstimator(BaseDiscrepancy):
         return self._result(statistics, list(self.kernels_))
 
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
-        """Compare two samples, with bandwidths from both."""
+        """Compare two samples, with bandwidths from both samples."""
         settings = self._check_params()
         rows, others = self._validate_pair(X, Y, settings)
         fitted = self._learn([rows, others], settings, X)
@@ -271,20 +271,21 @@ class MMDEstimator(BaseDiscrepancy):
 
     @explains_keywords
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
-        r"""Compute the witness function of the reference and a sample at points.
+        r"""Compute the witness function, which shows where two samples differ.
 
-        :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)` [1]_ with the
-        reference x and the sample y: positive where the sample has more mass, negative
-        where the reference has more, as the witness of KSD. k is the mean of
-        `kernels_`; the parameters `design`, `normalize` and `pooling` play no role.
-        Takes O(p (m + n)) time and O(p + m + n) memory for p points.
+        The witness function is positive where the sample has more mass than the
+        reference sample, and negative where it has less. For the reference x and the
+        sample y, :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)`
+        [1]_, where k is the mean of `kernels_`. The parameters `design`, `normalize`
+        and `pooling` have no effect. Takes O(p (m + n)) time and O(p + m + n) memory
+        for p points.
 
         Parameters
         ----------
         points : array-like of shape (n_points, n_features)
-            Where the function is evaluated.
+            Points at which to evaluate the function.
         Y : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the reference sample.
 
         Returns
         -------
@@ -305,8 +306,8 @@ class MMDEstimator(BaseDiscrepancy):
         >>> from skdiscrepancy import MMDEstimator
         >>> X = np.random.RandomState(0).normal(size=(100, 1))
         >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
-        >>> (values > 0).tolist()
-        [False, True]
+        >>> values.round(2).tolist()
+        [-0.19, 0.18]
         """
         check_is_fitted(self)
         self._check_params()
@@ -323,18 +324,18 @@ class MMDEstimator(BaseDiscrepancy):
     def contributions(self, Y: ArrayLike) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 
-        With the reference x, the sample y and the mean k of `kernels_`,
+        Rows with large contributions are unlike the reference sample. For the reference
+        x, the sample y and the mean k of `kernels_`, the contribution of row j is
         :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
-        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The rows with the largest values are
-        those that the reference does not have. The mean over the sample is the
-        V-statistic: the score with ``design="v", normalize=False, pooling="mean"``,
-        whatever these parameters are. Takes O((m + n)^2) time and O(m + n) memory, with
-        Laplace and Matern kernels on a single column O((m + n) log(m + n)) time.
+        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
+        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes
+        O((m + n)^2) time and O(m + n) memory. Laplace and Matern kernels on a single
+        column take O((m + n) log(m + n)) time.
 
         Parameters
         ----------
         Y : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the reference sample.
 
         Returns
         -------
@@ -373,40 +374,40 @@ class MMDEstimator(BaseDiscrepancy):
         n_groups: int | None = 256,
         pooling: str = "max",
     ) -> TestResult:
-        """Test whether a sample is from the distribution of the reference sample.
+        """Test whether a sample has the distribution of the reference sample.
 
-        Bandwidths are taken from both samples together, which permutations leave
-        unchanged, unless they are numbers. With the default ``bandwidth="grid"`` and
-        `n_bandwidths`, they are those of ``bandwidth="dyadic"``, as in
-        :func:`~skdiscrepancy.mmd_test`, which has more power. The parameters
-        `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator play no role.
+        The test chooses bandwidths from both samples together, because permutations do
+        not change these bandwidths. If `bandwidth` and `n_bandwidths` have their
+        defaults, the test uses ``bandwidth="dyadic"``, which has more power. The
+        parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator have
+        no effect on the test.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
-            Ignored, present for API consistency. A second sample, of two dimensions, is
-            refused.
+            Not used, present for API consistency. Must not be a second sample.
         method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
-            Null distribution. Complete designs: permutations of the pooled sample, of
-            exact level. Other designs, and `second_order`: exchanges of X_i and Y_i, of
-            exact level; the designs X, L and B have a normal limit, and take that by
-            default.
+            Null distribution. Complete designs use "permutation" of the pooled sample.
+            Incomplete designs and `second_order` use "swap", which exchanges X_i and
+            Y_i at random, or "asymptotic", a normal limit that only the designs "x",
+            "l" and "b" have and take by default. Permutations and swaps control the
+            type I error exactly.
         n_resamples : int, default=999
-            Number of resamples: p-values are multiples of 1 / (1 + `n_resamples`).
+            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
         n_groups : int or None, default=256
-            Whole groups of rows are permuted, so many in all, if there are more rows;
-            the level stays exact and the time is that of the statistic. Rows beyond
-            those of whole groups stay where they are: with samples of very different
-            sizes most of the larger one. None: single rows.
+            Number of groups of rows to permute if there are more rows. With groups, the
+            test takes about the time of one score, and the type I error stays exact.
+            Rows that do not fill a group stay in their sample, as do most rows of a
+            sample that is much larger than the other. None permutes single rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
-            How the statistics of several kernels become one.
+            How to combine several kernels; see :func:`~skdiscrepancy.mmd_test`.
 
         Returns
         -------
         result : TestResult
-            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value of
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
             each kernel.
         """
         check_is_fitted(self)
@@ -420,25 +421,27 @@ class MMDEstimator(BaseDiscrepancy):
         )
         refuse_second_sample(X, y)
         least = least_rows(settings.design)
-        # Columns are those of `fit`, by name and order.
+        # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
-        # The kernels may have changed since then, and read other types.
+        # `set_params` may have changed the kernels, and so the types they read.
         kernels = settings.kernels
         reference = as_sample(self.reference_, "reference_", kernels, least)
         Y = as_sample(Y, "X", kernels, least)
-        chosen = self.bandwidth, self.n_bandwidths
-        bandwidth = "dyadic" if chosen == ("grid", N_BANDWIDTHS) else self.bandwidth
+        bandwidth = self.bandwidth
+        # Not by ==, which compares arrays entry by entry.
+        if isinstance(bandwidth, str) and bandwidth == "grid":
+            bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
         return self._test(reference, Y, settings, options, bandwidth, X)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
-        """Test whether two samples are from one distribution."""
+        """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
         rows, others = self._validate_pair(X, Y, settings)
         return self._test(rows, others, settings, options, self.bandwidth, X)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
-        """Check the options of a test, which are those of `test`."""
+        """Check the options of `test`."""
         paired = self._is_paired(design)
         methods = one_sample_methods(design) if paired else ("permutation",)
         return check_options(allowed=methods, **given)
@@ -456,7 +459,7 @@ class MMDEstimator(BaseDiscrepancy):
         paired = self._is_paired(settings.design)
         if not paired and min(len(X), len(Y)) < 2:
             raise ValueError(
-                f"n_samples == {min(len(X), len(Y))}, must be >= 2 for a test by MMD."
+                f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
             )
         return two_sample_test(
             self._collection([X, Y], settings.kernels, bandwidth, table=table),
@@ -490,6 +493,6 @@ class MMDEstimator(BaseDiscrepancy):
             raise ValueError(
                 f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
             )
-        # Names of columns, if there are any, must agree.
+        # Column names, if there are any, must agree.
         validate_data(self, Y, reset=False, skip_check_array=True)
         return X, values

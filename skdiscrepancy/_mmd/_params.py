@@ -8,7 +8,7 @@ from skdiscrepancy._base import CommonParams, ScoreParams
 
 
 class MMDTestParams(CommonParams, total=False):
-    """Parameters of an MMDEstimator that its test takes."""
+    """Parameters of an MMDEstimator that `mmd_test` accepts."""
 
     second_order: bool
 

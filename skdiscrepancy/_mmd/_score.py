@@ -16,23 +16,26 @@ from skdiscrepancy._mmd._params import MMDParams
 
 @takes_parameters_of(MMDEstimator)
 def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
-    """Compute the squared maximum mean discrepancy of two samples.
+    """Compute the squared maximum mean discrepancy (MMD) between two samples.
 
-    This is the discrepancy of [1]_, pooled over kernels as in [2]_. Bandwidths are
-    taken from the pooled sample, as papers do; an :class:`MMDEstimator` takes them from
-    the reference sample alone.
+    MMD [1]_ measures how much the distributions of two samples differ. By default, the
+    score pools 20 kernels [2]_. The bandwidths depend on both samples. To compare
+    several samples with one reference sample, use an :class:`MMDEstimator`, which
+    chooses bandwidths from the reference sample alone.
 
-    Samples must be independent draws. The unbiased statistic leaves out the pairs
-    (i, i) within each sample, but not across samples. So ``mmd_score(X, X)`` is
-    clearly negative, not zero, and rows that both samples share lower the score.
+    If both samples share a distribution, scores scatter around zero, may be negative,
+    and shrink like 1 / sqrt(n). The samples must be independent draws. Rows that both
+    samples share lower the score, and ``mmd_score(X, X)`` is clearly negative, because
+    the unbiased statistic leaves out the pairs (i, i) within each sample, but not
+    across samples.
 
     Read more in the :ref:`User Guide <mmd>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_features)
+    X : array-like of shape (n_samples_X, n_features) or (n_samples_X,)
         First sample.
-    Y : array-like of shape (n_samples_Y, n_features)
+    Y : array-like of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
     **params : dict
         Parameters of :class:`MMDEstimator`.
@@ -40,11 +43,12 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     Returns
     -------
     score : float
-        The larger, the more different.
+        The discrepancy. A larger score means a larger difference.
 
     See Also
     --------
-    MMDEstimator : The same against a fixed reference sample.
+    MMDEstimator : Compares samples with a fixed reference sample.
+    mmd_test : Tests whether two samples have the same distribution.
 
     References
     ----------
@@ -57,7 +61,9 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     >>> import numpy as np
     >>> from skdiscrepancy import mmd_score
     >>> X = np.random.RandomState(0).normal(size=(200, 2))
-    >>> mmd_score(X[:100], X[100:]) < mmd_score(X[:100], X[100:] + 1.0)
-    True
+    >>> round(mmd_score(X[:100], X[100:]), 3)
+    0.027
+    >>> round(mmd_score(X[:100], X[100:] + 1.0), 3)
+    0.393
     """
     return MMDEstimator(**params)._evaluate_pair(as_table(X), as_table(Y)).value

@@ -16,6 +16,7 @@ from skdiscrepancy._base import (
     check_gram,
     one_statistic,
     second_order_statistics,
+    warn_left_out,
     warn_unused,
 )
 from skdiscrepancy._data import Index, RandomStateLike, check_flag
@@ -37,7 +38,7 @@ def two_sample_mmd(
     *,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute squared MMD and its scale from the row sums of the Gram matrices.
+    """Compute the squared MMD and its scale from the row sums of Gram matrices.
 
     Parameters
     ----------
@@ -55,21 +56,23 @@ def two_sample_mmd(
     Returns
     -------
     statistics, scales : ndarray of shape (n_kernels,)
-        Squared MMD and sigma_k, with sigma_k^2 = 4 n_h (Var a_i / m + Var b_j / n),
-        n_h = 2 m n / (m + n), a_i and b_j the differences of row means.
+        Squared MMD and sigma_k, where sigma_k^2 = 4 n_h (Var a_i / m + Var b_j / n),
+        n_h = 2 m n / (m + n), and a_i and b_j are the differences of row means.
 
     References
     ----------
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     """
     m, n = within_x.shape[1], within_y.shape[1]
-    a = within_x / (m - unbiased) - cross_x / n
-    b = within_y / (n - unbiased) - cross_y / m
-    # mean(a) + mean(b) is the statistic: both hold the cross term once.
-    statistics = a.mean(axis=1) + b.mean(axis=1)
     harmonic = 2 * m * n / (m + n)
-    variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
-    return statistics, np.sqrt(variances)
+    # Results that are not finite are refused, without a warning before.
+    with np.errstate(all="ignore"):
+        a = within_x / (m - unbiased) - cross_x / n
+        b = within_y / (n - unbiased) - cross_y / m
+        # mean(a) + mean(b) is the statistic: both hold the cross term once.
+        statistics = a.mean(axis=1) + b.mean(axis=1)
+        variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
+        return statistics, np.sqrt(variances)
 
 
 class PooledGram(Source):
@@ -117,8 +120,8 @@ def two_sample_statistics(
 ) -> Statistics:
     """Compute the complete statistics of m and n stacked rows.
 
-    O((m + n)^2) time, and O((m + n) log(m + n)) for kernels on one column that have
-    their sums in sorted order.
+    Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
+    sums can be computed in sorted order.
     """
     if min(m, n) < 1 + unbiased:
         raise ValueError(
@@ -149,7 +152,7 @@ def _values_scales_sizes(
     *,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return statistics, scales, and the size of the means they are differences of."""
+    """Return statistics, scales, and the largest mean that enters a statistic."""
     m, n = within_x.shape[1], within_y.shape[1]
     values, scales = two_sample_mmd(
         within_x, within_y, cross_x, cross_y, unbiased=unbiased
@@ -164,7 +167,7 @@ def _values_scales_sizes(
 
 
 def paired_size(m: int, n: int, design: Design) -> int:
-    """Return the number of pairs (X_i, Y_i); complete designs need equal sizes."""
+    """Return the number of pairs (X_i, Y_i). Complete designs need equal sizes."""
     if m != n:
         if design.complete:
             raise ValueError(
@@ -174,9 +177,10 @@ def paired_size(m: int, n: int, design: Design) -> int:
         warn_unused(
             abs(m - n),
             max(m, n),
-            f"the design {design!r} pairs the rows of two samples, and the other one "
-            f"has {min(m, n)}.",
+            f"the design {design!r} pairs the rows of two samples, and the other "
+            f"sample has {min(m, n)} rows.",
         )
+    warn_left_out(design, min(m, n), " in each sample")
     return min(m, n)
 
 
@@ -190,10 +194,11 @@ def mmd_from_gram(
     normalize: bool = True,
     random_state: RandomStateLike = None,
 ) -> float:
-    """Compute squared MMD from Gram matrices.
+    """Compute the squared maximum mean discrepancy (MMD) from Gram matrices.
 
-    The statistics are those of [1]_, with the designs and the scale of [2]_; O((m +
-    n)^2) time for complete designs.
+    Use this function if you have Gram matrices already, for example of strings or
+    graphs. The statistics come from [1]_, the designs and the scale from [2]_. Complete
+    designs take O((m + n)^2) time.
 
     Read more in the :ref:`User Guide <mmd>`.
 
@@ -204,25 +209,26 @@ def mmd_from_gram(
     K_yy : array-like of shape (n, n)
         Gram matrix of the second sample.
     K_xy : array-like of shape (m, n)
-        Kernel between the samples.
+        Kernel values between the rows of the first and the second sample.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of samples that are used.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     second_order : bool, default=False
-        Use the core on pairs (X_i, Y_i) for "v" and "u" too; needs m = n.
+        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
     normalize : bool, default=True
-        Divide by the scale sigma_k.
+        Divide the statistic by its scale sigma_k.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws. None draws afresh: the global
-        generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
 
     Returns
     -------
     score : float
-        The statistic, normalised or not.
+        The discrepancy. A larger score means a larger difference.
 
     See Also
     --------
-    mmd_score : Computes the Gram matrices, too.
+    mmd_score : Computes MMD from two samples.
     MMDEstimator : Compares samples with a fixed reference sample.
 
     References
@@ -247,7 +253,7 @@ def mmd_from_gram(
     m, n = len(K_xx), len(K_yy)
     if K_xy.shape != (m, n):
         raise ValueError(
-            f"K_xy has shape {K_xy.shape}, must be {(m, n)} as K_xx and K_yy are."
+            f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
         )
     source = PooledGram(K_xx, K_yy, K_xy)
     if design.complete and not second_order:

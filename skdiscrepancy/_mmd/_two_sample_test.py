@@ -1,4 +1,4 @@
-"""Test of two samples by their MMD."""
+"""The MMD test of two samples."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -27,7 +27,7 @@ def two_sample_test(
     random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
-    """Test whether two samples are from one distribution.
+    """Test whether two samples have the same distribution.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def two_sample_test(
     X, Y : ndarray of shape (n_samples, n_features)
         Samples.
     design : Design
-        Pairs that are used.
+        Pairs of rows that enter the statistic.
     options : Options
         Options of the test.
     paired : bool
@@ -53,7 +53,7 @@ def two_sample_test(
     """
     generator = generator_of(random_state)
     if not paired:
-        # Groups are of rows at random: neighbours may be alike.
+        # Groups must hold random rows, because neighbouring rows may be similar.
         X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
         return permutation_test(
             kernel_source(kernels, X, Y),
@@ -76,7 +76,7 @@ def two_sample_test(
         size,
         generator,
         kernels=kernels,
-        # Pairs and signs must not come from the same numbers.
+        # Pairs and signs must not share random numbers.
         random_state=draw_seeds(generator, 1)[0],
         **walk_options,
     )

@@ -1,4 +1,4 @@
-"""Where two samples differ: the witness function, and the share of each row."""
+"""Where two samples differ: the witness function, and the contribution of each row."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,14 +23,14 @@ def witness_values(
 ) -> np.ndarray:
     """Compute the witness function at points, for the mean of several kernels.
 
-    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)).
+    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)) time.
 
     Parameters
     ----------
     kernels : list of kernel objects
         Each with one number as bandwidth.
     points : ndarray of shape (n_points, n_features)
-        Where the function is evaluated.
+        Points at which to evaluate the function.
     X : ndarray of shape (m, n_features)
         First sample.
     Y : ndarray of shape (n, n_features)
@@ -58,9 +58,9 @@ def row_contributions(
 ) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
-    c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'), which
-    average to the V-statistic; O((m + n)^2), and O((m + n) log(m + n)) for kernels on
-    one column that have their sums in sorted order.
+    c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'). The mean
+    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O((m + n) log(m + n)) for
+    kernels on one column whose sums can be computed in sorted order.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def row_contributions(
 def _contributions(
     within_x: np.ndarray, within_y: np.ndarray, cross_x: np.ndarray, cross_y: np.ndarray
 ) -> np.ndarray:
-    """Return the contributions of Y from row sums, added up over kernels."""
+    """Return the contributions of Y from row sums, summed over kernels."""
     m, n = within_x.shape[1], within_y.shape[1]
     level = within_x.mean(axis=1, keepdims=True) / m
     return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
@@ -107,6 +107,6 @@ def _refuse_balanced(kernels: list[KernelLike]) -> None:
     for kernel in kernels:
         if isinstance(kernel, IndicatorKernel) and kernel.balanced:
             raise ValueError(
-                f"kernel == {kernel!r}, must not be balanced for a witness function: "
-                "its values change with the number of points."
+                f"kernel == {kernel!r}, must not be balanced for a witness function, "
+                "because its values would change with the number of points."
             )

@@ -20,9 +20,9 @@ MIN_ROWS = 7
 def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
     """Test whether x and y are independent, by the V-statistic of one product.
 
-    Its distribution over all permutations of y has a known mean, variance and
-    skewness. The p-value is the tail of the gamma distribution with these moments.
-    Where a factor leaves something out, the test is of a slightly different statistic.
+    The mean, variance and skewness of the V-statistic over all permutations of y are
+    known. The p-value is the tail of the gamma distribution with these moments. If a
+    factor is not complete, the test uses a slightly different statistic.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Null distribution of HSIC: all permutations of y, by their first three moments.
+"""Null distribution of HSIC from the first three moments of all permutations of y.
 
 The statistic is <A, P B P'> for centred matrices A and B and a random permutation P.
 """
@@ -13,14 +13,14 @@ import numpy as np
 from scipy.special import gammaincc, gammaln, ndtr
 from scipy.stats import pearson3
 
-# In the sum of third powers, directions of eigenvalues below this part of the trace do
-# not count, nor do more than so many; matrices of so few rows are taken whole.
+# The sum of third powers uses at most MAX_AXES eigenvectors, and none whose eigenvalue
+# is below NEGLIGIBLE times the trace. For few rows, up to MAX_SQUARE, it is exact.
 NEGLIGIBLE = 1e-6
 MAX_AXES = 96
 MAX_SQUARE = 4096
-# Skewness below which a gamma distribution is a normal one.
+# Skewness below which a normal distribution replaces the gamma distribution.
 NO_SKEWNESS = 1e-4
-# A variance that is so small a part of its terms is rounding.
+# A variance below this fraction of its terms is a rounding error.
 NO_VARIANCE = 1e-12
 # Numbers of a factor that are compared at a time.
 BLOCK_NUMBERS = 2**18
@@ -29,14 +29,13 @@ EQUAL = 1e-9
 
 
 class Invariants(NamedTuple):
-    """What the moments need to know of a centred matrix.
+    """The numbers of a centred matrix that determine the moments.
 
-    `mean_part` is tr(A) / (n - 1), the multiple of the centring matrix that is taken
-    from A first: it shifts the statistic by a constant and leaves a matrix without
-    trace, whose moments are central ones. The others are, for that matrix with
-    diagonal d: tr(A^2), sum d_i^2, tr(A^3), sum d_i^3, sum a_ij^3, d' diag(A^2) and
-    d' A d. `classes` numbers the rows: rows of one class can be exchanged without a
-    change of the matrix.
+    First, the centring matrix times `mean_part` = tr(A) / (n - 1) is subtracted from A.
+    This shifts the statistic by a constant and leaves a matrix of trace zero, whose
+    moments are central moments. The other numbers belong to this matrix A with diagonal
+    d: tr(A^2), sum d_i^2, tr(A^3), sum d_i^3, sum a_ij^3, d' diag(A^2) and d' A d.
+    `classes` numbers the rows. Exchanging rows of one class does not change the matrix.
     """
 
     n: int
@@ -84,9 +83,9 @@ def invariants(G: np.ndarray) -> Invariants:
 def _invariants_of_matrix(A: np.ndarray) -> Invariants:
     """Compute the invariants of a centred matrix from its entries.
 
-    If A is nearly a multiple of the centring matrix, as for labels that are nearly all
-    different and for narrow kernels, little is left of it. The entries of what is left
-    have all their digits. The sums over A have lost them.
+    If A is nearly a multiple of the centring matrix, as for narrow kernels and for
+    labels that are nearly all different, the subtraction cancels most of A. The entries
+    of the difference are still accurate, but sums over A are not.
     """
     n = len(A)
     c = np.trace(A) / (n - 1)
@@ -110,10 +109,10 @@ def _invariants_of_matrix(A: np.ndarray) -> Invariants:
 
 def _equal_columns(G: np.ndarray) -> np.ndarray:
     """Return classes of equal columns of a factor."""
-    # Columns that are equal are neighbours in the order of one combination of rows.
+    # Equal columns are neighbours if columns are sorted by a combination of the rows.
     order = np.argsort(np.cos(np.arange(1, len(G) + 1)) @ G, kind="stable")
     gaps = np.zeros(len(order) - 1)
-    # Some rows at a time: a factor can be large.
+    # Some rows at a time, because a factor can be large.
     step = max(1, BLOCK_NUMBERS // len(order))
     for start in range(0, len(G), step):
         ordered = G[start : start + step, order]
@@ -124,7 +123,7 @@ def _equal_columns(G: np.ndarray) -> np.ndarray:
 
 
 def _twins(A: np.ndarray) -> np.ndarray:
-    """Return classes of rows whose exchange leaves a symmetric matrix unchanged.
+    """Return classes of rows whose exchange does not change a symmetric matrix.
 
     Equal rows are twins, and so are rows of labels that occur once. Twins that are not
     neighbours in the order of the rows by size may be missed.
@@ -141,19 +140,19 @@ def _twins(A: np.ndarray) -> np.ndarray:
 
 
 def _classes_in_order(order: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Number the classes of rows; `new` tells where one begins after the first."""
+    """Number the classes of rows. `new` marks where the next class begins."""
     classes = np.empty(len(order), dtype=np.int64)
     classes[order] = np.concatenate(([0], np.cumsum(new)))
     return classes
 
 
 def least_pvalue(a: Invariants, b: Invariants) -> float:
-    """Return a bound that no p-value over all permutations is below.
+    """Return a lower bound for p-values over all permutations.
 
-    Permutations within the classes of a matrix do not change the statistic. They are so
-    many that the p-value is at least the probability of the contingency table of both
-    classifications, that of Fisher's exact test: 1 / n! without classes, and
-    2 / (n (n - 1)) if two labels agree and all others are different.
+    Permutations within the classes of a matrix do not change the statistic. So the
+    p-value is at least the probability of the contingency table of both classifications
+    in Fisher's exact test. This is 1 / n! without classes, and 2 / (n (n - 1)) if two
+    labels agree and all others are different.
     """
 
     def log_orders(classes: np.ndarray) -> float:
@@ -179,7 +178,7 @@ def _sum_of_cubes(G: np.ndarray, M: np.ndarray) -> float:
 def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, float]:
     """Return mean, variance and third central moment over all permutations.
 
-    Exact, by the formulas of [1]_, in which all terms with a trace vanish here.
+    The moments are exact, by the formulas of [1]_, where all terms with a trace vanish.
 
     References
     ----------
@@ -219,11 +218,12 @@ def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, flo
 
 
 class GammaLimit(NamedTuple):
-    """The gamma distribution with three moments of the permutations.
+    """The gamma distribution with the first three moments of the permutations.
 
-    Shifted: Pearson's type III. Where the permutations have a negative skewness, the
-    normal distribution takes its place: the mirrored gamma distribution ends before the
-    largest statistic of the permutations. `least` is the smallest p-value.
+    It is a shifted gamma distribution (Pearson's type III). If the permutations have a
+    negative skewness, a normal distribution replaces it, because the mirrored gamma
+    distribution ends before the largest statistic of the permutations. `least` is the
+    smallest p-value.
     """
 
     mean: float
@@ -232,7 +232,7 @@ class GammaLimit(NamedTuple):
     least: float
 
     def pvalue(self, statistic: float) -> float:
-        """Return the upper tail, not below what the permutations can give."""
+        """Return the upper tail, but at least the smallest p-value of permutations."""
         z = (statistic - self.mean) / self.deviation
         if self.skewness < NO_SKEWNESS:
             tail = ndtr(-z)
@@ -242,16 +242,16 @@ class GammaLimit(NamedTuple):
         return float(np.clip(tail, max(self.least, np.finfo(float).tiny), 1.0))
 
     def distribution(self, scale: float) -> Any:
-        """Return the distribution of a multiple of the statistic, as scipy has it."""
+        """Return the distribution of a multiple of the statistic, as a scipy object."""
         return pearson3(
             self.skewness, loc=scale * self.mean, scale=scale * self.deviation
         )
 
 
 def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
-    """Return the gamma distribution, None where no permutation changes anything."""
+    """Return the gamma distribution, or None if no permutation changes anything."""
     mean, variance, third = permutation_moments(a, b)
-    # With labels that are all different the terms of the variance cancel.
+    # The terms of the variance cancel if all labels are different.
     terms = [v.T2 / v.n + v.mean_part**2 for v in (a, b)]
     if variance <= NO_VARIANCE * terms[0] * terms[1]:
         return None
@@ -261,6 +261,6 @@ def gamma_limit(a: Invariants, b: Invariants) -> GammaLimit | None:
 
 
 def gamma_pvalue(statistic: float, a: Invariants, b: Invariants) -> float:
-    """Return the tail of the gamma distribution, 1 where it has no variance."""
+    """Return the tail of the gamma distribution, or 1 if it has no variance."""
     limit = gamma_limit(a, b)
     return 1.0 if limit is None else limit.pvalue(statistic)

@@ -81,28 +81,29 @@ def swap_test(
     method: str = "swap",
     **walk_options: Any,
 ) -> TestResult:
-    """Test whether a core has mean zero that changes sign when a sample is swapped.
+    """Test whether a core has mean zero, by random signs of the samples.
 
-    MMD and HSIC of pairs: exchanging X_i and Y_i, or y_i and y_(i + n), multiplies
-    h(i, j) by s_i s_j with s_i = -1, and changes nothing under the null. The level is
-    exact. For KSD the same signs are the wild bootstrap, of asymptotic level.
+    For MMD and HSIC of pairs, exchanging X_i and Y_i, or y_i and y_(i + n), multiplies
+    h(i, j) by s_i s_j with s_i = -1. Under the null hypothesis, this does not change
+    the distribution, so the type I error is exact. For KSD, these signs are the wild
+    bootstrap, whose type I error is accurate for many samples.
 
     Parameters
     ----------
     reducer : RowSums
-        Gives the core of pairs.
+        Computes the core of pairs.
     design : Design
         Pairs of samples.
     n : int
         Number of samples.
     n_resamples : int
-        Number of draws of swaps.
+        Number of vectors of signs.
     generator : RandomState
-        Draws them.
+        Draws the signs.
     random_state : object
         Seeds the pairs of the design.
     pooling : {"max", "mean", "fuse", "agg"}
-        How kernels are pooled.
+        How to combine several kernels.
     kernels : list
         The kernels.
     method : str, default="swap"
@@ -139,12 +140,12 @@ def signed_means(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the means of s_i s_j h(i, j) over a design, for random signs s.
 
-    Memory is that of one bit for each sample and resample.
+    Memory is one bit for each sample and resample.
 
     Parameters
     ----------
     reducer : RowSums
-        Gives the core of pairs.
+        Computes the core of pairs.
     design : Design
         Pairs of samples.
     n : int
@@ -161,9 +162,10 @@ def signed_means(
     Returns
     -------
     means : ndarray of shape (n_kernels, 1 + n_resamples)
-        Means, without signs first.
+        Means, first without signs.
     scale : ndarray of shape (n_kernels,)
-        Their standard deviation under random signs, if each pair is in the design once.
+        Standard deviation of the means under random signs, if each pair is in the
+        design once.
     """
     n_bytes = -(-n_resamples // 8)
     bits = np.frombuffer(generator.bytes(n * n_bytes), dtype=np.uint8)
@@ -197,11 +199,11 @@ def normal_test(
     random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
-    """Test whether a core has mean zero, by a studentised mean that tends to a normal.
+    """Test whether a core has mean zero, by a studentised mean with a normal limit.
 
-    The row means of the X design, the pairs of L and the blocks of B are independent,
-    given the other half for X. With several kernels, p-values are multiplied by their
-    number (Bonferroni), whatever the pooling.
+    The pairs of the design L and the blocks of B are independent. The row means of X
+    are independent given the other half of the samples. With several kernels, p-values
+    are multiplied by the number of kernels (Bonferroni), for every pooling.
 
     Parameters
     ----------
@@ -227,7 +229,7 @@ def normal_test(
     if count < 2:
         raise ValueError(
             f"The design {design!r} has {count} independent part for {n} samples, must "
-            "have 2 or more for method == 'asymptotic'."
+            "have at least 2 for method == 'asymptotic'."
         )
 
     def means_of(core: RowSums) -> tuple[np.ndarray, np.ndarray]:
@@ -248,7 +250,7 @@ def normal_test(
     useful = deviations > 1e-9 * np.abs(values)
     z = np.where(useful, values, 0) / np.where(useful, deviations, 1)
     z *= np.sqrt(count - 1)
-    # Student's distribution, which tends to the normal one, for few parts.
+    # Student's t distribution is more accurate than its normal limit for few parts.
     pvalues = np.where(useful, t.sf(z, count - 1), 1.0)
     adjusted = np.minimum(1.0, len(pvalues) * pvalues)
     adjusted = np.maximum(adjusted, np.finfo(float).tiny)
@@ -287,7 +289,7 @@ def _means_and_deviations(
         )
         return moments.mean, moments.scale / 2
     parts = walk(design.regions(n), reducer, **walk_options)
-    # The last block may be smaller, and counts by its pairs.
+    # The last block may be smaller, so blocks are weighted by their number of pairs.
     weights = np.array([part.weight for part in parts])[:, np.newaxis]
     weights /= weights.mean()
     means = np.array([part.mean for part in parts])

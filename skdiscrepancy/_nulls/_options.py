@@ -1,4 +1,4 @@
-"""Options that all tests have."""
+"""Options of all tests."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from skdiscrepancy._data import check_number
 from skdiscrepancy.pooling import TEST_POOLINGS
 
-# Fewer groups have too few permutations, and leave out too much of a wild bootstrap.
+# Fewer groups allow too few permutations, and drop too many pairs of a wild bootstrap.
 MIN_GROUPS = 32
 
 
@@ -25,7 +25,7 @@ class Options(NamedTuple):
 def check_options(
     method: str, n_resamples: int, n_groups: Any, pooling: str, allowed: tuple[str, ...]
 ) -> Options:
-    """Check the options of a test; "auto" is the first method that is allowed.
+    """Check the options of a test. "auto" is the first of the allowed methods.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ def check_options(
     n_resamples : int
         Number of resamples.
     n_groups : int or None
-        Number of groups, None for no groups.
+        Number of groups. None does not group rows.
     pooling : str
         Name of a pooling.
     allowed : tuple of str
-        Methods that the discrepancy and its design have.
+        Methods that are available for the discrepancy and its design.
 
     Returns
     -------
     options : Options
-        Options, with a method.
+        Options, in which "auto" is replaced by the name of a method.
     """
     if method != "auto" and method not in allowed:
         raise ValueError(
@@ -63,6 +63,6 @@ def check_options(
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     if method == "auto":
         method = allowed[0]
-    # More groups than any sample has rows.
-    # As integers of Python: those of numpy overflow.
+    # 2**62 is more groups than any sample has rows. Python integers, unlike numpy
+    # integers, do not overflow.
     return Options(method, int(n_resamples), int(n_groups or 2**62), pooling)

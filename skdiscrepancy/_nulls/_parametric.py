@@ -31,26 +31,26 @@ def parametric_test(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> TestResult:
-    """Test whether a sample is from a model, by samples that are drawn from it.
+    """Test whether a sample comes from a model, by samples drawn from the model.
 
-    Each statistic is divided by the scale of its own sample. If all samples are treated
-    alike, the level is exact for a model that is known, and asymptotic for one that is
-    fitted to each of them.
+    Each statistic is divided by the scale of its sample. If all samples are treated in
+    the same way, the type I error is exact for a known model. For a model that is
+    fitted to each sample, the type I error is accurate for many rows.
 
     Parameters
     ----------
     observed : tuple of two ndarray of shape (n_kernels,)
         Statistics and scales of the kernels for the data.
     evaluate : callable
-        Takes a drawn sample and returns the same for it.
+        Takes a drawn sample and returns its statistics and scales.
     draw : callable
         Takes a generator and returns a sample from the model.
     n_resamples : int
-        Number of samples to be drawn.
+        Number of samples to draw.
     generator : RandomState
         Seeds the draws.
     pooling : {"max", "mean", "fuse", "agg"}
-        How kernels are pooled.
+        How to combine several kernels.
     kernels : list
         The kernels.
     what : str, default="draws"
@@ -98,7 +98,7 @@ class _DrawTask(Task):
 
 
 def _standardize(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Divide statistics by their scales; a scale is 0 only if its statistic is."""
+    """Divide statistics by their scales. A scale is 0 only if its statistic is 0."""
     return np.divide(
         statistics, scales, out=np.zeros_like(statistics), where=scales > 0
     )

@@ -1,7 +1,7 @@
 """Permutations of the pooled sample, by groups of rows.
 
-scipy's `permutation_test` calls a statistic again for every permutation. Here all
-permutations of all kernels follow from one matrix of sums for each kernel.
+The function `permutation_test` of scipy evaluates the statistic again for every
+permutation. Here, one matrix of sums for each kernel yields all permutations.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -22,21 +22,22 @@ STRIP = 16
 
 
 def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Divide two samples into groups of one size, and rows that stay.
+    """Divide two samples into groups of equal size, and rows that are not permuted.
 
     Parameters
     ----------
     m, n : int
         Rows of the samples.
     n_groups : int
-        Number of groups that move, at most; single rows if there are not more of them.
+        Largest number of groups to permute. If there are no more rows than that, each
+        group is a single row.
 
     Returns
     -------
     bounds : ndarray of shape (n_all_groups + 1,)
         Group g has the rows bounds[g] to bounds[g + 1], first of X, then of Y.
     moves : ndarray of shape (n_all_groups,)
-        Which groups move; the others are what is left of each sample.
+        Which groups are permuted. The other groups hold the remaining rows.
     """
     smaller = min(m, n)
     size = 1 if m + n <= n_groups else -(-(m + n) // n_groups)
@@ -66,10 +67,11 @@ def permutation_test(
     kernels: list[Any],
     **walk_options: Any,
 ) -> TestResult:
-    """Test whether m and n stacked rows are from one distribution.
+    """Test whether m and n stacked rows have the same distribution.
 
-    Whole groups of rows are permuted [1]_. Such permutations form a group, so the level
-    is exact; with groups of one row they are all permutations.
+    The test permutes whole groups of rows [1]_. These permutations form a group in the
+    algebraic sense, so the type I error is exact. Groups of one row allow all
+    permutations.
 
     References
     ----------
@@ -85,7 +87,7 @@ def permutation_test(
     with progress("permutations", total, verbose, delay=BRIEF) as line:
         values = mmd_of_groups(sums, bounds, Z, m, n, unbiased=unbiased, line=line)
     values = in_units(values, -exponents)
-    # In units of the deviation under the null, for the first of them.
+    # The first scale is in units of the standard deviation under the null.
     unit = np.sqrt(2) * (1 / m + 1 / n) / (m + n)
     scales = tuple(
         in_units(unit * scale, -exponents)
@@ -100,7 +102,7 @@ def draw_groups(
     n_resamples: int,
     generator: np.random.RandomState,
 ) -> np.ndarray:
-    """Return which groups are in X, for the data first and then for each resample."""
+    """Return which groups are in X, first for the data and then for each resample."""
     Z = np.repeat(in_x[np.newaxis], 1 + n_resamples, axis=0)
     moving = np.flatnonzero(moves)
     for row in Z[1:]:
@@ -182,7 +184,7 @@ def quadratic_forms(
 ) -> np.ndarray:
     """Return z' M z for every symmetric matrix of M and every row z of Z.
 
-    From one half of the matrices, in strips of columns: little more than half of the
+    Strips of columns of one half of each matrix need little more than half of the
     products.
     """
     forms = np.zeros((len(M), len(Z)))

@@ -16,10 +16,11 @@ from skdiscrepancy._data import Result
 from skdiscrepancy.kernels import kernel_columns
 from skdiscrepancy.pooling import fuse
 
-# Statistics that agree to this part are equal: some resamples change nothing.
+# Statistics whose relative difference is below this are equal, because some resamples
+# change nothing but rounding.
 TIES = 1e-9
-# A scale that is so small against the statistics has vanished: no statistic is so many
-# standard deviations away from 0.
+# A scale this small, relative to the statistics, counts as zero, because no statistic
+# is so many standard deviations away from 0.
 VANISHED = 1e-100
 
 
@@ -27,10 +28,10 @@ VANISHED = 1e-100
 class TestResult(Result):
     """Result of a test: the statistic, its p-value and the null distribution.
 
-    The p-value is the rank of your data among the resamples [1]_.
-    ``statistic, pvalue = result`` unpacks the two numbers, as for the results of
-    :mod:`scipy.stats`. A notebook shows the result as a table. Two results are equal if
-    all their attributes are.
+    The p-value is the rank of your data among the resamples [1]_. You can unpack a
+    result as ``statistic, pvalue = result``, like the results of :mod:`scipy.stats`. A
+    notebook shows the result as a table. Two results are equal if all their attributes
+    are equal.
 
     Read more in the :ref:`User Guide <testing>`.
 
@@ -39,26 +40,27 @@ class TestResult(Result):
     statistic : float
         Pooled statistic of the data.
     pvalue : float
-        Probability of a statistic at least as large under the null hypothesis. It is
-        never 0.
+        Probability of a statistic at least as large as `statistic` under the null
+        hypothesis. It is never 0.
     null_distribution : ndarray of shape (n_resamples,)
         Pooled statistics of the resamples.
     method : str
         How the null distribution was computed.
     kernels : list of length n_kernels
-        The kernels; for HSIC, pairs of a kernel on X and a kernel on y.
+        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
     statistics : ndarray of shape (n_kernels,)
         The statistic of each kernel.
     pvalues : ndarray of shape (n_kernels,)
-        p-value of each kernel, adjusted for the number of kernels. A kernel whose
-        p-value is at most the level rejects on its own, and its bandwidth says at which
-        scale the difference shows. If the null hypothesis is true, the probability that
-        any kernel rejects is at most the level.
+        p-value of each kernel, adjusted for the number of kernels. A kernel rejects on
+        its own if its p-value is at most the significance level, and its bandwidth
+        shows the scale of the difference. If the null hypothesis is true, the
+        probability that any kernel rejects is at most the significance level.
     null_limit : frozen distribution of :mod:`scipy.stats` or None
-        Distribution of the statistic under the null hypothesis if the test is not by
-        resampling: Student's t for the designs X, L and B, a gamma distribution
-        (Pearson's type III) for HSIC, or a normal distribution if the permutations
-        have a negative skewness. None for tests by resampling.
+        Distribution of the statistic under the null hypothesis if the test does not
+        resample. It is Student's t for the designs "x", "l" and "b". For HSIC, it is a
+        gamma distribution (Pearson's type III), or a normal distribution if the
+        permutations have a negative skewness. None for tests by resampling, and for
+        constant X or y, which have the p-value 1.
 
     See Also
     --------
@@ -82,8 +84,8 @@ class TestResult(Result):
     >>> result.null_distribution.shape, len(result.kernels), result.method
     ((99,), 16, 'permutation')
     >>> statistic, pvalue = result
-    >>> pvalue == result.pvalue
-    True
+    >>> round(statistic, 2), pvalue
+    (4.11, 0.01)
     """
 
     # Not a test for pytest.
@@ -135,10 +137,10 @@ class TestResult(Result):
         Returns
         -------
         frame : pandas.DataFrame
-            With the columns `kernel`, `bandwidth`, `statistic` and `pvalue`, and for
-            HSIC also `target_kernel` and `target_bandwidth`, in the order of `kernels`.
-            The p-values are adjusted for the number of kernels. A kernel without a
-            bandwidth has NaN.
+            The columns are `kernel`, `bandwidth`, `statistic` and `pvalue`, and for
+            HSIC also `target_kernel` and `target_bandwidth`. The rows are in the order
+            of `kernels`. The p-values are adjusted for the number of kernels. A kernel
+            without a bandwidth has a bandwidth of NaN.
         """
         return super().to_frame()
 
@@ -156,17 +158,17 @@ class TestResult(Result):
         Returns
         -------
         display : NullDistributionDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         return super().plot(**kwargs)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two scales of kernels that resampling leaves unchanged.
+    """Return two scales of kernels that resampling does not change.
 
-    The Hilbert-Schmidt norm, off the diagonal, of the matrix whose rows sum to zero
-    there, which the null deviation is proportional to, and that of the matrix itself,
-    which is smaller against it for small bandwidths and so favours them.
+    Both are Hilbert-Schmidt norms without the diagonal. The first is the norm of the
+    centred matrix, to which the standard deviation under the null is proportional. The
+    second is the norm of the matrix itself, which favours small bandwidths.
 
     Parameters
     ----------
@@ -184,7 +186,7 @@ def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.n
     total = rows.sum(axis=1)
     centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
     centred += total**2 / ((n - 1) * (n - 2))
-    # What is left of a constant kernel is rounding.
+    # A constant kernel leaves only rounding errors.
     centred = np.maximum(centred, 1e-14 * squares)
     return np.sqrt(centred), np.sqrt(squares)
 
@@ -198,22 +200,22 @@ def combine(
     method: str,
     useful: np.ndarray | None = None,
 ) -> TestResult:
-    """Pool the statistics of all resamples in the same way, and rank that of the data.
+    """Pool the statistics of every resample, and rank the data among the resamples.
 
-    With several scales, the pooled statistics on each are standardised by their mean
-    and standard deviation over all resamples, the data included, and the largest
-    counts.
+    With several scales, the pooled statistics of each scale are standardised by their
+    mean and standard deviation over all resamples, including the data. The largest of
+    them is the pooled statistic.
 
-    What enters a rank is finite: statistics and scales that are not finite are refused.
-    A kernel has the p-value 1 and no part in the pooled statistic if its scale
-    vanishes, or if no resample changes its statistic.
+    Statistics and scales that are not finite are refused. If the scale of a kernel
+    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
+    does not enter the pooled statistic.
 
     Parameters
     ----------
     values : ndarray of shape (n_kernels, 1 + n_resamples)
-        Statistics, those of the data first.
+        Statistics, with the data in the first column.
     scales : tuple of ndarray of shape (n_kernels,)
-        Scales that resampling leaves unchanged.
+        Scales that resampling does not change.
     kernels : list of length n_kernels
         The kernels.
     pooling : {"max", "mean", "fuse", "agg"}
@@ -221,7 +223,7 @@ def combine(
     method : str
         Name of the null distribution.
     useful : ndarray of shape (n_kernels,), of bool, or None, default=None
-        Kernels that are more than rounding; None for all.
+        Kernels that hold more than rounding errors. None is all kernels.
 
     Returns
     -------
@@ -231,7 +233,7 @@ def combine(
     for numbers in (values, *scales):
         check_finite(numbers)
     statistics = values[:, 0].copy()
-    # Powers of two change no digit, and squares of numbers of the order of one exist.
+    # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
     exponents = np.frexp(np.abs(values).max(axis=1))[1]
     values = np.ldexp(values, -exponents[:, np.newaxis])
     scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
@@ -257,7 +259,7 @@ def combine(
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
         statistic=float(pooled[0]),
-        # Ranks are rounded already.
+        # "agg" pools ranks, which are rounded already.
         pvalue=rank_pvalue(pooled, pooled[0], ties=0 if pooling == "agg" else TIES),
         null_distribution=pooled[1:],
         method=method,
@@ -270,9 +272,10 @@ def combine(
 def aggregate(z: np.ndarray) -> np.ndarray:
     """Return one minus the smallest p-value of the kernels, for every resample.
 
-    The p-value of a kernel is the part of all resamples, the data included, whose
-    statistic is as large. With many kernels many resamples are the first of one of
-    them; of those, the one that lies furthest out counts as the smallest.
+    The p-value of a kernel is the fraction of all resamples, including the data, whose
+    statistic is at least as large. With many kernels, many resamples have the largest
+    statistic of some kernel, and so share the smallest p-value. Among these, the
+    resample with the largest standardised statistic ranks first.
 
     Parameters
     ----------
@@ -289,7 +292,7 @@ def aggregate(z: np.ndarray) -> np.ndarray:
     .. [1] A. Schrab et al., "MMD aggregated two-sample test", JMLR 24, 2023.
     """
     n_values = z.shape[1]
-    # Equal but for rounding is equal.
+    # Values that differ only by rounding are equal.
     size = TIES * np.abs(z).max(axis=1, keepdims=True)
     counts = rankdata(-np.round(z / size), method="max", axis=1)
     least = counts.min(axis=0)
@@ -299,9 +302,9 @@ def aggregate(z: np.ndarray) -> np.ndarray:
 
 
 def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
-    """Return the fraction of all values that are at least as large as the observed.
+    """Return the fraction of values that are at least as large as the observed value.
 
-    The values include the observed one, so the p-value is never 0.
+    The values include the observed value, so the p-value is never 0.
     """
     check_finite(values)
     tolerance = ties * np.abs(values).max(initial=0.0)
@@ -314,8 +317,8 @@ def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
         return scaled.mean(axis=0)
     if pooling == "max":
         return scaled.max(axis=0)
-    # The parameter of the relaxed maximum, in units of the deviation of a statistic:
-    # all resamples have the same one.
+    # The parameter of the smooth maximum, in units of the standard deviation of a
+    # statistic. All resamples share it.
     rate = 3 / scaled.std(axis=1).mean()
     return fuse(scaled, rate)
 

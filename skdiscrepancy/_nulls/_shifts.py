@@ -24,9 +24,9 @@ from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
-# Work on all shifts, where the row sums of one source are one.
+# Work on all shifts, if the row sums of one source count as one.
 SHIFTS = 4
-# Part of the sum of squares of a product of kernels that rounding leaves.
+# Fraction of the sum of squares of a product of kernels that rounding leaves.
 ROUNDING = 1e-24
 
 
@@ -45,31 +45,31 @@ def shift_test(
 ) -> TestResult:
     """Test whether n rows of x and y are independent, by HSIC for all products.
 
-    The rows of y are shifted cyclically against those of x, by each of 0 to n - 1
-    steps. Shifts form a group, so the level is exact for exchangeable rows; for more
-    resamples than n, y is put into further random orders and shifted again, by all
-    steps. Without `shuffle` the rows keep their order, and the test is one for
-    stationary series.
+    The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
+    Shifts form a group, so the type I error is exact for exchangeable rows. If more
+    than n resamples are needed, y is put into another random order and shifted again.
+    Without `shuffle`, the rows keep their order, and the test is valid for stationary
+    time series.
 
     Parameters
     ----------
     x : Source
-        Kernels on x, of the rows in their order.
+        Kernels on x.
     y_of : callable
-        Takes an order of rows and returns the kernels on y of the rows so ordered.
+        Takes an order of rows and returns the kernels on y for rows in this order.
     n : int
         Number of rows.
     offsets : callable
-        Takes a source and returns what is to be taken from its rows and columns to
+        Takes a source and returns the offsets to subtract from its rows and columns to
         centre it, for the U-statistic.
     n_resamples : int
-        Least number of resamples.
+        Smallest number of resamples.
     shuffle : bool
-        Whether further orders of y may be drawn.
+        Whether to draw random orders of y.
     generator : RandomState
-        Draws them.
+        Draws the random orders.
     pooling : {"max", "mean", "fuse", "agg"}
-        How products are pooled.
+        How to combine several products.
     kernels : list
         Pairs of kernels.
     **walk_options : dict
@@ -99,15 +99,15 @@ def shift_test(
             line.step = 1
             parts.append(products)
             if orbit == 0:
-                # Roots first: the product of two small sums of squares may underflow.
+                # Take roots first, because the product of two small sums may underflow.
                 roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
                 scale = np.outer(*roots).ravel()
                 remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
     values = np.concatenate(parts, axis=1) / (n * (n - 3))
-    # In units of the deviation under the null.
+    # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
     method = "permutation" if shuffle else "shift"
-    # What is left of a constant once it is centred is rounding.
+    # Centring a constant leaves only rounding errors.
     useful = remains > ROUNDING
     return combine(
         values, (scale,), kernels, pooling=pooling, method=method, useful=useful
@@ -125,8 +125,8 @@ def _all_shifts(
     """Return the sums of products of centred matrices for every shift.
 
     On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
-    one circular cross-correlation: a product of Fourier transforms. Besides, the sums
-    of squares of each side, centred and not.
+    one circular cross-correlation, which is a product of Fourier transforms. Also
+    return the sums of squares of each side, with and without centring.
     """
     n_frequencies = n // 2 + 1
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
@@ -190,7 +190,7 @@ class _ShiftTask(Task):
         n = self.n
         rows = np.tile(np.arange(n), len(diagonals))
         cols = (rows + np.repeat(diagonals, n)) % n
-        # Both halves of the matrix; the middle diagonal has both of its own.
+        # Each diagonal counts for both halves. A middle diagonal holds both already.
         weights = np.where(2 * diagonals == n, 1.0, 2.0)
         spectra, squares = [], []
         for source, offsets in zip(self.sources, self.offsets, strict=True):

@@ -27,9 +27,9 @@ def wild_test(
 ) -> TestResult:
     """Test whether a degenerate core has mean zero, by random signs of the rows.
 
-    The statistics sum h_ij e_i e_j / (n (n - 1)) over pairs of different rows, with
-    independent signs e, have asymptotically the null distribution of the U-statistic.
-    With more rows than `n_groups`, consecutive rows share a sign.
+    For many rows, sum h_ij e_i e_j / (n (n - 1)) over pairs of different rows, with
+    independent random signs e, has the null distribution of the U-statistic. With more
+    rows than `n_groups`, consecutive rows share a sign.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def wild_test(
     n : int
         Number of rows.
     n_resamples : int
-        Number of draws of signs.
+        Number of vectors of signs.
     n_groups : int
-        Number of signs, at most.
+        Largest number of signs in a vector.
     generator : RandomState
-        Draws them.
+        Draws the signs.
     pooling : {"max", "mean", "fuse", "agg"}
-        How kernels are pooled.
+        How to combine several kernels.
     kernels : list
         The kernels.
     **walk_options : dict
@@ -59,7 +59,7 @@ def wild_test(
     sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     signs = generator.choice((-1.0, 1.0), size=(n_resamples, len(bounds) - 1))
     observed = sums.rows.sum(axis=1)
-    # Pairs within a group have no sign of their own, and are left out.
+    # Pairs within a group always have the sign +1, so they are left out.
     own = np.arange(len(bounds) - 1)
     sums.groups[:, own, own] = 0
     total = n_resamples * form_work(len(own))
@@ -75,7 +75,7 @@ def wild_test(
 def complete_means(
     source: Source, n: int, **walk_options: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the U-statistics of a core, and their deviations under random signs."""
+    """Return the U-statistics, and their standard deviations under random signs."""
     sums, exponents = scaled_group_sums(source, np.array([0, n]), **walk_options)
     means = sums.rows.sum(axis=1) / (n * (n - 1))
     deviations = deviation_of_signs(sums.squares, n)
@@ -83,8 +83,8 @@ def complete_means(
 
 
 def deviation_of_signs(squares: np.ndarray, n: int) -> np.ndarray:
-    """Return the deviation of a U-statistic whose rows have random signs.
+    """Return the standard deviation of a U-statistic whose rows have random signs.
 
-    `squares` are the sums of the squares of the core off the diagonal.
+    `squares` are the sums of squares of the core without the diagonal.
     """
     return np.sqrt(2 * squares) / (n * (n - 1))

@@ -1,10 +1,10 @@
-"""Sums of kernels whose squares are beyond floating point, in units of their own.
+"""Sums of kernels whose squares overflow or underflow, in suitable units.
 
 Tests divide statistics by roots of sums of squares. If the values of a kernel are as
 small as 1e-20 in float32, or as large as 1e160 in float64, these squares underflow or
 overflow, although the values themselves do not. Then the sums are computed again in
-float64, with the values of each kernel divided by a power of two. Usual sums are
-computed once.
+float64, with the values of each kernel divided by a power of two. All other sums are
+computed only once.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -30,7 +30,7 @@ LEAST_EXPONENT = -900
 def unit_exponents(
     sizes: np.ndarray, squares: np.ndarray, n_terms: float, dtype: np.dtype
 ) -> np.ndarray:
-    """Return the power of two that the values of each kernel are to be divided by.
+    """Return the power of two by which to divide the values of each kernel.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def unit_exponents(
     Returns
     -------
     exponents : ndarray of shape (n_kernels,), of int
-        Exponents, 0 for all kernels if every sum of squares is right.
+        Exponents, 0 for all kernels if every sum of squares is accurate.
     """
     info = np.finfo(dtype)
-    # Each square that underflows is wrong by the smallest normal number at most.
+    # The error of a square that underflows is at most the smallest normal number.
     too_small = (squares < n_terms * float(info.tiny) / float(info.eps)) & (sizes > 0)
     too_large = ~(squares < HEADROOM * np.finfo(np.float64).max)
     if not np.any(too_small | too_large):
@@ -66,7 +66,7 @@ def in_units(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 
 
 class ScaledSource(Source):
-    """A source in float64, each kernel divided by a power of two of its own."""
+    """A source in float64, with each kernel divided by its own power of two."""
 
     def __init__(self, source: Source, exponents: np.ndarray):
         self.source = source
@@ -92,7 +92,7 @@ class ScaledSource(Source):
 
 
 class ScaledSums(RowSums):
-    """A reducer to row sums, each kernel divided by a power of two of its own."""
+    """A reducer to row sums, with each kernel divided by its own power of two."""
 
     def __init__(self, core: RowSums, exponents: np.ndarray):
         self.core = core

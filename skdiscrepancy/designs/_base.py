@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import RandomStateLike, check_number
+from skdiscrepancy._data import RandomStateLike, check_number, shown
 
 Pairs = tuple[np.ndarray, np.ndarray]
+
+# More samples than any array has; lists of as many blocks would fill the memory.
+LARGEST = 2**40
 
 
 class Region(NamedTuple):
@@ -166,8 +169,11 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         n_unused : int
-            1 for the last of an odd number in :class:`Linear`, else 0.
+            In :class:`Linear`, 1 for an odd number of samples. In :class:`Blocks`, the
+            samples after the last block. Else 0, also for :class:`RandomPairs`, which
+            may leave out any sample.
         """
+        at_least(n, 1, self)
         return 0
 
     def regions(self, n: int) -> list[Region] | None:
@@ -209,6 +215,7 @@ class Design(BaseEstimator, metaclass=ABCMeta):
         rows, cols : ndarray
             Zero-based indices i and j of the pairs of a chunk.
         """
+        max_pairs = check_max_pairs(max_pairs)
         rows, cols = map(np.asarray, self.pairs(n, random_state=random_state))
         if (
             rows.shape != cols.shape
@@ -249,6 +256,7 @@ class BlockDesign(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
+        max_pairs = check_max_pairs(max_pairs)
         for region in self.regions(n):
             width = region.col_stop - region.col_start
             step = max(1, max_pairs // width)
@@ -279,14 +287,25 @@ def at_least(n: Any, least: int, design: Design) -> int:
     """Return the number of samples, or raise an error if it is too small."""
     if not isinstance(n, Integral) or isinstance(n, bool):
         raise TypeError(
-            f"n == {n!r}, must be an integer >= {least} for the design {design!r}: the "
-            "number of samples."
+            f"n == {shown(n)}, must be an integer >= {least} for the design "
+            f"{shown(design)}: the number of samples."
         )
     if n < least:
         raise ValueError(
-            f"n_samples == {n}, must be >= {least} for the design {design!r}."
+            f"n_samples == {n}, must be >= {least} for the design {shown(design)}."
+        )
+    if int(n) > LARGEST:
+        raise ValueError(
+            f"n_samples == {shown(n)}, must be at most 2**40 for the design "
+            f"{shown(design)}."
         )
     return int(n)
+
+
+def check_max_pairs(max_pairs: Any) -> int:
+    """Return the size of a chunk."""
+    check_number(max_pairs, "max_pairs", integer=True, least=1)
+    return int(max_pairs)
 
 
 def check_count(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import RandomStateLike, check_flag, generator_of
+from skdiscrepancy._data import RandomStateLike, check_flag, generator_of, shown
 from skdiscrepancy.designs._base import (
     BlockDesign,
     Design,
@@ -20,6 +20,7 @@ from skdiscrepancy.designs._base import (
     StreamedDesign,
     at_least,
     check_count,
+    check_max_pairs,
     square,
 )
 from skdiscrepancy.designs._draws import draw_ranks
@@ -146,7 +147,7 @@ class Linear(StreamedDesign):
     def chunks(
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
-        size = self.size(n)
+        size, max_pairs = self.size(n), check_max_pairs(max_pairs)
         for start in range(0, size, max_pairs):
             rows = 2 * np.arange(start, min(start + max_pairs, size))
             yield rows, rows + 1
@@ -208,7 +209,7 @@ class Subdiagonals(StreamedDesign):
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         r = self._order(n)
-        step = max(1, max_pairs // r)
+        step = max(1, check_max_pairs(max_pairs) // r)
         shifts = np.arange(1, r + 1)
         for start in range(0, n - 1, step):
             rows = np.arange(start, min(start + step, n - 1))
@@ -279,18 +280,24 @@ class Blocks(BlockDesign):
             b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
-        sizes = np.asarray(self.block_sizes)
-        if (
-            sizes.ndim != 1
-            or sizes.dtype.kind not in "iu"
-            or not np.all(sizes >= 2)
-            or not 0 < sizes.sum() <= n
-        ):
+        try:
+            sizes = np.asarray(self.block_sizes)
+            are_integers = sizes.ndim == 1 and sizes.dtype.kind in "iu"
+        except ValueError:
+            # Lists of different lengths.
+            are_integers = False
+        # In integers of Python, whose sum does not overflow.
+        values = sizes.tolist() if are_integers else []
+        if not values or min(values) < 2 or sum(values) > n:
             raise ValueError(
-                f"block_sizes == {self.block_sizes!r}, must be integers of at least 2 "
-                f"with a sum of at most the number of samples, {n}."
+                f"block_sizes == {shown(self.block_sizes)}, must be integers of at "
+                f"least 2 with a sum of at most the number of samples, {n}."
             )
-        return sizes.tolist()
+        return values
+
+    def n_unused(self, n: int) -> int:
+        used = sum(self._sizes(n))
+        return int(n) - used
 
     def regions(self, n: int) -> list[Region]:
         stops = np.cumsum([0, *self._sizes(n)]).tolist()
@@ -413,6 +420,7 @@ class RandomPairs(StreamedDesign):
         self, n: int, max_pairs: int, random_state: RandomStateLike = None
     ) -> Iterator[Pairs]:
         size, generator, n = self.size(n), generator_of(random_state), int(n)
+        max_pairs = check_max_pairs(max_pairs)
         # Row i holds n - 1 - i ranks, starting at offsets[i].
         offsets = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
         for row, last, ranks in draw_ranks(offsets, size, self.replace, generator):
@@ -479,6 +487,6 @@ def check_design(design: Any) -> Design:
     if isinstance(design, Design):
         return design
     raise ValueError(
-        f"design == {design!r}, must be one of {sorted(DESIGNS)} or a design object "
-        "of skdiscrepancy.designs."
+        f"design == {shown(design)}, must be one of {sorted(DESIGNS)} or a design "
+        "object of skdiscrepancy.designs."
     )

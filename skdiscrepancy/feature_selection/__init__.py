@@ -1,4 +1,4 @@
-"""Selection of the columns that y depends on, by HSIC."""
+"""Feature selection by HSIC: the columns that y depends on."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -34,7 +34,7 @@ class JointKernel:
     """The V-statistic of y and sets of columns that differ in one column.
 
     Columns are divided by their bandwidths. The kernel of m columns has the bandwidth
-    m^(1/p), p being the order of its norm, because distances grow like that.
+    m^(1/p), where p is the order of its norm, because distances grow at this rate.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class JointKernel:
         self.verbose = columns.verbose
 
     def value(self, chosen: Sequence[int]) -> float:
-        """Return HSIC of the chosen columns; HSIC of no column is zero."""
+        """Return HSIC of the chosen columns, which is zero for no column."""
         if not chosen:
             return 0.0
         return float(self.with_each(chosen[1:], chosen[:1])[0])
@@ -116,7 +116,7 @@ class JointKernel:
             reducer = ProductTotals(source, self.target)
             return walk([square(0, self.n, diagonal=True)], reducer, n_jobs=1)[0]
 
-        # The value of a candidate does not depend on the other ones of its batch.
+        # The value of a candidate does not depend on the rest of its batch.
         n_candidates = candidates.shape[1]
         least = min(n_candidates, effective_n_jobs(self.n_jobs))
         n_batches = max(-(-n_candidates // CANDIDATES), least)
@@ -145,7 +145,7 @@ class JoinedColumns(Source):
     base : ndarray of shape (n_samples, n_common)
         The common columns.
     candidates : ndarray of shape (n_candidates, n_samples)
-        The columns that are added to the common ones, or removed.
+        The columns that are added to the common columns, or removed from them.
     removed : bool
         Whether the candidates are among the common columns and are removed.
     """
@@ -180,7 +180,7 @@ class JoinedColumns(Source):
                 np.abs(values, out=values)
             if self.removed:
                 np.subtract(distance, values, out=values)
-                # The difference of equal distances must not be below zero.
+                # Rounding must not make the difference of equal distances negative.
                 np.maximum(values, 0, out=values)
             else:
                 values += distance

@@ -20,7 +20,8 @@ from skdiscrepancy.feature_selection._probes import (
 from skdiscrepancy.feature_selection._single_columns import Columns
 from skdiscrepancy.feature_selection._variables import Variable
 
-# A column is a combination of others if they leave this fraction of its square.
+# A column is a combination of others if they leave less than this fraction of its
+# squared norm unexplained.
 COLLINEAR = 1e-8
 
 
@@ -58,7 +59,7 @@ class Correlations:
     of_target : ndarray of shape (..., n_features)
         Correlations of all columns with y.
     align : callable
-        Takes a variable to its correlations with all columns, of the same shape.
+        Takes a variable and returns its correlations with all columns.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Correlations:
         return self._known[column]
 
     def with_residual(self, weights: dict[int, float]) -> np.ndarray:
-        """Return the correlations with y less the weighted columns."""
+        """Return the correlations with y minus the weighted columns."""
         return self.of_target - sum(w * self.of(j) for j, w in weights.items())
 
 
@@ -131,7 +132,7 @@ class Lasso:
     def follow(self, k: int, line: Progress) -> None:
         """Go along the path until k columns have weight, or to its end."""
         most = 0
-        # Columns may leave and come back; each copy of a column takes a round more.
+        # Columns may leave and come back, and each copy of a column adds one round.
         for _ in range(8 * k + 8 + len(self.allowed)):
             move = self._next_move()
             self._apply(move)
@@ -224,7 +225,7 @@ class Lasso:
 def _next_entry(
     level: float, residual: np.ndarray, rates: np.ndarray, free: np.ndarray
 ) -> tuple[float, int | None]:
-    """Return where the first column reaches the level of the active ones, and which.
+    """Return where the first column reaches the level of the active columns, and which.
 
     At `level`, all correlations of the active columns are zero, and the path ends.
     """
@@ -232,6 +233,6 @@ def _next_entry(
     reaches = np.maximum((level - residual[candidates]) / rates[candidates], 0.0)
     if not reaches.size or reaches.min() >= level * (1 - TIES):
         return level, None
-    # The first of equal ones.
+    # The first column among ties.
     first = int(np.argmax(reaches <= reaches.min() * (1 + TIES)))
     return float(reaches[first]), int(candidates[first])

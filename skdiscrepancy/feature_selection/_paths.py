@@ -38,7 +38,7 @@ def mrmr_path(
     *,
     redundancy: bool = True,
 ) -> Path:
-    """Choose the column of largest relevance less mean redundancy, again and again.
+    """Repeatedly choose the column of largest relevance minus mean redundancy.
 
     Relevance is the CKA with y, redundancy the CKA with a chosen column.
     """

@@ -19,8 +19,8 @@ MAX_LISTED = 6
 class Permutations:
     """Random permutations of rows that you can iterate over again and again.
 
-    Up to six rows, they are all permutations but the identity. For more rows, only
-    seeds are kept, because n_resamples x n numbers may not fit into memory.
+    For up to six rows, they are all permutations except the identity. For more rows,
+    only seeds are kept, because n_resamples x n numbers may not fit into memory.
     """
 
     def __init__(self, n: int, n_resamples: int, random_state: RandomStateLike):

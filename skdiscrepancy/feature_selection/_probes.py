@@ -34,9 +34,9 @@ class Probes:
         """Return the CKA of all permuted columns with a variable.
 
         The shape is (1 + n_probes, n_features). The first row is the CKA of the
-        columns as they are, because factors that are not complete make all of these
-        values smaller, and only values of the same factors compare. Instead of the
-        column, the variable is permuted, the other way round.
+        columns without permutation, computed from the same factors, because factors
+        that are not complete lower all of these values. The variable is permuted
+        instead of the column, which has the same effect.
         """
         F = target.factor.rows
         permuted = [F, *(F[:, permutation] for permutation in self.permutations)]
@@ -58,7 +58,7 @@ def exceeds_noise(gains: np.ndarray, column: int, allowed: np.ndarray) -> bool:
 
 
 def best_of(values: np.ndarray, allowed: np.ndarray) -> int:
-    """Return the index of the largest allowed value, the first of equal ones."""
+    """Return the index of the largest allowed value, the first index among ties."""
     values = np.where(allowed, values, -np.inf)
     largest = values.max()
     return int(np.argmax(values >= largest - TIES * abs(largest)))

@@ -18,7 +18,7 @@ from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
-    check_verbose,
+    check_run_options,
     tag_target,
     validate_with_target,
     warn_user,
@@ -36,40 +36,42 @@ from skdiscrepancy.feature_selection._single_columns import (
 
 
 class HSICSelector(SelectorMixin, BaseEstimator):
-    r"""Select the columns that y depends on, by HSIC.
+    r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ
     in how they treat redundant columns and interactions of columns:
 
     - "filter" ranks the columns by their centred kernel alignment (CKA), which is HSIC
-      with y divided by its largest possible value;
-    - "mrmr" chooses the column with the largest CKA with y less the mean CKA with the
-      columns that are already chosen;
-    - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_, the regression of
-      the centred Gram matrix of y on the centred Gram matrices of the columns, all of
-      norm one. If the path ends early, the columns of largest correlation with the
-      residual follow;
-    - "forward" and "backward" add or remove columns so that HSIC of y with the *joint*
-      kernel of the columns is largest (FOHSIC and BAHSIC [2]_). They detect
-      interactions. "backward" also detects them if no single column carries information
-      about y.
+      with y divided by its largest possible value.
+    - "mrmr" maximises relevance minus redundancy: the CKA of a column with y, minus its
+      mean CKA with the columns that are already selected.
+    - "lasso" follows the non-negative LARS path of HSIC Lasso [1]_. HSIC Lasso is the
+      regression of the centred Gram matrix of y on the centred Gram matrices of the
+      columns, all scaled to norm one. If the path ends early, the columns with the
+      largest correlation with the residual follow.
+    - "forward" and "backward" add or remove columns to maximise the HSIC of y with the
+      *joint* kernel of the columns (FOHSIC and BAHSIC [2]_). They detect interactions.
+      "backward" also detects interactions of columns that carry no information about y
+      on their own.
 
-    "filter", "mrmr" and "lasso" take O(n r^2) time for each pair of columns that they
-    compare if the kernel is smooth, where r is the numerical rank of a Gram matrix (10
-    to 100), else O(n^2). "forward" and "backward" take O(n^2) time for each set of
-    columns: k p sets for "forward", p^2 / 2 for "backward". Memory is never O(n^2).
+    With a smooth kernel, "filter", "mrmr" and "lasso" take O(n r^2) time for each pair
+    of columns that they compare, where r is the numerical rank of a Gram matrix (10 to
+    100). With other kernels, they take O(n^2) time. "forward" and "backward" take
+    O(n^2) time for each set of columns. To select k of p columns, "forward" evaluates
+    k p sets. "backward" evaluates p^2 / 2 sets. Memory is never O(n^2).
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns, or the fraction of the columns if it is a float between 0 and
-        1. "auto" adds columns as long as they are distinguished from noise: the gain of
-        a column must be larger than the gain of every column with permuted rows, for
-        all of `n_probes` permutations.
+        Number of columns to select. A float between 0 and 1 is the fraction of the
+        columns. "auto" selects columns as long as it can distinguish them from noise:
+        the gain of a column must exceed the gain of every column with permuted rows,
+        for all of `n_probes` permutations.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
-        How columns are chosen.
+        How to select columns, as explained above. Use "backward" if you expect
+        interactions, and "filter" if you want to keep redundant columns.
     kernel : str or kernel object, default="gaussian"
         Kernel of the columns, of :mod:`skdiscrepancy.kernels`.
     target_kernel : "auto", str or kernel object, default="auto"
@@ -78,26 +80,25 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         decimals are numbers.
     bandwidth_factor : float, default=1.2
         Bandwidth of the kernel on each column, as a multiple of the median distance
-        between the values of this column. A kernel object with a bandwidth of its own
+        between the values of this column. A kernel object that has its own bandwidth
         keeps it: a number is the bandwidth of all columns, "median" is the median
         distance of each column. The joint kernel of m columns has m^(1/p) times the
         bandwidth, where p is the order of its norm.
     target_bandwidth_factor : float, default=3.0
         Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
-        kernel is more sensitive to the mean of y given X, a narrow kernel is more
+        kernel is more sensitive to the mean of y given X. A narrow kernel is more
         sensitive to the other moments of y.
     step : int or float, default=1
-        Number of columns that "backward" removes at a time, or the fraction of the
-        remaining columns.
+        Number of columns that "backward" removes at a time. A float between 0 and 1 is
+        the fraction of the remaining columns.
     n_probes : int, default=19
         Number of permutations for "auto". If y depends on no column, "auto" selects
-        noise with a probability of 1 / (1 + `n_probes`), for "backward" approximately.
-        After true columns were selected, this probability holds approximately for each
-        further step.
+        noise with a probability of 1 / (1 + `n_probes`). For "backward", and for each
+        further step after true columns were selected, this probability is approximate.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the permutations of "auto". None draws new ones in every fit. The global
+        Seeds the permutations of "auto". None draws new ones in every call. The global
         generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
@@ -110,16 +111,16 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
-        1 for the column chosen first, and so on. The columns that were not chosen
-        follow in the order of their scores.
+        Rank of each column. The column that was selected first has rank 1. The columns
+        that were not selected follow in the order of their scores.
     scores_ : ndarray of shape (`n_features_in_`,)
         CKA of each column alone with y, from 0 to 1.
     path_ : Bunch
-        The order of entry, with one entry for each selected column. `feature` is the
-        index of the column. `objective` is the value that the method maximised at that
-        step, 0 for a column that was only added to reach the number of columns.
-        `relevance` is the CKA of the column with y, `redundancy` its mean CKA with the
-        columns that were chosen before.
+        The selected columns in the order of selection. `feature` is the index of the
+        column. `objective` is the value that the method maximised at this step, or 0
+        for a column that was only added to reach the number of columns. `relevance` is
+        the CKA of the column with y. `redundancy` is its mean CKA with the columns that
+        were selected before.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -128,7 +129,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
     See Also
     --------
     HSICSelectorCV : Chooses the number of columns by cross-validation.
-    HSICScore : Scores and p-values of single columns.
+    HSICScore : Computes scores and p-values of single columns.
 
     References
     ----------
@@ -175,14 +176,14 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICSelector:
-        """Choose the columns.
+        """Select the columns.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Columns to select from.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Numbers, or labels of any type.
+            Target: numbers, or labels of any type.
 
         Returns
         -------
@@ -219,7 +220,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
                 columns, target, self.scores_, most, probes, **options
             )
         if probes is not None and len(probes.permutations) < self.n_probes:
-            # So few rows do not have enough permutations to detect anything.
+            # So few rows have too few permutations to detect anything.
             path = []
         return columns, self._complete(path, k), len(path)
 
@@ -229,7 +230,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
             )
         check_number(self.n_probes, "n_probes", integer=True, least=1)
-        check_verbose(self.verbose)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
         if isinstance(self.step, Integral):
             check_number(self.step, "step", integer=True, least=1)
         else:
@@ -242,7 +243,7 @@ class HSICSelector(SelectorMixin, BaseEstimator):
         return check_single_kernel(self.kernel, "kernel")
 
     def _number_of_features(self, n_features: int) -> int | None:
-        """Return the number of columns to be selected, None for "auto"."""
+        """Return the number of columns to select, or None for "auto"."""
         k = self.n_features_to_select
         if isinstance(k, str) and k == "auto":
             return None

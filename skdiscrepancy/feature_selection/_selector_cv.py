@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
     check_number,
-    check_verbose,
+    check_run_options,
+    shown,
     tag_target,
     validate_with_target,
 )
@@ -36,7 +38,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 class HSICSelectorCV(SelectorMixin, BaseEstimator):
-    r"""Select columns by HSIC, and their number and kernels by cross-validation.
+    r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
     first 1, 2, ... columns are then scored on the held-out rows by the CKA of their
@@ -47,10 +49,10 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         \frac{\mathrm{HSIC}_u(X_S, y)}
         {\sqrt{\mathrm{HSIC}_u(X_S, X_S) \mathrm{HSIC}_u(y, y)}},
 
-    with bandwidths from the training rows. Columns of noise make this score smaller.
-    A weak column that y depends on may make the score smaller too, so the score favours
-    few columns. The number of columns and the parameters with the largest mean score
-    are used to select columns on all rows.
+    with bandwidths from the training rows. Columns of noise lower this score. A column
+    on which y depends only weakly may lower the score too, so the selection favours few
+    columns. Finally, the number of columns and the parameters with the largest mean
+    score are used to select columns on all rows.
 
     Read more in the :ref:`User Guide <feature_selection>`.
 
@@ -58,18 +60,18 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
     ----------
     selector : HSICSelector or None, default=None
         Selector with the parameters that are not searched. Its `n_features_to_select`
-        is not used. None is ``HSICSelector()``.
+        is ignored. None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
-        Values of parameters of the selector, as for
+        Values of the parameters of the selector to try, as in
         :class:`~sklearn.model_selection.GridSearchCV`, such as
         ``{"kernel": ["gaussian", "laplace"], "bandwidth_factor": [0.5, 1, 2]}``.
     min_features_to_select : int, default=1
-        Smallest number of columns.
+        Smallest number of columns to try.
     max_features_to_select : int or None, default=None
-        Largest number of columns, None for all.
+        Largest number of columns to try. None tries all numbers of columns.
     cv : int, splitter or iterable, default=5
-        Folds, as for :class:`~sklearn.model_selection.GridSearchCV`, stratified for
-        labels. Each fold must hold out four rows or more.
+        Folds, as in :class:`~sklearn.model_selection.GridSearchCV`. If y holds labels,
+        folds are stratified. Each fold must hold out at least four rows.
     n_jobs : int or None, default=None
         Number of threads, over folds and parameters, or of workers if you set another
         backend with ``joblib.parallel_config``. The selection does not depend on it.
@@ -82,17 +84,18 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
     selector_ : HSICSelector
         Selector fitted to all rows.
     best_params_ : dict
-        Parameters from the grid.
+        Parameters of `param_grid` with the largest mean score.
     n_features_ : int
         Number of selected columns.
     support_ : ndarray of shape (`n_features_in_`,)
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
-        Ranking of `selector_`.
+        Rank of each column in `selector_`. The column that was selected first has rank
+        1.
     cv_results_ : dict of arrays
-        One entry for each setting of the parameters and each number of columns:
-        `params`, `n_features`, `mean_test_score`, `std_test_score` and
-        `split0_test_score`, ...
+        The scores, with one entry for each setting of the parameters and each number of
+        columns. The keys are `params`, `n_features`, `mean_test_score`,
+        `std_test_score` and `split0_test_score`, ...
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -137,14 +140,14 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:
-        """Choose the number of columns, the parameters and the columns.
+        """Choose the number of columns and the parameters, and select the columns.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Sample.
+            Columns to select from.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Numbers, or labels of any type.
+            Target: numbers, or labels of any type.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows, for splitters that use them.
 
@@ -153,7 +156,7 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         self : HSICSelectorCV
             Fitted selector.
         """
-        check_verbose(self.verbose)
+        check_run_options(self.n_jobs, None, self.verbose)
         X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
         least, most = self._bounds(X.shape[1])
         selector = self._checked_selector()
@@ -186,11 +189,17 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the settings of the parameters that are searched."""
-        settings = list(ParameterGrid(self.param_grid or {}))
+        try:
+            settings = list(ParameterGrid(self.param_grid or {}))
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"param_grid == {shown(self.param_grid)}, must be a dict or a list of "
+                f"dicts with values in lists: {error}"
+            ) from error
         if any("n_features_to_select" in setting for setting in settings):
             raise ValueError(
                 f"param_grid == {self.param_grid!r}, must not hold "
-                "n_features_to_select: set its range by min_features_to_select and "
+                "n_features_to_select. Set its range by min_features_to_select and "
                 "max_features_to_select."
             )
         return settings
@@ -201,22 +210,38 @@ class HSICSelectorCV(SelectorMixin, BaseEstimator):
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
         labels = y.ndim == 1 and _target_kernel(candidate, y).of_labels
-        folds = check_cv(self.cv, y, classifier=labels)
+        name = f"cv == {shown(self.cv)}"
+        if isinstance(self.cv, (bool, Integral)):
+            check_number(self.cv, "cv", integer=True, least=2, most=len(X))
         # An iterable may hold masks, which have more entries than rows.
         rows = np.arange(len(X))
-        splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
-        for _, test in splits:
-            if len(test) < 4:
+        try:
+            folds = check_cv(self.cv, y, classifier=labels)
+            splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name}, must be an integer from 2 to {len(X)}, a splitter, or "
+                f"training rows and held-out rows of each fold: {error}"
+            ) from error
+        if not splits:
+            raise ValueError(f"{name} has no folds, must have one or more.")
+        for train, test in splits:
+            if np.ndim(train) != 1 or len(train) < 2:
                 raise ValueError(
-                    f"cv == {self.cv!r} holds out {len(test)} of {len(X)} rows, must "
-                    "hold out 4 or more."
+                    f"{name} trains on {np.size(train)} of {len(X)} rows, must train "
+                    "on 2 or more."
+                )
+            if np.ndim(test) != 1 or len(test) < 4:
+                raise ValueError(
+                    f"{name} holds out {np.size(test)} of {len(X)} rows, must hold out "
+                    "4 or more."
                 )
         return splits
 
     def _set_results(
         self, settings: list[dict[str, Any]], sizes: range, scores: np.ndarray
     ) -> None:
-        """Set the table of scores and the best row of the table.
+        """Set the table of scores, and the best parameters.
 
         `scores` has one row for each setting and split, and one column for each size.
         """
@@ -275,7 +300,7 @@ class HeldOutScores(Task):
         self.least = least
 
     def __call__(self, task: tuple[HSICSelector, Split]) -> np.ndarray:
-        """Return the unbiased CKA for each number of columns from the least on."""
+        """Return the unbiased CKA for each number of columns, starting at `least`."""
         selector, (train, test) = task
         X, y = self.X, self.y
         _, path, n_informative = clone(selector)._choose(X[train], y[train])
@@ -310,7 +335,7 @@ def unbiased_alignment(x: Source, y: Source, n: int) -> float:
         for a, b in ((x, y), (x, x), (y, y))
     )
     size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))
-    # Constants on the held-out rows show no dependence.
+    # A column that is constant on the held-out rows shows no dependence.
     return product / size if size > 1e-14 else 0.0
 
 
@@ -319,8 +344,8 @@ def _candidate(
 ) -> HSICSelector:
     """Return the selector of the largest number of columns, for a setting.
 
-    Its target kernel is the choice of "auto" for all rows. The choice for the rows of a
-    fold may be another one.
+    "auto" chooses its target kernel from all rows, because the rows of a fold alone
+    might lead to another choice.
     """
     params = {**setting, "n_features_to_select": most}
     candidate = clone(selector).set_params(**params)

@@ -1,4 +1,4 @@
-"""The columns of X and the target, each with the kernel that it is given."""
+"""The columns of X and the target, each with its kernel."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -67,8 +67,8 @@ def check_factor(factor: Any, name: str) -> float:
     """Return a bandwidth factor, a multiple of the median distance."""
     if isinstance(factor, str):
         raise ValueError(
-            f"{name} == {factor!r}, must be a finite number > 0, the multiple of the "
-            "median distance: 1.0 is the median itself."
+            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself."
         )
     check_number(factor, name, strict=True)
     return float(factor)
@@ -85,7 +85,18 @@ def column_scales(X: np.ndarray, kernel: Kernel, factor: Any, name: str) -> np.n
         return np.ones(X.shape[1])
     own = kernel.bandwidth
     if own is None:
-        return factor * column_medians(X)
+        medians = column_medians(X)
+        with np.errstate(all="ignore"):
+            scales = factor * medians
+        usable = np.isfinite(scales) & (scales > 0)
+        if not np.all(usable):
+            j = int(np.argmin(usable))
+            raise ValueError(
+                f"{name} == {factor}, must be another number for column {j} of X: its "
+                f"product with the median distance, {medians[j]:.3g}, is too large or "
+                "too small for floating point. Rescale this column."
+            )
+        return scales
     if isinstance(own, str) and own == "median":
         return column_medians(X)
     check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
@@ -199,7 +210,7 @@ class Columns:
 
 
 class Batch:
-    """Some columns with their kernels, their factors in one array if they have them."""
+    """Some columns with their kernels, and their factors in one array if complete."""
 
     def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
         if not all(may_be_complete(X[:, [j]], kernel) for j in range(X.shape[1])):
@@ -239,9 +250,9 @@ class Batch:
 
 
 class TargetKernel:
-    """The kernel on y, with bandwidths from one sample, for this and other samples.
+    """The kernel on y, with a bandwidth from one sample, for this and other samples.
 
-    Several numeric columns are divided by their scales, and have one joint kernel.
+    Several numeric columns are divided by their scales, and share one joint kernel.
 
     Parameters
     ----------

@@ -57,12 +57,12 @@ def backward_path(
 
 
 class Elimination:
-    """The state of a backward elimination: the columns that are left and removed.
+    """The state of a backward elimination: the remaining and the removed columns.
 
-    With probes, the columns are kept as soon as the next column to go is distinguished
-    from noise: the joint kernel has a larger HSIC with this column than with any column
-    that is not among the others, its rows permuted. The removed columns count, because
-    the columns that are left are the best of all columns, not only of themselves.
+    With probes, the elimination stops when the next column to remove is distinguished
+    from noise. This means that the joint kernel has a larger HSIC with this column than
+    with the permuted rows of this column or of any removed column. The removed columns
+    count, because the remaining columns were selected among all columns.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Elimination:
     probes : Probes or None
         Permuted columns that choose the number of columns to keep.
     step : float
-        Number of columns to remove at a time, or their fraction if it is below one.
+        Number of columns to remove at a time, or a fraction if it is below one.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Elimination:
         self.step = step
         self.removed: Path = []
         self.value = joint.value(columns)
-        # None as long as the probes have not decided.
+        # None until the probes have decided.
         self.n_kept = min(k, len(columns)) if probes is None else None
 
     def run(self, line: Progress) -> Path:
-        """Remove all columns, and return those to be kept, the last to go first."""
+        """Remove all columns, and return the columns to keep, last removed first."""
         while self.left:
             n_left = len(self.left)
             line.step = 2 * n_left - 1
@@ -109,7 +109,10 @@ class Elimination:
         return self.removed[::-1][: self.n_kept or 0]
 
     def _n_removed(self) -> int:
-        """Return the number of columns to remove next, no kept one with others."""
+        """Return the number of columns to remove next.
+
+        Columns to keep are removed one at a time.
+        """
         n_left = len(self.left)
         n_removed = max(1, int(self.step if self.step >= 1 else self.step * n_left))
         if self.n_kept is None:
@@ -119,7 +122,7 @@ class Elimination:
     def _worst(self, values: np.ndarray) -> list[int]:
         """Return the columns without which HSIC is largest, the worst column first.
 
-        Of columns that are equal up to rounding, the last one is the worst.
+        Among columns that are equal up to rounding, the last column is the worst.
         """
         unit = TIES * max(abs(values.max()), np.finfo(float).tiny)
         ranks = np.round((values - values.max()) / unit)
@@ -127,9 +130,9 @@ class Elimination:
         return [self.left[position] for position in order[: self._n_removed()]]
 
     def _worst_of_noise(self, worst: list[int], probes: Probes) -> list[int]:
-        """Return the first ones of the worst columns, as far as they are noise.
+        """Return the worst columns up to the first column that is not noise.
 
-        If the worst column is not noise, its number of columns is kept.
+        If the worst column is not noise, the number of remaining columns is kept.
         """
         gone = [j for j, _ in self.removed]
 
@@ -159,7 +162,7 @@ def is_noise(
     candidates: list[int],
     probes: Probes,
 ) -> bool:
-    """Tell whether some permuted candidate gives the common columns `value` or more."""
+    """Tell whether a permuted candidate raises HSIC to `value` or more."""
     value -= TIES * abs(value)
     return any(
         joint.with_each(common, candidates, permutation).max() >= value

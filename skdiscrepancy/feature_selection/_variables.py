@@ -32,10 +32,10 @@ class Variable:
     kernel : kernel object
         Kernel.
     factor : Factor or None, default=None
-        Factor of the centred Gram matrix; computed when it is needed, if None.
+        Factor of the centred Gram matrix. None computes the factor when it is needed.
     bandwidth : float or None, default=None
-        Bandwidth of the kernel. None if the kernel has a number of its own, or compares
-        labels.
+        Bandwidth of the kernel. None if the kernel has its own number as bandwidth, or
+        compares labels.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class Variable:
 
     @property
     def factor(self) -> Factor:
-        """Factor of the centred Gram matrix; not complete for a rough kernel."""
+        """Factor of the centred Gram matrix, not complete for a rough kernel."""
         if self._factor is None:
-            # A factor that is not finite makes scores that are refused.
+            # A factor that is not finite raises an error when scores are checked.
             with np.errstate(over="ignore", invalid="ignore"):
                 self._factor = factor_of(self.rows, self.kernel)
         return self._factor
@@ -89,7 +89,7 @@ class Variable:
                 self._norm = self.factor.norm
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
-            # The norm of a constant column is rounding.
+            # The norm of a constant column is a rounding error.
             if self._norm <= 1e-12 * self._trace:
                 self._norm = 0.0
         return self._norm
@@ -108,7 +108,7 @@ class Variable:
         return exact_product(self, other)
 
     def alignment(self, other: Variable) -> float:
-        """Return the CKA, from 0 to 1; 0 for a constant."""
+        """Return the CKA, from 0 to 1, and 0 for a constant."""
         if not self.norm or not other.norm:
             return 0.0
         return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""p-values: tests by MMD, HSIC and KSD in one call."""
+"""Hypothesis tests with MMD, HSIC and KSD, in one call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import check_gram
+from skdiscrepancy._base import check_gram, warn_left_out
 from skdiscrepancy._data import RandomStateLike, check_run_options, generator_of
 from skdiscrepancy._engine import kernel_source
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._ksd import stein_methods, stein_test, warn_left_out
+from skdiscrepancy._ksd import stein_methods, stein_test
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._nulls import TestResult, check_options
 from skdiscrepancy.designs import Design, check_design

@@ -1,4 +1,4 @@
-"""Tests by MMD, HSIC and KSD in one call."""
+"""Hypothesis tests with MMD, HSIC and KSD, in one call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,49 +29,57 @@ def mmd_test(
     bandwidth: Any = "dyadic",
     **params: Unpack[MMDTestParams],
 ) -> TestResult:
-    """Test whether two samples are from one distribution.
+    """Test whether two samples have the same distribution.
 
-    With the defaults, unbiased MMD for Gaussian and Laplace kernels of many bandwidths,
-    taken from both samples. Each kernel is on two scales that permutations leave
-    unchanged, the norms of its centred and of its plain Gram matrix. The largest of all
-    is compared with 999 permutations of groups of rows [1]_. The type I error is exact.
+    A small p-value means that the distributions differ. The test can detect any
+    difference, not only of the means, for example data drift (covariate shift). By
+    default, its false positive rate (type I error) is exact.
+
+    By default, the test computes the unbiased MMD for Gaussian and Laplace kernels with
+    many bandwidths, chosen from both samples. It divides the MMD of each kernel by each
+    of two scales that permutations do not change, the norms of the centred and of the
+    uncentred Gram matrix. It then compares the largest value with 999 permutations of
+    groups of rows [1]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_features)
+    X : array-like of shape (n_samples_X, n_features) or (n_samples_X,)
         First sample.
-    Y : array-like of shape (n_samples_Y, n_features)
+    Y : array-like of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
     method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
     n_resamples : int, default=999
-        Number of resamples.
+        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
     n_groups : int or None, default=256
-        Number of groups of rows that are permuted; None for single rows.
+        Number of groups of rows to permute if there are more rows. None permutes single
+        rows, which takes more time.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How the statistics of several kernels become one: the largest, their mean, a
-        smooth maximum, or the smallest of their p-values.
+        How to combine several kernels. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
-        Bandwidths of the kernels that have none of their own. "dyadic": from half of
-        the 5 % to twice the 95 % quantile of the distances, in steps of the root of
-        two, or of two if these would be more than 12 points. If you pass
-        `n_bandwidths`, you get "grid".
+        Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
+        factor of sqrt(2) from half the 5 % quantile of the distances between rows to
+        twice the 95 % quantile, or steps of a factor of 2 if there would be more than
+        12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
+        :class:`skdiscrepancy.MMDEstimator` for the other values.
     **params : dict
-        Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`,
-        `bandwidth`, `design`, `n_jobs` and `random_state`.
+        Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`, `design`,
+        `n_jobs` and `random_state`.
 
     Returns
     -------
     result : TestResult
-        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
-        adjusted p-value of each kernel.
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
+        adjusted p-value for each kernel.
 
     See Also
     --------
-    mmd_column_tests : A test for every column.
+    mmd_column_tests : Tests every column for a difference.
+    mmd_score : Computes the discrepancy without a test.
 
     References
     ----------
@@ -112,47 +120,54 @@ def hsic_test(
 ) -> TestResult:
     """Test whether X and y are independent.
 
-    With the defaults, unbiased HSIC [1]_ for the products of Gaussian and Laplace
-    kernels of many bandwidths, each over the product of the norms of its centred Gram
-    matrices. The largest of all is compared with at least 999 permutations. The type I
-    error is exact.
+    A small p-value means that y depends on X. The test can detect dependence of any
+    form, not only linear dependence. By default, its false positive rate (type I error)
+    is exact.
+
+    By default, the test computes the unbiased HSIC [1]_ for all products of Gaussian
+    and Laplace kernels with many bandwidths. It divides the HSIC of each product by the
+    norms of the two centred Gram matrices. It then compares the largest value with at
+    least 999 permutations.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
     method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.HSICEstimator.test`.
     n_resamples : int, default=999
-        Least number of resamples.
+        Smallest number of resamples.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How the statistics of several products become one: the largest, their mean, a
-        smooth maximum, or the smallest of their p-values.
+        How to combine several products. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
-        Bandwidths of the kernels on X that have none of their own. "dyadic": from half
-        of the 5 % to twice the 95 % quantile of the distances, in steps of the root of
-        two, or of two if these would be more than 12 points. If you pass
-        `n_bandwidths`, you get "grid".
+        Bandwidths of the kernels on X that do not have their own. "dyadic" takes steps
+        of a factor of sqrt(2) from half the 5 % quantile of the distances between rows
+        to twice the 95 % quantile, or steps of a factor of 2 if there would be more
+        than 12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
+        :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
-        Bandwidths of the kernels on y.
+        Bandwidths of the kernels on y, chosen like `bandwidth`.
     **params : dict
-        Parameters of :class:`skdiscrepancy.HSICEstimator`.
+        Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
+        `n_jobs` and `random_state`.
 
     Returns
     -------
     result : TestResult
-        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
-        adjusted p-value of each product of kernels.
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
+        adjusted p-value for each product of kernels.
 
     See Also
     --------
-    hsic_column_tests : A test for every column.
+    hsic_column_tests : Tests for every column whether y depends on it.
+    hsic_score : Measures the dependence without a test.
 
     References
     ----------
@@ -191,53 +206,61 @@ def ksd_test(
     bandwidth: Any = "dyadic",
     **params: Unpack[KSDTestParams],
 ) -> TestResult:
-    """Test whether a sample is from a model.
+    """Test whether a sample comes from a model (goodness of fit).
 
-    With the defaults, unbiased KSD for Gaussian and IMQ kernels of many bandwidths,
-    each over the norm of its Stein matrix. The largest of all is compared with 999
-    draws of the wild bootstrap [1]_. The type I error is right for many rows, and too
-    small if the model was fitted to the same rows. Then test held-out rows, or pass the
-    model before `fit`, with ``method="parametric"``.
+    A small p-value means that the model does not fit. The false positive rate (type I
+    error) is accurate for many rows. If the model was fitted to these rows, the test
+    rejects too rarely. In this case, test held-out rows, or pass the unfitted model and
+    ``method="parametric"``.
+
+    By default, the test computes the unbiased KSD for Gaussian and IMQ kernels with
+    many bandwidths, and divides the KSD of each kernel by the norm of its Stein matrix.
+    It then compares the largest value with 999 draws of the wild bootstrap [1]_.
 
     Read more in the :ref:`User Guide <testing>`.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
         Sample.
     model : model, callable, array-like of shape (n_samples, n_features) or None, \
             default=None
-        As for :class:`skdiscrepancy.KSDEstimator`, or the gradients of the log-density
-        at the rows of X, which "parametric" cannot draw from. A fitted estimator is
-        used as it is. An estimator that is not fitted is cloned and fitted to X.
+        Model to check, as in :class:`skdiscrepancy.KSDEstimator`, or an array with the
+        gradients of the log-density at the rows of X. A fitted density estimator is
+        used without fitting it again. An unfitted density estimator is cloned and
+        fitted to X. None is the Gaussian distribution with the mean and covariance of
+        X. ``method="parametric"`` needs a model that can draw samples.
     method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.KSDEstimator.test`.
     n_resamples : int, default=999
-        Number of resamples.
+        Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
     n_groups : int or None, default=256
-        Number of random signs, at most; None for one for each row.
+        Largest number of random signs of "wild". With more rows, random groups of rows
+        share a sign. None gives each row its own sign.
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
-        How the statistics of several kernels become one: the largest, their mean, a
-        smooth maximum, or the smallest of their p-values.
+        How to combine several kernels. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
-        Bandwidths of the kernels that have none of their own. "dyadic": from half of
-        the 5 % to twice the 95 % quantile of the distances, in steps of the root of
-        two, or of two if these would be more than 12 points. If you pass
-        `n_bandwidths`, or with "parametric", you get "grid".
+        Bandwidths of the kernels that do not have their own. "dyadic" takes steps of a
+        factor of sqrt(2) from half the 5 % quantile of the distances between rows to
+        twice the 95 % quantile, or steps of a factor of 2 if there would be more than
+        12 bandwidths. If you pass `n_bandwidths` or ``method="parametric"``, "dyadic"
+        becomes "grid". See :class:`skdiscrepancy.MMDEstimator` for the other values.
     **params : dict
-        Parameters of :class:`skdiscrepancy.KSDEstimator`.
+        Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
+        `n_jobs` and `random_state`.
 
     Returns
     -------
     result : TestResult
-        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels` and an
-        adjusted p-value of each kernel.
+        With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
+        adjusted p-value for each kernel.
 
     See Also
     --------
     ksd_score : Computes the discrepancy without a test.
-    KSDEstimator : Measures the misfit of a model to several samples.
+    KSDEstimator : Scores several samples with the same model and kernels.
     skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
 
     References
@@ -255,7 +278,7 @@ def ksd_test(
     """
     rule = _rule(bandwidth, params)
     if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
-        # Every draw has bandwidths of its own, and must have as many as the data.
+        # Every draw chooses its own bandwidths, and must have as many as the data.
         rule = "grid"
     X = as_table(X)
     return (
@@ -272,6 +295,6 @@ def ksd_test(
 
 
 def _rule(bandwidth: Any, params: Mapping[str, Any]) -> Any:
-    """Return the bandwidths of a test: a number of points is one of a grid."""
+    """Return the rule for bandwidths: `n_bandwidths` turns "dyadic" into "grid"."""
     dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
     return "grid" if dyadic and "n_bandwidths" in params else bandwidth

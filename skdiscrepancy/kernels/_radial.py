@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import polynomial
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._loops import FAR, decay
 from skdiscrepancy.kernels._radial_base import RadialKernel
 
@@ -367,7 +367,7 @@ class MaternKernel(RadialKernel):
         super().check_params()
         orders = (0.5, 1.5, 2.5, 3.5, 4.5)
         if not isinstance(self.nu, Real) or self.nu not in orders:
-            raise ValueError(f"nu == {self.nu!r}, must be one of {orders}.")
+            raise ValueError(f"nu == {shown(self.nu)}, must be one of {orders}.")
         check_number(self.p, "p", least=1, finite=False)
         if self.metric is not None and self.p != 2:
             raise ValueError(

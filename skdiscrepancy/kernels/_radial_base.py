@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
     metric_distances,
+    shown,
     warn_user,
 )
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -122,8 +123,14 @@ class RadialKernel(Kernel):
             is float32, else float64.
         """
         distance = self._check_distance(distance)
-        with np.errstate(over="ignore", under="ignore"):
-            return self.evaluate(distance, np.empty_like(distance))
+        with np.errstate(all="ignore"):
+            values = self.evaluate(distance, np.empty_like(distance))
+        if not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"bandwidth == {self.bandwidth!r}, must be smaller here: the squares "
+                "of distance and bandwidth are too large for floating point."
+            )
+        return values
 
     def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         r"""Compute the first two derivatives of the profile.
@@ -151,6 +158,7 @@ class RadialKernel(Kernel):
         curvature : ndarray
             :math:`\psi''(d)`.
         """
+        self._check_params()
         if not self.differentiable:
             raise ValueError(f"{self!r} is not twice differentiable.")
         with np.errstate(all="ignore"):
@@ -330,10 +338,22 @@ class RadialKernel(Kernel):
 
     def _check_distance(self, distance: ArrayLike) -> np.ndarray:
         self._check_params()
-        distance = np.asarray(distance)
-        if distance.dtype != np.float32:
-            distance = distance.astype(np.float64)
-        return distance**2 if self.on_squared else distance
+        # One number, or an array of any shape; at infinity, kernels vanish.
+        distance = check_rows(
+            distance,
+            "distance",
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            ensure_all_finite=False,
+        )
+        if not np.all(distance >= 0):
+            raise ValueError(
+                f"distance == {shown(distance)}, must be >= 0, and not NaN."
+            )
+        with np.errstate(over="ignore", under="ignore"):
+            return distance**2 if self.on_squared else distance
 
 
 def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:

@@ -1,4 +1,4 @@
-"""Does this model fit these data? Gradients of log-densities, scorers and thinning."""
+"""Does a model fit the data? Gradients of log-densities, scorers and Stein thinning."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-"""Scorers for model selection: the better the fit, the larger."""
+"""Scorers for model selection, where a larger score means a better fit."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,27 +29,28 @@ from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
 
-# Step, in deviations of a column, of the derivatives of gradients.
+# Step of the numerical derivatives of gradients, in standard deviations of a column.
 STEP = 1e-4
 
 
 class KSDScorer(BaseEstimator):
-    """Negative kernel Stein discrepancy of a fitted density to held-out rows.
+    """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
-    For the `scoring` of :class:`~sklearn.model_selection.GridSearchCV`,
-    :func:`~sklearn.model_selection.cross_val_score` and the like. It needs no
-    normalising constant [1]_, [2]_. Where there is one, the log-likelihood, which is
-    what `score` of a density gives, chooses better; see the user guide.
+    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
+    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
+    score means a better fit. KSD does not need the normalising constant of the density
+    [1]_, [2]_. If the constant is known, the log-likelihood, which is the `score` of
+    most density estimators, chooses better models; see the user guide.
 
-    A U-statistic far below zero is noise, not a good fit. A density that is much too
-    rough, such as a KernelDensity with a tiny bandwidth, has large gradients and much
-    of this noise, and can win a search by it: leave such candidates out, and mistrust a
-    best score far above zero.
+    A score far above zero is noise, not a good fit, because the squared KSD is never
+    negative. A density that is much too rough, such as a KernelDensity with a tiny
+    bandwidth, has large gradients and therefore noisy scores, so it can win a search by
+    chance. Leave out such candidates, and do not trust a best score far above zero.
 
-    The last step of a pipeline is scored, in the space of that step: candidates with
-    other steps before it are not to be compared. Of a
-    :class:`~skdiscrepancy.KSDEstimator`, the fitted model is scored, so that a search
-    over ``KSDEstimator(GaussianMixture())`` gives the same scores as a search over
+    For a pipeline, the last step is scored, in the space of the transformed rows. Do
+    not compare pipelines that transform the rows differently. For a
+    :class:`~skdiscrepancy.KSDEstimator`, the fitted model is scored, so a search over
+    ``KSDEstimator(GaussianMixture())`` gives the same scores as a search over
     ``GaussianMixture()``.
 
     Read more in the :ref:`User Guide <model_checking>`.
@@ -59,23 +60,26 @@ class KSDScorer(BaseEstimator):
     kernel : str, kernel object or list of them, default="gaussian"
         Kernels, twice differentiable.
     bandwidth_factor : float, default=0.125
-        Bandwidth of the kernels that have none of their own, as a multiple of the
-        median distance of the held-out rows, which is the same for all candidates of a
-        search. With the median itself, a search takes the flattest candidate.
+        Bandwidth of the kernels that do not have their own, as a multiple of the median
+        distance between the held-out rows. All candidates of a search are scored with
+        the same bandwidth. With a factor of 1, a search picks the flattest candidate.
     design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
-        Pairs of rows that are used.
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How the statistics of several kernels become one.
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
     n_jobs : int or None, default=None
-        Number of threads.
+        Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws.
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
 
     See Also
     --------
-    HyvarinenScorer : Score matching, without a kernel.
+    HyvarinenScorer : Scores a density by score matching, without a kernel.
 
     References
     ----------
@@ -87,12 +91,13 @@ class KSDScorer(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.mixture import GaussianMixture
+    >>> from sklearn.covariance import EmpiricalCovariance
     >>> from sklearn.model_selection import cross_val_score
     >>> from skdiscrepancy.model_checking import KSDScorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> cross_val_score(GaussianMixture(), X, scoring=KSDScorer(), cv=3).shape
-    (3,)
+    >>> scores = cross_val_score(EmpiricalCovariance(), X, scoring=KSDScorer(), cv=3)
+    >>> scores.round(2).tolist()
+    [-0.23, 0.2, 0.03]
     """
 
     def __init__(
@@ -120,7 +125,7 @@ class KSDScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted density, a fitted KSDEstimator, or a pipeline that ends in one.
+            Fitted density estimator or KSDEstimator, or a pipeline that ends with one.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -129,7 +134,7 @@ class KSDScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative squared KSD.
+            Negative squared KSD. A larger score means a better fit.
         """
         check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
         kernels = check_differentiable(self.kernel)
@@ -154,27 +159,33 @@ class KSDScorer(BaseEstimator):
 
 
 class HyvarinenScorer(BaseEstimator):
-    r"""Negative Hyvarinen score of a fitted density: score matching.
+    r"""Negative Hyvarinen score of a fitted density (score matching).
 
-    The mean over held-out rows of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)`, with the
-    gradient s of the log-density [1]_. It differs by a constant of the data from half
-    the Fisher divergence, to which KSD tends for small bandwidths, and needs no
-    normalising constant either. The divergence is taken by central differences of s,
-    2 d + 1 evaluations of it for d columns, with steps of 1e-4 deviations of a column.
+    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
+    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
+    score means a better fit. Like KSD, score matching does not need the normalising
+    constant of the density, and it has no kernel to choose.
 
-    It is for densities whose gradient is continuous, and smooth at the scale of these
-    steps. Where the gradient jumps, as for a Laplace distribution or a KernelDensity
-    with the exponential kernel in one column, the score means nothing. Rows that are
-    equal, as in rounded data, reward components that shrink on to them, more than a
-    log-likelihood does.
+    The Hyvarinen score is the mean of :math:`\|s(x)\|^2 / 2 + \nabla \cdot s(x)` over
+    held-out rows, where s is the gradient of the log-density [1]_. Up to a constant
+    that depends only on the data, it is half the Fisher divergence, the limit of KSD
+    for small bandwidths. The divergence of s is computed by central differences with
+    steps of 1e-4 standard deviations of a column. For d columns, this takes 2 d + 1
+    evaluations of s.
 
-    The last step of a pipeline is scored, in the space of that step.
+    Use it only for densities with a continuous gradient that is smooth at the scale of
+    these steps. The score is meaningless if the gradient jumps, as for a Laplace
+    distribution or a KernelDensity with the exponential kernel on one column. If rows
+    are equal, as in rounded data, the score rewards narrow components at these rows
+    even more than the log-likelihood does.
+
+    For a pipeline, the last step is scored, in the space of the transformed rows.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     See Also
     --------
-    KSDScorer : Kernel Stein discrepancy.
+    KSDScorer : Scores a density by the kernel Stein discrepancy.
 
     References
     ----------
@@ -188,8 +199,10 @@ class HyvarinenScorer(BaseEstimator):
     >>> from skdiscrepancy.model_checking import HyvarinenScorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
     >>> density = EmpiricalCovariance().fit(X)
-    >>> HyvarinenScorer()(density, X) > HyvarinenScorer()(density, X + 1)
-    True
+    >>> round(HyvarinenScorer()(density, X), 2)
+    0.96
+    >>> round(HyvarinenScorer()(density, X + 1), 2)
+    -0.01
     """
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
@@ -198,7 +211,7 @@ class HyvarinenScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted density, a fitted KSDEstimator, or a pipeline that ends in one.
+            Fitted density estimator or KSDEstimator, or a pipeline that ends with one.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -207,13 +220,13 @@ class HyvarinenScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative mean Hyvarinen score.
+            Negative mean Hyvarinen score. A larger score means a better fit.
         """
         model, X = last_step(estimator, X)
         score = score_function_of(model)
         gradients = gradients_at(X, score)
         with np.errstate(all="ignore"):
-            # What is not finite is refused.
+            # Values that are not finite raise an error below.
             total = np.square(gradients).sum(axis=1) / 2
         for j, width in enumerate(widths(X)):
             shift = np.zeros(X.shape[1])
@@ -227,31 +240,37 @@ class HyvarinenScorer(BaseEstimator):
 
 
 class MMDScorer(BaseEstimator):
-    """Negative maximum mean discrepancy of held-out rows to draws from a fitted model.
+    """Negative maximum mean discrepancy between held-out rows and draws from a model.
 
-    For models that can `sample` [1]_. Kernels and bandwidths are the defaults of
-    :class:`~skdiscrepancy.MMDEstimator`, taken from the held-out rows alone: they are
-    the same for all candidates of a search. The last step of a pipeline is scored, in
-    the space of that step.
+    Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
+    :func:`~sklearn.model_selection.cross_val_score` and similar functions. A larger
+    score means a better fit. The scorer compares samples [1]_, so the model needs a
+    method `sample`, but no density. The kernels are the defaults of
+    :class:`~skdiscrepancy.MMDEstimator`. Their bandwidths depend on the held-out rows
+    alone, so all candidates of a search are scored with the same kernels. For a
+    pipeline, the last step is scored, in the space of the transformed rows.
 
     Read more in the :ref:`User Guide <model_checking>`.
 
     Parameters
     ----------
     n_samples : int or None, default=None
-        Number of draws, None for as many as there are held-out rows.
+        Number of rows to draw from the model. None draws as many rows as there are
+        held-out rows.
     normalize : bool, default=False
         Divide the statistic of each kernel by its scale sigma_k.
     pooling : {"fuse", "mean", "max"} or None, default="mean"
-        How the statistics of several kernels become one.
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
     n_jobs : int or None, default=None
-        Number of threads.
+        Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=0
-        Seeds the draws. None draws afresh. The global generator of numpy is never used.
+        Seeds the draws. None draws new ones in every call. The global generator of
+        numpy is never used.
 
     See Also
     --------
-    KSDScorer : For models with a gradient; it draws nothing.
+    KSDScorer : Scores models whose log-density has a gradient, without drawing rows.
 
     References
     ----------
@@ -263,10 +282,10 @@ class MMDScorer(BaseEstimator):
     >>> from sklearn.neighbors import KernelDensity
     >>> from skdiscrepancy.model_checking import neg_mmd_scorer
     >>> X = np.random.RandomState(0).normal(size=(100, 2))
-    >>> neg_mmd_scorer(KernelDensity().fit(X), X) > neg_mmd_scorer(
-    ...     KernelDensity().fit(X + 2), X
-    ... )
-    True
+    >>> round(neg_mmd_scorer(KernelDensity().fit(X), X), 2)
+    -0.02
+    >>> round(neg_mmd_scorer(KernelDensity().fit(X + 2), X), 2)
+    -0.3
     """
 
     def __init__(
@@ -290,7 +309,7 @@ class MMDScorer(BaseEstimator):
         Parameters
         ----------
         estimator : estimator
-            Fitted model that can `sample`, or a pipeline that ends in one.
+            Fitted model with a method `sample`, or a pipeline that ends with one.
         X : array-like of shape (n_samples, n_features)
             Held-out rows.
         y : Ignored
@@ -299,7 +318,7 @@ class MMDScorer(BaseEstimator):
         Returns
         -------
         score : float
-            Negative squared MMD.
+            Negative squared MMD. A larger score means a better fit.
         """
         if self.n_samples is not None:
             check_number(self.n_samples, "n_samples", integer=True, least=2)
@@ -313,8 +332,8 @@ class MMDScorer(BaseEstimator):
 
 
 def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
-    """Return the last step of a pipeline, and X in its space."""
-    # Before a step forgets the mask.
+    """Return the last step of a pipeline, and X after all previous steps."""
+    # Checked first, because a step may drop the mask.
     refuse_masked(X, "X")
     if isinstance(estimator, FrozenEstimator):
         return last_step(estimator.estimator, X)
@@ -323,16 +342,17 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
-            # A copy: steps that work in place must not change the sample.
+            # A copy, because steps that work in place must not change the sample.
             X = estimator[:-1].transform(copy.copy(X))
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)
-        # Columns are those of the estimator: the model may have seen other names.
+        # Column names must agree with the KSDEstimator, because the model may have been
+        # fitted with other names.
         X = validate_rows(estimator, X, reset=False, dtype=np.float64)
         return last_step(without_names(estimator.model_), X)
     if isinstance(estimator, BaseEstimator):
-        # Columns must be those that the estimator was fitted to, by name and order.
+        # Names and order of the columns must agree with `fit` of the estimator.
         X = validate_rows(
             estimator, X, reset=False, dtype=np.float64, ensure_min_samples=2
         )

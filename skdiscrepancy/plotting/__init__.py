@@ -1,9 +1,9 @@
 """Figures of designs, kernels, witness functions, tests and selections.
 
-The Displays have the form of scikit-learn's Displays: class methods such as
-`from_result` and `from_estimator` compute and draw, and `plot` draws again. Results
-have a method `plot`, which makes their Display. Titles and legends are above the axes;
-if you draw in axes of your own, make the figure with ``layout="constrained"``.
+The Displays work like the Displays of scikit-learn. Class methods such as `from_result`
+and `from_estimator` compute and draw, and `plot` draws again. The method `plot` of a
+result creates its Display. Titles and legends are above the axes. If you draw in your
+own axes, create the figure with ``layout="constrained"`` to leave space for them.
 
 Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 """
@@ -11,20 +11,24 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
+from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
+from skdiscrepancy.plotting._subsets import SubsetsDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [
     "BandwidthDisplay",
+    "CKADisplay",
     "ColumnTestsDisplay",
     "DesignDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",
+    "SubsetsDisplay",
     "WitnessDisplay",
 ]
 

@@ -43,20 +43,21 @@ WIDE = 20
 class BandwidthDisplay:
     """Display of a discrepancy, or a test, against the bandwidth.
 
-    For a discrepancy, the statistic of each kernel, divided by its scale if it is
-    normalised, and the pooled value [1]_. For a test, the adjusted p-value of each
-    kernel and the p-value of the test. A filled marker is a kernel that rejects the
-    null hypothesis on its own. In both pictures, higher is more different. A line is a
-    type of kernel, a marker one bandwidth.
+    For a discrepancy, the display shows the statistic of each kernel, divided by its
+    scale if `normalize` is True, and the pooled value [1]_. For a test, it shows the
+    adjusted p-value of each kernel and the p-value of the test. A filled marker means
+    that the kernel rejects the null hypothesis on its own. In both cases, a higher
+    point means a larger difference. Each line is a type of kernel, and each marker is
+    one bandwidth.
 
     Bandwidths are distances between rows, and kernels measure distances in different
-    norms: a Gaussian kernel in the Euclidean norm, a Laplace kernel in the L1 norm.
-    Such bandwidths do not compare, so there is one panel for each norm. A kernel
-    without a bandwidth is a dashed line in every panel. If no kernel has a bandwidth,
-    each kernel is a bar.
+    norms. A Gaussian kernel uses the Euclidean norm, and a Laplace kernel the L1 norm.
+    Bandwidths of different norms are not comparable, so each norm has its own panel. A
+    kernel without a bandwidth is a dashed line in every panel. If no kernel has a
+    bandwidth, each kernel is a bar.
 
-    HSIC has pairs of kernels. The display shows for each kernel on X the largest
-    statistic, or the smallest p-value, over the kernels on y.
+    HSIC has pairs of kernels. For each kernel on X, the display shows the largest
+    statistic, or the smallest p-value, over all kernels on y.
 
     Use :meth:`from_estimator` or :meth:`from_result`, or the method `plot` of the
     result of `evaluate`.
@@ -68,15 +69,16 @@ class BandwidthDisplay:
     kernel_names : list of str of length n_kernels
         Type of each kernel.
     bandwidths : array-like of shape (n_kernels,)
-        Bandwidth of each kernel, NaN if it has none.
+        Bandwidth of each kernel, NaN for a kernel without a bandwidth.
     statistics : array-like of shape (n_kernels,)
-        Statistic of each kernel, over its scale if `normalized`.
+        Statistic of each kernel, divided by its scale if `normalized`.
     value : float
         Pooled statistic.
     normalized : bool, default=True
         Whether the statistics are normalised.
     pvalues : array-like of shape (n_kernels,), default=None
-        Adjusted p-value of each kernel, for a test; drawn instead of the statistics.
+        Adjusted p-value of each kernel. For a test, the p-values are drawn instead of
+        the statistics.
     pvalue : float or None, default=None
         The p-value of the test.
     medians : dict or None, default=None
@@ -84,8 +86,8 @@ class BandwidthDisplay:
     paired : bool, default=False
         Whether statistics and p-values are the best over several kernels on y.
     norms : list of length n_kernels or None, default=None
-        Order of the norm of each kernel, such as 1 or 2, None for a kernel without a
-        norm. None for one panel.
+        Order of the norm of each kernel, such as 1 or 2, or None for a kernel without a
+        norm. If `norms` is None, there is only one panel.
     discrepancy : str, default="discrepancy"
         Name of the discrepancy, such as "MMD".
 
@@ -169,17 +171,17 @@ class BandwidthDisplay:
         estimator : MMDEstimator, HSICEstimator or KSDEstimator
             Fitted estimator.
         X : array-like of shape (n_samples, n_features)
-            Sample, as for `score`.
+            Sample to score.
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
             Second variables of HSIC.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : BandwidthDisplay
-            The display, drawn, with the median distances of the reference sample for
-            MMD, and of X for HSIC and KSD.
+            The display, already drawn. It shows the median distance of the reference
+            sample for MMD, and of X for HSIC and KSD.
         """
         result = estimator.evaluate(X, y)
         rows = np.asarray(X)
@@ -213,14 +215,14 @@ class BandwidthDisplay:
             Median distance in the norm of the kernel, for each type of kernel, such as
             ``{"Gaussian": 1.5}``.
         level : float, default=0.05
-            Level of a test.
+            Significance level of a test.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : BandwidthDisplay
-            The display, drawn.
+            The display, already drawn.
 
         Examples
         --------
@@ -239,7 +241,7 @@ class BandwidthDisplay:
         if not is_test:
             scales = np.asarray(result.scales)
             normalized = not np.all(scales == 1)
-            # Constant data have no scale, and a statistic of 0.
+            # The scale and the statistic of constant data are 0.
             statistics = np.divide(
                 statistics, scales, out=np.zeros_like(statistics), where=scales > 0
             )
@@ -273,9 +275,9 @@ class BandwidthDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
         level : float, default=0.05
-            Level of a test.
+            Significance level of a test.
 
         Returns
         -------
@@ -304,7 +306,7 @@ class BandwidthDisplay:
         return self
 
     def _legend_handles(self) -> list[Any]:
-        """Return one artist for each label, those of the kernels first."""
+        """Return one artist for each label, with the kernels first."""
         handles: dict[str, Any] = {}
         for panel in self.axes_:
             for handle in panel.get_legend_handles_labels()[0]:
@@ -433,7 +435,7 @@ class BandwidthDisplay:
             self.pooled_line_ = line
 
     def _draw_bars(self, ax: Any, level: float) -> None:
-        """Draw each kernel as a bar: none has a bandwidth."""
+        """Draw each kernel as a bar, because no kernel has a bandwidth."""
         names, values = list(self.kernel_names), self._values
         if self.pvalues is None:
             self.bars_ = ax.barh(np.arange(len(names)), values, 0.6, color=BLUE)
@@ -446,7 +448,7 @@ class BandwidthDisplay:
 
 
 def _divide(ax: Any, n_panels: int) -> np.ndarray:
-    """Return so many panels side by side in the place of the axes."""
+    """Replace the axes by panels side by side, and return the panels."""
     if n_panels == 1:
         return np.array([ax])
     ax.set_axis_off()

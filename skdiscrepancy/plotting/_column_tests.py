@@ -29,10 +29,9 @@ CORRECTIONS = {
 class ColumnTestsDisplay:
     """Display of the tests of the columns of a table.
 
-    A line for each column ends at the adjusted p-value of the column [1]_ on a
-    logarithmic axis: the longer the line, the stronger the evidence. Filled markers
-    are columns whose adjusted p-value is at most the level. The column with the
-    smallest p-value is on top.
+    The line of each column ends at its adjusted p-value [1]_ on a logarithmic axis. A
+    longer line means stronger evidence. A filled marker means that the adjusted p-value
+    is at most the significance level. The column with the smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
     :class:`~skdiscrepancy.inference.ColumnTests`.
@@ -42,11 +41,11 @@ class ColumnTestsDisplay:
     Parameters
     ----------
     feature_names : list of length n_features
-        Names of the columns, in the order from top to bottom.
+        Names of the columns, from top to bottom.
     adjusted_pvalues : array-like of shape (n_features,)
         Adjusted p-value of each column.
     correction : {"bh", "by", "holm"} or None, default=None
-        How the p-values are adjusted.
+        Correction for the number of columns.
 
     Attributes
     ----------
@@ -114,17 +113,17 @@ class ColumnTestsDisplay:
             Result of :func:`~skdiscrepancy.mmd_column_tests` or
             :func:`~skdiscrepancy.hsic_column_tests`.
         level : float, default=0.05
-            Level of the tests.
+            Significance level of the tests.
         max_columns : int or None, default=30
-            Number of columns to draw, at most, those with the smallest p-values. None
-            for all columns.
+            Largest number of columns to draw. The columns with the smallest p-values
+            are drawn first. None draws all columns.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : ColumnTestsDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         order = result._order()
         display = cls(
@@ -142,11 +141,12 @@ class ColumnTestsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
         level : float, default=0.05
-            Level of the tests.
+            Significance level of the tests.
         max_columns : int or None, default=30
-            Number of columns to draw, at most, from the first on. None for all columns.
+            Largest number of columns to draw, starting with the first. None draws all
+            columns.
 
         Returns
         -------

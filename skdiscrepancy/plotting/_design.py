@@ -20,11 +20,11 @@ MAX_WRITTEN = 30
 class DesignDisplay:
     """Display of the entries of the core matrix that a design uses.
 
-    Entries h(Z_i, Z_j) of the sum are blue, the others white, as in the figures of
-    [1]_. Where entries count several times, as those of random pairs drawn with
-    replacement, the number of times is written in, and larger ones are darker.
+    The entries h(Z_i, Z_j) that the design uses are blue, and the others are white, as
+    in the figures of [1]_. Random pairs drawn with replacement can use an entry several
+    times. Such entries are darker and show how often they are used.
 
-    Made by :meth:`from_design` or :meth:`from_estimator`.
+    Use :meth:`from_design` or :meth:`from_estimator`.
 
     Read more in the :ref:`User Guide <plotting>`.
 
@@ -44,8 +44,8 @@ class DesignDisplay:
     cells_ : matplotlib QuadMesh
         The cells.
     texts_ : list of matplotlib Text
-        The numbers in the cells, row by row; empty if no entry is used twice, or for
-        more than 30 samples, where a colour bar takes their place.
+        The numbers in the cells, row by row. The list is empty if no entry is used
+        twice, or for more than 30 samples, when a colour bar replaces the numbers.
 
     See Also
     --------
@@ -83,18 +83,18 @@ class DesignDisplay:
         Parameters
         ----------
         design : {"v", "u", "l", "d", "b", "x", "r"} or Design
-            Design.
+            Design to draw.
         n_samples : int
-            Number of samples, the side of the core matrix.
+            Number of samples, which is the number of rows of the core matrix.
         random_state : int, RandomState instance, Generator or None, default=None
             Seeds the pairs of :class:`~skdiscrepancy.designs.RandomPairs`.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : DesignDisplay
-            The display, drawn.
+            The display, already drawn.
 
         Examples
         --------
@@ -119,17 +119,17 @@ class DesignDisplay:
         Parameters
         ----------
         estimator : MMDEstimator, HSICEstimator or KSDEstimator
-            Estimator; its `random_state` seeds random pairs.
+            Estimator. Its `random_state` seeds random pairs.
         n_samples : int
-            Number of samples of the core: rows for KSD, pairs (X_i, Y_i) for MMD, pairs
-            of the rows i and i + `n_samples` for HSIC.
+            Number of samples. A sample is a row for KSD, a pair (X_i, Y_i) for MMD, and
+            a pair of the rows i and i + `n_samples` for HSIC.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : DesignDisplay
-            The display, drawn.
+            The display, already drawn.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class DesignDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class DesignDisplay:
         mask = np.asarray(self.mask)
         n, most = len(mask), int(mask.max())
         several = most > 1
-        # Used once: the blue of the figures; lighter if others are used more often.
+        # Entries used once are blue, or light blue if others are used more often.
         shades = ["#9CCBE6", BLUE, "#00375A"] if several else [BLUE, BLUE]
         colours = LinearSegmentedColormap.from_list("counts", shades)
         centres = np.arange(n)

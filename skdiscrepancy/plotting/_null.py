@@ -15,18 +15,18 @@ from skdiscrepancy.plotting._style import BLUE, VERMILLION, legend_above, set_ax
 class NullDistributionDisplay:
     """Display of the null distribution of a test.
 
-    A histogram shows the statistics of the resamples [1]_, and a line the statistic of
-    the data: the p-value is the fraction of resamples at the line or to the right of
-    it. For a test without resampling, a density takes the place of the histogram:
-    Student's t for the designs X, L and B, a gamma density for HSIC with one kernel.
-    Use :meth:`from_result`, or the method `plot` of a result.
+    A histogram shows the statistics of the resamples [1]_. A line shows the statistic
+    of your data. The p-value is the fraction of resamples at the line or to the right
+    of it. For a test without resampling, a density replaces the histogram. It is
+    Student's t for the designs "x", "l" and "b", and a gamma density for HSIC with one
+    kernel. Use :meth:`from_result`, or the method `plot` of a result.
 
     Read more in the :ref:`User Guide <plotting>`.
 
     Parameters
     ----------
     null_distribution : array-like of shape (n_resamples,)
-        Statistics of the resamples; empty for a test without resampling.
+        Statistics of the resamples, empty for a test without resampling.
     statistic : float
         Statistic of the data.
     pvalue : float
@@ -34,7 +34,7 @@ class NullDistributionDisplay:
     method : str or None, default=None
         Name of the null distribution.
     n_kernels : int, default=1
-        Number of kernels that the p-value of a test without resampling is adjusted for.
+        Number of kernels. The p-value of a test without resampling is adjusted for it.
     null_limit : frozen distribution of :mod:`scipy.stats` or None, default=None
         Null distribution of a test without resampling.
 
@@ -104,12 +104,12 @@ class NullDistributionDisplay:
         bins : int, array-like or str, default="auto"
             Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : NullDistributionDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         display = cls(
             null_distribution=result.null_distribution,
@@ -127,7 +127,7 @@ class NullDistributionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
         bins : int, array-like or str, default="auto"
             Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
 
@@ -140,7 +140,7 @@ class NullDistributionDisplay:
         if not null.size and self.null_limit is None:
             raise ValueError(
                 f"method == {self.method!r} has an empty null_distribution and "
-                "null_limit == None, must have one of both to be drawn."
+                "null_limit == None, must have one of them to be drawn."
             )
         ax = set_axes(self, ax, figsize=(6.4, 4.0))
         self.bars_ = self.density_ = None
@@ -169,7 +169,7 @@ class NullDistributionDisplay:
             bins=bins,
             color=BLUE,
             alpha=0.6,
-            # So that a bar of one resample is seen, too.
+            # An edge makes a bar of one resample visible.
             edgecolor=BLUE,
             linewidth=0.8,
             label=f"null hypothesis: {null.size} resamples{method}",
@@ -184,7 +184,7 @@ class NullDistributionDisplay:
         low = min(low, self.statistic - reach)
         high = max(high, self.statistic + reach)
         if student:
-            # Studentised statistics have their zero in the middle.
+            # Show studentised statistics with zero in the middle.
             low, high = min(low, -high), max(high, -low)
         grid = np.linspace(low, high, 401)
         name = f"Student's t, {limit.args[0]} df" if student else "gamma distribution"

@@ -26,11 +26,11 @@ HEIGHT = 0.4
 class SelectionDisplay:
     """Display of the path of a selector: relevance against redundancy.
 
-    Two bars for each selected column, in the order of selection from top to bottom: the
-    centred kernel alignment (CKA) of the column with y, and its mean CKA with the
-    columns selected before. Methods of minimal redundancy and maximal relevance [1]_
-    make the difference of both large. Use :meth:`from_estimator` to draw the path of a
-    fitted selector.
+    Two bars for each selected column show its relevance, the centred kernel alignment
+    (CKA) with y, and its redundancy, the mean CKA with the columns selected before. The
+    column that was selected first is on top. Methods of minimal redundancy and maximal
+    relevance [1]_ maximise the difference of relevance and redundancy. Use
+    :meth:`from_estimator` to draw the path of a fitted selector.
 
     Read more in the :ref:`User Guide <plotting>`.
 
@@ -96,12 +96,12 @@ class SelectionDisplay:
         estimator : HSICSelector or HSICSelectorCV
             Fitted selector.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : SelectionDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         check_is_fitted(estimator)
         # With cross-validation, the path belongs to the selector of all rows.
@@ -122,7 +122,7 @@ class SelectionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------

@@ -23,13 +23,11 @@ from skdiscrepancy.plotting._style import (
 class SelectionCVDisplay:
     """Display of the cross-validated score by the number of selected columns.
 
-    The curve is the mean score over the folds: the centred kernel alignment (CKA) of
-    the selected columns with y on held-out rows [1]_. The band is one standard error on
-    each side. A line marks the number of columns that was chosen. If parameters were
-    searched, the curve in blue is that of the best parameters, and thin grey curves
-    are those of the others.
-
-    The folds share training rows, so the standard error is a rough guide.
+    The curve shows the mean over the folds of the centred kernel alignment (CKA) of the
+    selected columns with y, on held-out rows [1]_. The band shows one standard error on
+    each side, which is only a rough guide, because folds share training rows. A line
+    marks the chosen number of columns. If parameters were searched, the blue curve
+    belongs to the best parameters, and thin grey curves belong to the others.
 
     Use :meth:`from_estimator` to draw the curve of a fitted selector.
 
@@ -44,7 +42,7 @@ class SelectionCVDisplay:
     best_setting : int, default=0
         Index of the best setting of the parameters.
     n_features_selected : int or None, default=None
-        Number of columns that was chosen.
+        The chosen number of columns.
     setting_name : str or None, default=None
         Name of the best setting, if there are several.
 
@@ -61,7 +59,7 @@ class SelectionCVDisplay:
     other_lines_ : list of matplotlib Line2D
         The curves of the other settings.
     chosen_ : matplotlib Line2D or None
-        The number of columns that was chosen.
+        The line at the chosen number of columns.
 
     See Also
     --------
@@ -82,8 +80,8 @@ class SelectionCVDisplay:
     >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
     >>> selector = HSICSelectorCV().fit(X, y)
     >>> display = SelectionCVDisplay.from_estimator(selector)
-    >>> int(display.chosen_.get_xdata()[0]) == selector.n_features_
-    True
+    >>> int(display.chosen_.get_xdata()[0])
+    2
     """
 
     def __init__(
@@ -110,12 +108,12 @@ class SelectionCVDisplay:
         estimator : HSICSelectorCV
             Fitted selector.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : SelectionCVDisplay
-            The display, drawn.
+            The display, already drawn.
         """
         check_is_fitted(estimator)
         results = getattr(estimator, "cv_results_", None)
@@ -145,7 +143,7 @@ class SelectionCVDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------

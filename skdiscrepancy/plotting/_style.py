@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib, imported late, colours, titles and legends."""
+"""Colours, titles, legends and the late import of matplotlib, for all displays."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,9 +11,10 @@ import numpy as np
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
 BLUE, VERMILLION = "#0072B2", "#D55E00"
 SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-# Width of a legend in that of its axes, at most: the gap to the next axes is 0.2.
+# Largest width of a legend, as a multiple of the width of its axes. The gap to the next
+# axes is 0.2.
 OVERHANG = 1.2
-# One marker more than colours, so that the next round has other pairs of both.
+# One marker more than colours, so that pairs of marker and colour repeat late.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#555555"
 # Space between a title and the legend below it, in points.
@@ -62,7 +63,7 @@ def set_axes(display: Any, ax: Any, **figure_options: Any) -> Any:
     """
     plt = import_pyplot(display)
     if ax is None:
-        # Legends and colour bars next to the axes need a layout that knows them.
+        # Legends and colour bars next to the axes need the constrained layout.
         _, ax = plt.subplots(layout="constrained", **figure_options)
     display.ax_, display.figure_ = ax, ax.figure
     return ax
@@ -71,7 +72,7 @@ def set_axes(display: Any, ax: Any, **figure_options: Any) -> Any:
 def legend_above(
     ax: Any, title: str, *, ncols: int = 1, handles: list[Any] | None = None
 ) -> Any:
-    """Draw a title and below it a legend, both above the axes, where they hide nothing.
+    """Draw a title and a legend above the axes, where they hide no data.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def legend_above(
         Title.
     ncols : int, default=1
         Number of columns, at most: a legend that is wider than its axes takes their
-        room, or that of the axes next to them.
+        room, or the room of the axes next to them.
     handles : list of matplotlib artists or None, default=None
         Artists in the legend; None for all that have a label.
 
@@ -98,7 +99,7 @@ def legend_above(
         if legend.get_window_extent().width <= room:
             break
     height = legend.get_window_extent().y1 - ax.get_window_extent().y1
-    # The place of a title is counted in points, whatever the resolution.
+    # The position of a title is in points, for every resolution.
     set_title(ax, title, pad=72 * height / ax.figure.dpi + TITLE_GAP)
     return legend
 
@@ -125,7 +126,7 @@ def pvalue_scale(axis: Any, least: float) -> None:
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.axes.set(**{f"{axis.axis_name}lim": (1.2, least / 1.5)})
-    # Of two decades or less, powers of ten alone are too few.
+    # For two decades or less, ticks at powers of ten are too few.
     axis.set_major_locator(
         LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
     )

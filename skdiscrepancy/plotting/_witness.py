@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
@@ -26,7 +27,7 @@ from skdiscrepancy.plotting._style import (
 
 # Points of the grid on each axis, for one and two features.
 RESOLUTION = {1: 200, 2: 50}
-# Part of the range of the samples that the grid goes beyond it on each side.
+# Margin of the grid on each side, as a fraction of the range of the samples.
 MARGIN = 0.1
 # Levels of the filled contours on each side of zero.
 N_LEVELS = 8
@@ -35,12 +36,13 @@ N_LEVELS = 8
 class WitnessDisplay:
     """Display of a witness function over one or two features.
 
-    Both witness functions have one sign convention: positive, in red, where the sample
-    has more mass than the reference or the model; negative, in blue, where the sample
-    has less. For MMD, the function is :meth:`MMDEstimator.witness
-    <skdiscrepancy.MMDEstimator.witness>` [1]_ and compares the new sample with the
-    reference. For KSD, the function is the Stein witness :meth:`KSDEstimator.witness
-    <skdiscrepancy.KSDEstimator.witness>` [2]_ and compares the sample with the model.
+    The witness function shows where two samples, or a sample and a model, differ. It is
+    positive, in red, where the sample has more mass than the reference or the model. It
+    is negative, in blue, where the sample has less mass. For MMD,
+    :meth:`MMDEstimator.witness <skdiscrepancy.MMDEstimator.witness>` [1]_ compares the
+    new sample with the reference sample. For KSD, the Stein witness
+    :meth:`KSDEstimator.witness <skdiscrepancy.KSDEstimator.witness>` [2]_ compares the
+    sample with the model.
 
     Use :meth:`from_estimator` to draw the function of a fitted estimator.
 
@@ -51,7 +53,8 @@ class WitnessDisplay:
     grid : list of ndarray
         Points on the axis of each feature.
     values : array-like of shape (n_points,) or (n_points_1, n_points_0)
-        Witness function on the grid; of two features, the second is that of the rows.
+        Witness function on the grid. For two features, the rows belong to the second
+        feature.
     sample : array-like of shape (n_samples, n_axes)
         New sample, or the sample of KSD.
     reference : array-like of shape (n_reference, n_axes), default=None
@@ -93,8 +96,8 @@ class WitnessDisplay:
     >>> X = np.random.RandomState(0).normal(size=(100, 3))
     >>> mmd = MMDEstimator().fit(X)
     >>> display = WitnessDisplay.from_estimator(mmd, X + [0, 1, 0], features=1)
-    >>> bool(display.grid[0][display.values.argmax()] > 1)
-    True
+    >>> round(float(display.values.max()), 2)
+    0.18
     """
 
     def __init__(
@@ -129,20 +132,21 @@ class WitnessDisplay:
         estimator : MMDEstimator or KSDEstimator
             Fitted estimator.
         X : array-like of shape (n_samples, n_features)
-            New sample for MMD; sample to be compared with the model for KSD.
+            Sample to compare with the reference sample (MMD) or the model (KSD).
         features : int, str, or list of one or two of them, default=None
-            Columns of the axes, by index or by name; None for all of one or two. If
-            there are others, MMD is that of the chosen columns alone: a clone of the
-            estimator is fitted to them. A model has no such margin: KSD needs all.
+            One or two columns to draw, by index or by name. None draws all columns, of
+            which there must be at most two. If you choose fewer columns than there are,
+            a clone of the MMDEstimator is fitted to these columns alone. KSD needs all
+            columns, because the model is a distribution of all columns.
         grid_resolution : int or None, default=None
-            Points of the grid on each axis; None for 200 for one feature, 50 for two.
+            Number of points on each axis. None is 200 for one feature and 50 for two.
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
         display : WitnessDisplay
-            The display, drawn.
+            The display, already drawn.
 
         Examples
         --------
@@ -192,7 +196,7 @@ class WitnessDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
+            Axes to draw in. None creates new axes.
 
         Returns
         -------
@@ -223,7 +227,7 @@ class WitnessDisplay:
             )
         ax.axhline(0, color=GREY, linewidth=0.8)
         if self.reference is not None:
-            # Below: the function is negative where the reference has more.
+            # Below, because the function is negative where the reference has more mass.
             self.reference_ = _draw_marks(ax, self.reference, 0.02, BLUE, "reference")
         self.sample_ = _draw_marks(ax, self.sample, 0.98, VERMILLION, self._sample_name)
         ax.margins(x=0, y=0.12)
@@ -242,7 +246,7 @@ class WitnessDisplay:
                 -largest, largest
             ),
             cmap="RdBu_r",
-            # The darkest shades are left out: markers must stand out from them.
+            # The darkest shades are left out, because markers must stand out.
             vmin=-1.8 * largest,
             vmax=1.8 * largest,
         )
@@ -274,17 +278,17 @@ def _draw_marks(
         np.full(len(x), height),
         "|",
         color=colour,
-        # Marks of many rows shade each other, and so show their density.
+        # Overlapping transparent marks of many rows show their density.
         alpha=float(np.clip(50 / len(x), 0.05, 0.8)),
         transform=ax.get_xaxis_transform(),
     )
-    # In the legend, a mark is as dark as many of them.
+    # In the legend, the mark is not transparent.
     ax.plot([], [], "|", color=colour, label=label)
     return marks
 
 
 def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str) -> Any:
-    """Draw a sample of two features; points of many rows are small."""
+    """Draw a sample of two features, with small points for many rows."""
     rows = np.asarray(rows)
     size = float(np.clip(4.5 * np.sqrt(200 / len(rows)), 1.5, 4.5))
     [points] = ax.plot(
@@ -301,7 +305,7 @@ def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str)
 
 
 def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]]:
-    """Return the indices and the names of the columns to be drawn."""
+    """Return the indices and the names of the columns to draw."""
     if not isinstance(estimator, (MMDEstimator, KSDEstimator)):
         raise TypeError(
             f"estimator == {estimator!r}, must be an MMDEstimator or a KSDEstimator."
@@ -314,24 +318,29 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         chosen = range(n_features)
     elif isinstance(features, (str, Integral)):
         chosen = [features]
-    columns = [_column_index(item, names) for item in chosen]
+    columns = [_column_index(item, names) for item in _listed(chosen)]
     valid = None not in columns and len(set(columns)) == len(columns)
     if not valid or len(columns) not in (1, 2):
         raise ValueError(
-            f"features == {features!r}, must be one or two different columns of "
+            f"features == {shown(features)}, must be one or two different columns of "
             f"{names}, by name or by index."
         )
     if isinstance(estimator, KSDEstimator) and len(columns) < n_features:
         raise ValueError(
-            f"features == {features!r}, must be all {n_features} columns for KSD: the "
-            "model is one of all of them."
+            f"features == {features!r}, must be all {n_features} columns for KSD, "
+            "because the model is a distribution of all columns."
         )
     indices = [j for j in columns if j is not None]
     return indices, [names[j] for j in indices]
 
 
+def _listed(features: Any) -> list[Any]:
+    """Return features as a list; what is not a list has no columns."""
+    return list(features) if isinstance(features, Iterable) else []
+
+
 def _column_index(item: Any, names: list[str]) -> int | None:
-    """Return the index of a column given by name or index, None if there is none."""
+    """Return the index of a column given by name or index, or None if unknown."""
     if isinstance(item, str):
         return names.index(item) if item in names else None
     if isinstance(item, bool) or not isinstance(item, Integral):
@@ -340,7 +349,7 @@ def _column_index(item: Any, names: list[str]) -> int | None:
 
 
 def _axis_points(column: np.ndarray, resolution: int) -> np.ndarray:
-    """Return points over the range of a column, and a little more."""
+    """Return points over the range of a column, with a margin."""
     low, high = float(column.min()), float(column.max())
     margin = MARGIN * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, resolution)

@@ -7,11 +7,21 @@ with the smallest call as a script.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import importlib
+import inspect
+import re
+
 import pytest
+from calls import NAMESPACE
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import FlakyFailure, Unsatisfiable
 from oracle import KINDS, Finding, examine
 from targets import TARGETS
+
+import skdiscrepancy
+
+MODULES = {"bandwidths", "designs", "feature_selection", "inference", "kernels"}
+MODULES |= {"model_checking", "plotting", "pooling"}
 
 
 class Search:
@@ -88,6 +98,39 @@ class Search:
                 return
             self.smallest = finding, call
             raise
+
+
+# Base classes, results that calls give back, and what names modules.
+NOT_CALLED = {"Design", "Kernel", "RadialKernel"}
+NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTests"}
+NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
+
+
+def public_names():
+    modules = ["", *(f".{name}" for name in sorted(MODULES))]
+    names = set()
+    for module in modules:
+        names |= set(importlib.import_module(f"skdiscrepancy{module}").__all__)
+    return sorted(names - NOT_CALLED)
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_every_public_name_is_called_with_all_of_its_parameters(name):
+    """Look for a public function or parameter that no target has."""
+    found = [t for t in TARGETS.values() if re.search(rf"\b{name}\b", t.expression)]
+    by_value = {"CompleteU", "CompleteV", "Linear", "Subdiagonals"}
+    by_value |= {"Blocks", "Cross", "RandomPairs"}
+    if name in by_value:
+        found = [t for t in TARGETS.values() if "check_design" in t.expression]
+    assert found
+    given = set().union(*(members for t in found for members in t.groups.values()))
+    keyword_only = {
+        p.name
+        for p in inspect.signature(NAMESPACE[name]).parameters.values()
+        if p.kind is p.KEYWORD_ONLY
+    }
+    if name not in by_value and not name.endswith("Display"):
+        assert keyword_only - given == set()
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -275,6 +275,25 @@ def samples(draw, *names, widest=1000):
 
 
 @st.composite
+def plain_samples(draw, *names):
+    """Draw samples that can be drawn: numbers of common sizes, up to three columns."""
+    d = draw(st.integers(1, 3))
+    values = draw(rarely(one_of(VALUES), st.just(VALUES[0]), 3))
+    changes = ["", "{A} * 1e3", "{A} * 1e-3", "{A} + 1e6"]
+    recipe = Recipe(
+        values,
+        change=draw(rarely(one_of(changes), st.just(""), 3)),
+        dtype=draw(one_of(["", "{A}.astype(np.float32)"])),
+        container=draw(rarely(one_of(CONTAINERS[:5]), st.just(""), 4)),
+    )
+    sizes = rarely(st.integers(0, 5), st.integers(8, 40), 8)
+    data = {
+        name: recipe.expression(draw(sizes), d, seed) for seed, name in enumerate(names)
+    }
+    return data, ()
+
+
+@st.composite
 def with_target(draw, *names, widest=1000, many=600):
     """Draw X and y of the same rows; for four names two pairs of them."""
     d, recipe = draw(widths(widest)), draw(recipes())
@@ -292,9 +311,18 @@ def with_target(draw, *names, widest=1000, many=600):
 
 
 @st.composite
+def plain_with_target(draw, x, y):
+    """Draw one sample that can be drawn, and a target."""
+    samples, _ = draw(plain_samples(x))
+    target = draw(one_of(TARGETS)).format(n=f"len({x})")
+    return {**samples, y: target}, ()
+
+
+@st.composite
 def with_model(draw, *names, fitted=False, functions=True):
     """Draw samples and a model of their columns."""
-    d, recipe = draw(widths()), draw(recipes())
+    # Models of 1000 columns take seconds to fit.
+    d, recipe = draw(widths(100)), draw(recipes())
     # Of another number of columns once in a while.
     width = draw(rarely(st.just(d + 1), st.just(d), 15))
     usable = [m for m in MODELS if "fit" in m or "stats" in m] if fitted else MODELS

@@ -57,8 +57,8 @@ HOSTILE_NUMBERS += [
 ]
 HOSTILE_INTEGERS = ["0", "-1", "1.5", "None", "'a'", "True", "10**400", "np.nan", "[1]"]
 HOSTILE_INTEGERS += ["2.0", "np.array(2)", "np.uint8(2)", "10**9"]
-# A number of this size asks for as much work.
-HOSTILE_SIZES = [text for text in HOSTILE_INTEGERS if "**" not in text]
+# A number of this size asks for as much work; the largest are refused.
+HOSTILE_SIZES = [text for text in HOSTILE_INTEGERS if text != "10**9"]
 DESIGNS = ["'u'", "'v'", "'l'", "'d'", "'b'", "'x'", "'r'", "Blocks(n_blocks=2)"]
 DESIGNS += ["Subdiagonals(n_subdiagonals=1)", "RandomPairs(n_pairs=5, replace=True)"]
 DESIGNS += ["Cross(n_first=2)", "CompleteV()", "RandomPairs(n_pairs=7)"]
@@ -67,6 +67,9 @@ HOSTILE_DESIGNS = ["'U'", "None", "3", "CompleteU", "Blocks(n_blocks=0)", "[]"]
 HOSTILE_DESIGNS += ["Subdiagonals(n_subdiagonals=10**9)", "RandomPairs(n_pairs=10**6)"]
 HOSTILE_DESIGNS += ["Cross(n_first=np.int64(3))", "Blocks(n_blocks=np.int64(2))"]
 HOSTILE_DESIGNS += ["Blocks(block_sizes=[1])", "Cross(n_first='a')"]
+HOSTILE_DESIGNS += ["Blocks(block_sizes=[[2], [2, 3]])", "Blocks(n_blocks=10**400)"]
+HOSTILE_DESIGNS += ["RandomPairs(n_pairs=10**400, replace=True)", "10**400"]
+HOSTILE_DESIGNS += ["RandomPairs(replace='a')", "Blocks(block_sizes=[2**63, 2**63])"]
 HOSTILE_DESIGNS += ["RandomPairs(n_pairs=1.5)", "Subdiagonals(n_subdiagonals='half')"]
 BOOLS = ["True", "False"]
 HOSTILE_BOOLS = ["None", "'a'", "1", "np.True_", "2", "np.array([True])"]
@@ -82,8 +85,28 @@ HOSTILE_SEEDS = [
     "np.int64(3)",
     "[1, 2]",
 ]
+# Folds of few rows; sometimes they hold out too few of them.
+FOLDS = ["2", "3", "KFold(2)", "GroupKFold(2)", "None"]
+FOLDS += [
+    "[(range(4), range(4, 8))]",
+    "[(np.arange(len(X)) < 4, np.arange(len(X)) > 3)]",
+]
+HOSTILE_FOLDS = ["0", "1", "-1", "1.5", "'a'", "True", "10**400", "np.nan", "[]", "{}"]
+HOSTILE_FOLDS += [
+    "object()",
+    "[[0]]",
+    "[(1, 2)]",
+    "[([0, 1], [10**9])]",
+    "[(None, None)]",
+]
+HOSTILE_FOLDS += [
+    "[([0, 1, 2], [3.0, 4.0, 5.0, 6.5])]",
+    "KFold",
+    "[([], [0, 1, 2, 3])]",
+]
+HOSTILE_FOLDS += ["np.array(2)", "2.0", "[(['a'] * 4, ['b'] * 4)]"]
 JOBS = ["1", "None", "-1"]
-HOSTILE_JOBS = ["0", "'a'", "1.5", "True", "np.int64(2)", "-100", "10**400"]
+HOSTILE_JOBS = ["0", "'a'", "1.5", "True", "np.int64(2)", "-100", "10**400", "10**9"]
 WEIGHTS = ["np.arange(len(X)) % 3 + 1.0", "np.ones(len(X))", "[1.0] * len(X)"]
 HOSTILE_WEIGHTS = ["np.zeros(len(X))", "-np.ones(len(X))", "np.ones(len(X) + 1)"]
 HOSTILE_WEIGHTS += ["np.nan * np.ones(len(X))", "1.0", "'a'", "1e300 * np.ones(len(X))"]
@@ -119,10 +142,14 @@ def sizes(*allowed):
 
 KERNEL = values(KERNELS, HOSTILE_KERNELS)
 BOOL = values(BOOLS, HOSTILE_BOOLS)
+VERBOSE = {
+    "verbose": values(["0"], ["-1", "'a'", "None", "True", "np.int64(0)", "10**400"], 4)
+}
 RUN = {
     "n_jobs": values(JOBS[:1], [*JOBS[1:], *HOSTILE_JOBS], 12),
     "random_state": values(SEEDS, HOSTILE_SEEDS, 12),
 }
+SEED = {"random_state": RUN["random_state"]}
 STATISTIC = {
     "kernel": KERNEL,
     "bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
@@ -131,7 +158,7 @@ STATISTIC = {
     "normalize": BOOL,
     "squared": BOOL,
     "fuse_nu": numbers("'auto'", "1.0", "1e-9", "1e9"),
-    "verbose": values(["0"], ["-1", "'a'", "None", "True", "np.int64(0)"], 4),
+    **VERBOSE,
 }
 TARGET = {
     "target_kernel": values(["'auto'", *KERNELS], HOSTILE_KERNELS),
@@ -144,7 +171,7 @@ POOLING = {"pooling": words("pooling")}
 TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
-    "n_groups": values(["4", "2", "None", "np.int64(6)", "1000"], HOSTILE_SIZES),
+    "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
 }
 RESAMPLES = {"n_resamples": sizes("19", "9", "np.int64(19)", "1")}
 GRAM = {key: MMD[key] for key in ("design", "normalize", "second_order")}
@@ -154,9 +181,15 @@ FACTORS = {
     "bandwidth_factor": numbers("1.0", "0.1", "10"),
     "target_bandwidth_factor": numbers("1.0", "0.1", "10"),
 }
-SCORE = {**FACTORS, "statistic": words("statistic"), "pvalue": words("pvalue")}
+SCORE = {
+    **FACTORS,
+    **VERBOSE,
+    "statistic": words("statistic"),
+    "pvalue": words("pvalue"),
+}
 SELECTOR = {
     **FACTORS,
+    **VERBOSE,
     "n_features_to_select": values(
         ["1", "'auto'", "2", "0.5"], [*HOSTILE_INTEGERS, "1e-300"]
     ),

@@ -5,15 +5,14 @@
 import hostile_data as data
 import hostile_parameters as params
 from calls import is_array, is_evaluation, is_float, is_test, target
-from hypothesis import strategies as st
+from noun_targets import display_targets, noun_targets
 
-RUN, RESAMPLES = params.RUN, params.RESAMPLES
+RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
 SAMPLES = data.samples("X", "Y")
 PAIRS = data.with_target("X", "y")
 MODEL = data.with_model("X")
 MMD_TEST = {**params.TEST, **RESAMPLES}
 HSIC_TEST = {key: v for key, v in MMD_TEST.items() if key != "n_groups"}
-SEED = {"random_state": RUN["random_state"]}
 
 TARGETS = {
     # One call.
@@ -187,6 +186,19 @@ def estimator_targets():
             ),
         )
     yield (
+        "KSDEstimator.weights",
+        target(
+            "KSDEstimator(model, {keywords}).fit(X).score(X, {options})",
+            data.with_model("X"),
+            {**params.KSD, **run_and_pool},
+            {"sample_weight": params.values(params.WEIGHTS, params.HOSTILE_WEIGHTS)},
+            always=[*seeded, "sample_weight"],
+            documented=is_float,
+            callables="KSDEstimator",
+            also=("X", "model", "sample_weight"),
+        ),
+    )
+    yield (
         "MMDEstimator.contributions",
         target(
             "MMDEstimator({keywords}).fit(X).contributions(Y)",
@@ -251,7 +263,8 @@ def selection_targets():
             data.with_target("X", "y", widest=5),
             {**params.SELECTOR, **SEED},
             {
-                "cv": params.sizes("2", "3"),
+                "cv": params.values(params.FOLDS, params.HOSTILE_FOLDS, 3),
+                **params.VERBOSE,
                 "min_features_to_select": params.sizes("1", "2"),
                 "max_features_to_select": params.sizes("2", "None"),
                 "param_grid": params.values(
@@ -265,6 +278,52 @@ def selection_targets():
             also=both,
         ),
     )
+    selectors = ["HSICSelector(n_probes=3)", "HSICSelector(2, method='forward')"]
+    yield (
+        "HSICSelectorCV.transform",
+        target(
+            "HSICSelectorCV({keywords}).fit(X, y, {options}).transform(X_new)",
+            data.with_target("X", "y", "X_new", "y_new", widest=5),
+            {
+                "selector": params.values(
+                    selectors, ["3", "HSICSelector", "HSICScore()"]
+                ),
+                "cv": params.values(params.FOLDS[:4], params.HOSTILE_FOLDS, 5),
+            },
+            {
+                "groups": params.values(
+                    ["None", "np.arange(len(X)) % 3"],
+                    ["np.arange(len(X) + 1)", "3", "'a'", "[1.0, np.nan]"],
+                )
+            },
+            always=["selector", "cv"],
+            callables="HSICSelector HSICSelectorCV",
+            also=(*both, "groups"),
+        ),
+    )
+    for method, more in [
+        ("fit_transform(X, y)", ""),
+        ("fit(X, y)", ".inverse_transform(np.zeros((2, 1)))"),
+        ("fit(X, y)", ".get_feature_names_out({options})"),
+        ("fit(X, y)", ".get_support({options})"),
+    ]:
+        name = (more or method).strip(".").partition("(")[0]
+        features = ["None", "['a'] * 3", "[f'x{i}' for i in range(X.shape[1])]", "3"]
+        options = {"input_features": params.values(features[:1], features[1:])}
+        if name == "get_support":
+            options = {"indices": params.BOOL}
+        groups = [options] if "{options}" in more else []
+        yield (
+            f"HSICSelector.{name}",
+            target(
+                f"HSICSelector({{keywords}}).{method}{more}",
+                data.plain_with_target("X", "y"),
+                {**params.SELECTOR, **RUN},
+                *groups,
+                callables="HSICSelector",
+                also=both,
+            ),
+        )
 
 
 def model_checking_targets():
@@ -294,6 +353,28 @@ def model_checking_targets():
                 documented=is_float,
             ),
         )
+    for name in ("ksd", "hyvarinen", "mmd"):
+        yield (
+            f"neg_{name}_scorer",
+            target(
+                f"neg_{name}_scorer(model, X)",
+                fitted,
+                callables=f"neg_{name}_scorer",
+                also=("X", "model", "kernel", "bandwidth"),
+                documented=is_float,
+            ),
+        )
+    yield (
+        "score_function_of",
+        target(
+            "score_function_of(model)(X)",
+            data.with_model("X", fitted=True, functions=False),
+            callables="score_function_of",
+            also=("X",),
+            documented=is_array,
+            near="value",
+        ),
+    )
     options = {"standardize": params.BOOL}
     options["preconditioner"] = params.words("preconditioner")
     points = params.sizes("3", "1", "np.int64(4)", "30")
@@ -337,117 +418,8 @@ def model_checking_targets():
     )
 
 
-def noun_targets():
-    """Yield bandwidths, kernels, designs and pooling."""
-    p = {"p": params.numbers("2", "1", "3", "np.inf", "1.5")}
-    count = {"n_bandwidths": params.STATISTIC["n_bandwidths"]}
-    one = data.samples("X")
-    for name, members in [
-        ("bandwidth_grid", {**p, **count}),
-        ("inter_sample_distances", p),
-        ("median_bandwidth", p),
-        (
-            "kernel_collection",
-            {**count, **{k: params.STATISTIC[k] for k in ("kernel", "bandwidth")}},
-        ),
-    ]:
-        yield (
-            f"bandwidths.{name}",
-            target(
-                f"{name}(X, {{keywords}})", one, members, callables=name, near="value"
-            ),
-        )
-    width = {"bandwidth": params.numbers("1.0", "0.1", "np.int64(3)", "1e3")}
-    order = {"nu": params.numbers("1.5", "0.5", "2.5", "4.5"), **p}
-    for name, members in [
-        ("GaussianKernel", width),
-        ("LaplaceKernel", width),
-        ("IMQKernel", width),
-        ("MaternKernel", {**width, **order}),
-        ("IndicatorKernel", {"balanced": params.BOOL}),
-    ]:
-        yield (
-            f"kernels.{name}",
-            target(
-                f"{name}({{keywords}})(X, Y)",
-                SAMPLES,
-                members,
-                callables=name,
-                also=("X", "Y"),
-                always=["bandwidth"],
-                documented=is_array,
-                near="value",
-            ),
-        )
-    design = params.values(params.DESIGNS, params.HOSTILE_DESIGNS)
-    number = params.sizes("7", "4", "np.int64(9)", "20", "2", "1")
-    for method, members in [
-        ("pairs", SEED),
-        ("size", {}),
-        ("mask", SEED),
-        ("chunks", {"max_pairs": params.sizes("3", "100"), **SEED}),
-    ]:
-        expression = f"check_design(design).{method}(n, {{keywords}})"
-        yield (
-            f"designs.{method}",
-            target(
-                f"list({expression})" if method == "chunks" else expression,
-                st.tuples(st.fixed_dictionaries({"design": design, "n": number}), NONE),
-                members,
-                callables="Blocks Cross RandomPairs Subdiagonals check_design",
-                always=list(members),
-                also=("n", "max_pairs", "random_state"),
-            ),
-        )
-    yield (
-        "kernels.check_kernel",
-        target(
-            "check_kernel(kernel)",
-            st.tuples(st.fixed_dictionaries({"kernel": params.KERNEL}), NONE),
-            callables="check_kernel MaternKernel IndicatorKernel",
-        ),
-    )
-    yield from pooling_targets()
-
-
-NONE = st.just(())
-
-
-def pooling_targets():
-    numbers = ["[0.1, 0.2]", "[1.0]", "np.array([0.0, 0.0])", "[1e-300, 1e300]"]
-    numbers += ["[-1e308, 1e308]", "[1, 2]", "np.float32([1, 2])", "[5e-324, 1.0]"]
-    hostile = ["[]", "[np.nan, 1.0]", "[[1.0, 2.0]]", "None", "'a'", "1.0", "[1j, 1]"]
-    hostile += ["[np.inf, 1.0]", "['a', 'b']", "[1.0, 2.0, 3.0]", "[None, 1.0]"]
-    hostile += ["[10**400, 1]", "{}", "sp.csr_matrix([[1.0]])"]
-    array = params.values(numbers, hostile)
-    yield (
-        "pooling.pool_statistics",
-        target(
-            "pool_statistics(statistics, {keywords})",
-            st.tuples(st.fixed_dictionaries({"statistics": array}), NONE),
-            {
-                "pooling": params.words("pooling"),
-                "nu": params.numbers("1.0", "1e-9", "1e9", "1e-300"),
-            },
-            callables="pool_statistics",
-            documented=is_float,
-        ),
-    )
-    yield (
-        "pooling.normalize_statistics",
-        target(
-            "normalize_statistics(statistics, scales, {keywords})",
-            st.tuples(
-                st.fixed_dictionaries({"statistics": array, "scales": array}), NONE
-            ),
-            {"rounding": params.numbers("0.0", "1e-12", "[0.0, 1e-9]")},
-            callables="normalize_statistics",
-            documented=is_array,
-        ),
-    )
-
-
 TARGETS.update(estimator_targets())
 TARGETS.update(selection_targets())
 TARGETS.update(model_checking_targets())
 TARGETS.update(noun_targets())
+TARGETS.update(display_targets())

@@ -1,0 +1,235 @@
+"""What is called: bandwidths, kernels, designs, pooling and displays."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import hostile_data as data
+import hostile_parameters as params
+from calls import is_array, is_float, target
+from hypothesis import strategies as st
+
+NONE = st.just(())
+RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
+SAMPLES = data.samples("X", "Y")
+
+
+def noun_targets():
+    """Yield bandwidths, kernels, designs and pooling."""
+    p = {"p": params.numbers("2", "1", "3", "np.inf", "1.5")}
+    count = {"n_bandwidths": params.STATISTIC["n_bandwidths"]}
+    one = data.samples("X")
+    for name, members in [
+        ("bandwidth_grid", {**p, **count}),
+        ("inter_sample_distances", p),
+        ("median_bandwidth", p),
+        (
+            "kernel_collection",
+            {**count, **{k: params.STATISTIC[k] for k in ("kernel", "bandwidth")}},
+        ),
+    ]:
+        yield (
+            f"bandwidths.{name}",
+            target(
+                f"{name}(X, {{keywords}})", one, members, callables=name, near="value"
+            ),
+        )
+    width = {"bandwidth": params.numbers("1.0", "0.1", "np.int64(3)", "1e3")}
+    order = {"nu": params.numbers("1.5", "0.5", "2.5", "4.5"), **p}
+    radial = [
+        ("GaussianKernel", width),
+        ("LaplaceKernel", width),
+        ("IMQKernel", width),
+        ("MaternKernel", {**width, **order}),
+    ]
+    for name, members in [*radial, ("IndicatorKernel", {"balanced": params.BOOL})]:
+        yield (
+            f"kernels.{name}",
+            target(
+                f"{name}({{keywords}})(X, Y)",
+                SAMPLES,
+                members,
+                callables=name,
+                also=("X", "Y"),
+                always=["bandwidth"],
+                documented=is_array,
+                near="value",
+            ),
+        )
+    design = params.values(params.DESIGNS, params.HOSTILE_DESIGNS)
+    number = params.sizes("7", "4", "np.int64(9)", "20", "2", "1")
+    for method, members in [
+        ("pairs", SEED),
+        ("size", {}),
+        ("n_unused", {}),
+        ("regions", {}),
+        ("mask", SEED),
+        ("chunks", {"max_pairs": params.sizes("3", "100"), **SEED}),
+    ]:
+        expression = f"check_design(design).{method}(n, {{keywords}})"
+        yield (
+            f"designs.{method}",
+            target(
+                f"list({expression})" if method == "chunks" else expression,
+                st.tuples(st.fixed_dictionaries({"design": design, "n": number}), NONE),
+                members,
+                callables="Blocks Cross RandomPairs Subdiagonals check_design",
+                always=list(members),
+                also=("n", "max_pairs", "random_state"),
+            ),
+        )
+    yield (
+        "kernels.check_kernel",
+        target(
+            "check_kernel(kernel)",
+            st.tuples(st.fixed_dictionaries({"kernel": params.KERNEL}), NONE),
+            callables="check_kernel MaternKernel IndicatorKernel",
+        ),
+    )
+    distances = ["np.linspace(0, 3, 5)", "[0.0, 1.0]", "2.0", "np.float32([[0, 1]])"]
+    distances += ["np.arange(3)", "[1e-300, 1e300]", "[0.0, 5e-324]", "1e160"]
+    hostile = ["-1.0", "np.nan", "np.inf", "'a'", "None", "[]", "[[1.0], [1.0, 2.0]]"]
+    hostile += ["1j", "10**400", "sp.csr_matrix([[1.0]])", "object()", "{}", "[None]"]
+    hostile += ["np.ma.masked_greater([1.0, 2.0], 1.5)", "np.datetime64('2020-01-01')"]
+    distance = params.values(distances, hostile)
+    for name, members in radial:
+        for method in ("profile", "profile_derivatives"):
+            yield (
+                f"kernels.{name}.{method}",
+                target(
+                    f"{name}({{keywords}}).{method}(distance)",
+                    st.tuples(st.fixed_dictionaries({"distance": distance}), NONE),
+                    members,
+                    callables=name,
+                    # What says that there are no derivatives.
+                    also=("distance", name),
+                    always=["bandwidth"],
+                ),
+            )
+    yield from pooling_targets()
+
+
+def pooling_targets():
+    numbers = ["[0.1, 0.2]", "[1.0]", "np.array([0.0, 0.0])", "[1e-300, 1e300]"]
+    numbers += ["[-1e308, 1e308]", "[1, 2]", "np.float32([1, 2])", "[5e-324, 1.0]"]
+    hostile = ["[]", "[np.nan, 1.0]", "[[1.0, 2.0]]", "None", "'a'", "1.0", "[1j, 1]"]
+    hostile += ["[np.inf, 1.0]", "['a', 'b']", "[1.0, 2.0, 3.0]", "[None, 1.0]"]
+    hostile += ["[10**400, 1]", "{}", "sp.csr_matrix([[1.0]])"]
+    array = params.values(numbers, hostile)
+    yield (
+        "pooling.pool_statistics",
+        target(
+            "pool_statistics(statistics, {keywords})",
+            st.tuples(st.fixed_dictionaries({"statistics": array}), NONE),
+            {
+                "pooling": params.words("pooling"),
+                "nu": params.numbers("1.0", "1e-9", "1e9", "1e-300"),
+            },
+            callables="pool_statistics",
+            documented=is_float,
+        ),
+    )
+    yield (
+        "pooling.normalize_statistics",
+        target(
+            "normalize_statistics(statistics, scales, {keywords})",
+            st.tuples(
+                st.fixed_dictionaries({"statistics": array, "scales": array}), NONE
+            ),
+            {"rounding": params.numbers("0.0", "1e-12", "[0.0, 1e-9]")},
+            callables="normalize_statistics",
+            documented=is_array,
+        ),
+    )
+
+
+def display_targets():
+    """Yield pictures, of data that can be drawn."""
+    two, pairs = data.plain_samples("X", "Y"), data.plain_with_target("X", "y")
+    statistic = {key: params.MMD[key] for key in ("kernel", "bandwidth", "design")}
+    test = {**statistic, **RESAMPLES, **SEED}
+    level = {"level": params.numbers("0.05", "0.5", "1", "1e-9")}
+    bins = ["'auto'", "5", "[0.0, 1.0, 2.0]", "np.int64(3)", "'fd'"]
+    bins = {
+        "bins": params.values(bins, ["0", "-1", "'nope'", "None", "[]", "{}", "1.5"])
+    }
+    features = ["None", "0", "[0]", "[0, 1]", "1"]
+    hostile = ["3", "-1", "'c0'", "'nope'", "[0, 0]", "[]", "1.5", "[0, 1, 2]", "{}"]
+    witness = {
+        "features": params.values(features, hostile, 3),
+        "grid_resolution": params.sizes("None", "5", "np.int64(9)"),
+    }
+    estimator = "MMDEstimator({keywords}).fit(X)"
+    number = params.sizes("7", "4", "np.int64(9)", "20", "2", "1")
+    design = params.values(params.DESIGNS, params.HOSTILE_DESIGNS)
+    drawn = st.tuples(st.fixed_dictionaries({"design": design, "n": number}), NONE)
+    for name, call, strategy, groups, callables in [
+        (
+            "BandwidthDisplay.from_estimator",
+            f"BandwidthDisplay.from_estimator({estimator}, Y)",
+            two,
+            [{**statistic, **SEED}],
+            "MMDEstimator",
+        ),
+        (
+            "BandwidthDisplay.from_result",
+            "BandwidthDisplay.from_result(mmd_test(X, Y, {keywords}), {options})",
+            two,
+            [test, level],
+            "mmd_test BandwidthDisplay",
+        ),
+        (
+            "NullDistributionDisplay",
+            "NullDistributionDisplay.from_result(mmd_test(X, Y, {keywords}), "
+            "{options})",
+            two,
+            [test, bins],
+            "mmd_test NullDistributionDisplay",
+        ),
+        (
+            "WitnessDisplay",
+            f"WitnessDisplay.from_estimator({estimator}, Y, {{options}})",
+            two,
+            [{**statistic, **SEED}, witness],
+            "MMDEstimator WitnessDisplay",
+        ),
+        (
+            "WitnessDisplay of KSD",
+            "WitnessDisplay.from_estimator(KSDEstimator(lambda X: -X, {keywords})"
+            ".fit(X), Y, {options})",
+            two,
+            [{"standardize": params.BOOL}, witness],
+            "KSDEstimator WitnessDisplay",
+        ),
+        (
+            "SelectionDisplay",
+            "SelectionDisplay.from_estimator(HSICSelector({keywords}).fit(X, y))",
+            pairs,
+            [{**params.SELECTOR, **SEED}],
+            "HSICSelector SelectionDisplay",
+        ),
+        (
+            "DesignDisplay",
+            "DesignDisplay.from_design(design, n, {keywords})",
+            drawn,
+            [SEED],
+            "DesignDisplay",
+        ),
+    ]:
+        yield (
+            f"plotting.{name}",
+            target(
+                call,
+                strategy,
+                *groups,
+                callables=callables,
+                also=("X", "Y", "y", "n", "n_samples", "design", "features", "kernel"),
+            ),
+        )
+    yield (
+        "ColumnTests.to_frame",
+        target(
+            "mmd_column_tests(X, Y, {keywords}).to_frame()",
+            two,
+            {**statistic, **RESAMPLES, **RUN},
+            callables="mmd_column_tests",
+        ),
+    )
