@@ -18,14 +18,17 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
 
 from skdiscrepancy import (
+    CKAEstimator,
     HSICEstimator,
     MMDEstimator,
+    cka_score,
     hsic_column_tests,
     hsic_score,
     hsic_test,
     ksd_score,
     mmd_column_tests,
     mmd_score,
+    mmd_subsets,
     mmd_test,
 )
 from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection, median_bandwidth
@@ -501,6 +504,25 @@ def test_columns_are_found_in_frames_by_position_and_name(way, library):
             A, y, kernel=kernel, target_kernel=ColumnKernel(LaplaceKernel(), "a")
         ),
         hsic_score(X, rows[:, 1], kernel=same, target_kernel="laplace"),
+        rtol=1e-10,
+    )
+
+
+def test_cka_and_subsets_take_columns_by_name():
+    rng = np.random.RandomState(7)
+    A, B = rng.normal(size=(2, 40, 4))
+    first, second = frame_of(A, "pandas"), frame_of(B, "pandas")
+    kernel = ColumnKernel(GaussianKernel(), ["b", "d"])
+    some = {"kernel": "gaussian", "bandwidth": "median"}
+    named = {**some, "kernel": kernel}
+    chosen = A[:, [1, 3]], B[:, [1, 3]]
+    expected = cka_score(*chosen, **some)
+    assert_allclose(cka_score(first, second, **named), expected, rtol=1e-10)
+    assert_allclose(CKAEstimator(**named).fit(first, second).cka_, expected, rtol=1e-10)
+    options = {"n_subsets": 3, "subset_size": 20, "random_state": 0}
+    assert_allclose(
+        mmd_subsets(first, second, **named, **options).mean,
+        mmd_subsets(*chosen, **some, **options).mean,
         rtol=1e-10,
     )
 
