@@ -32,6 +32,7 @@ from skdiscrepancy.kernels import (
     KernelLike,
     check_kernel,
     kernel_columns,
+    resolve_columns,
     warn_if_indefinite,
 )
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
@@ -296,12 +297,18 @@ class BaseDiscrepancy(BaseEstimator):
         kernels: list[KernelLike],
         bandwidth: Any,
         name: str = "bandwidth",
+        *,
+        table: Any = None,
     ) -> list[Any]:
-        """Give kernels their bandwidths, from the rows of samples."""
+        """Give kernels their bandwidths, from the rows of samples.
+
+        `table` is one of the samples before validation, with the names of the columns.
+        """
+        kernels = resolve_columns(kernels, table, samples[0].shape[1])
         warn_if_indefinite(kernels, samples[0].shape[1])
 
         def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
-            # Threads for every joblib backend, because there are few norms and rows.
+            # Threads for every joblib backend, because there are few rows.
             return run_all(tasks, function, self.n_jobs, require="sharedmem")
 
         return build_collection(

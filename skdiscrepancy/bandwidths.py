@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from math import ceil, log2, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from skdiscrepancy._data import (
+    MAX_ROWS,
     TOO_LARGE,
     ColumnDistances,
     ListedDistances,
@@ -21,9 +21,19 @@ from skdiscrepancy._data import (
     block_distances,
     check_number,
     check_rows,
+    metric_distances,
+    representative_rows,
     shown,
 )
-from skdiscrepancy.kernels import KernelLike, RadialKernel, RowKernel, check_kernel
+from skdiscrepancy.kernels import (
+    Kernel,
+    KernelLike,
+    RowKernel,
+    check_kernel,
+    radial_parts,
+    resolve_columns,
+    with_bandwidths,
+)
 
 __all__ = [
     "bandwidth_grid",
@@ -38,16 +48,14 @@ RULES = ("grid", "median", "dyadic")
 N_BANDWIDTHS = 10
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
-# Largest number of rows that distances are computed between, about two million pairs.
-MAX_ROWS = 2000
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
-# Number of rows that are read at a time to choose the rows for the distances.
-READ_ROWS = 2**16
+# Distances in a metric that are smaller, relative to the largest, are zero.
+ROUNDING = 1e-12
 # The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
-# The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
-SEED = 0
+# Columns that distances are computed in, None for all columns, their norm and metric.
+Key: TypeAlias = tuple[tuple[int, ...] | None, Any, Any]
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
@@ -91,7 +99,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     [3.0, 3.0]
     """
     check_number(p, "p", least=1, finite=False)
-    return _distances(_representative_rows([check_rows(X)]), p)
+    return _distances(representative_rows([check_rows(X)]), p)
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
@@ -230,9 +238,9 @@ def kernel_collection(
     >>> kernel_collection([[0.0], [2.0]], bandwidth="median")
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
-    return build_collection(
-        [check_rows(X)], check_kernel(kernel), bandwidth, n_bandwidths, "bandwidth"
-    )
+    kernels, rows = check_kernel(kernel), check_rows(X)
+    kernels = resolve_columns(kernels, X, rows.shape[1])
+    return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
 
 
 def build_collection(
@@ -251,7 +259,7 @@ def build_collection(
     samples : list of ndarray of shape (n_samples, n_features)
         Samples.
     kernels : list of kernel objects
-        Kernels. A kernel with its own bandwidth keeps it.
+        Kernels. A kernel with its own bandwidth keeps it. Columns are positions.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like
         Bandwidths of the kernels that do not have their own.
     n_bandwidths : int
@@ -259,7 +267,8 @@ def build_collection(
     name : str
         Name of the bandwidth parameter, for error messages.
     run : callable, default=map
-        Applies a function to each norm, like :func:`map`, possibly in threads.
+        Applies a function to each kind of distances, like :func:`map`, possibly in
+        threads.
 
     Returns
     -------
@@ -267,36 +276,42 @@ def build_collection(
         Kernels, each with a single number as its bandwidth.
     """
     check_bandwidths(kernels, bandwidth, name, n_bandwidths)
-    # The bandwidth parameter of each kernel: a rule, or one or more numbers.
-    given = [
-        bandwidth if getattr(kernel, "bandwidth", None) is None else kernel.bandwidth
-        for kernel in kernels
-    ]
-    rules: dict[float, list[str]] = {}
-    for kernel, values in zip(kernels, given, strict=True):
-        if isinstance(kernel, RadialKernel) and isinstance(values, str):
-            rules.setdefault(kernel.norm, []).append(values)
-    by_rule: dict[tuple[float, str], list[float]] = {}
+    # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
+    parts = [part for kernel in kernels for part in radial_parts(kernel)]
+    own = [part.kernel.bandwidth for part in parts]
+    given = [bandwidth if values is None else values for values in own]
+    # Each kernel has the distances of its columns in its norm or metric.
+    keys = [(part.columns, part.kernel.norm, part.kernel.metric) for part in parts]
+    rules: dict[Key, list[str]] = {}
+    for key, values in zip(keys, given, strict=True):
+        if isinstance(values, str):
+            rules.setdefault(key, []).append(values)
+    by_rule: dict[tuple[Key, str], list[float]] = {}
     if rules:
-        rows = _representative_rows(samples)
+        rows = {
+            columns: representative_rows(
+                samples
+                if columns is None
+                else [np.take(sample, columns, axis=1) for sample in samples]
+            )
+            for columns in dict.fromkeys(key[0] for key in rules)
+        }
         apply = partial(_apply_rules, rows, n_bandwidths)
         for found in run(apply, rules.items()):
             by_rule.update(found)
-    collection: list[Any] = []
-    for kernel, values in zip(kernels, given, strict=True):
-        if isinstance(kernel, RowKernel):
-            collection.append(kernel.learn(samples))
-            continue
-        if not isinstance(kernel, RadialKernel):
-            collection.append(clone(kernel))
-            continue
-        if isinstance(values, str):
-            values = by_rule[kernel.norm, values]
-        collection += [
-            clone(kernel).set_params(bandwidth=float(value))
-            for value in np.atleast_1d(values)
+    chosen = iter(
+        [
+            by_rule[key, values]
+            if isinstance(values, str)
+            else np.atleast_1d(values).tolist()
+            for key, values in zip(keys, given, strict=True)
         ]
-    return collection
+    )
+    return [
+        member
+        for kernel in kernels
+        for member in with_bandwidths(kernel, samples, chosen)
+    ]
 
 
 def check_bandwidths(
@@ -316,9 +331,10 @@ def check_bandwidths(
             f"bandwidths. To choose the number yourself, also pass {name}='grid'."
         )
     for kernel in kernels:
-        own = getattr(kernel, "bandwidth", None)
-        if own is not None:
-            check_bandwidth(own, f"bandwidth of {type(kernel).__name__}")
+        for member in kernel.members() if isinstance(kernel, Kernel) else ():
+            own = getattr(member, "bandwidth", None)
+            if own is not None and not isinstance(member, RowKernel):
+                check_bandwidth(own, f"bandwidth of {type(member).__name__}")
 
 
 def check_bandwidth(bandwidth: Any, name: str) -> None:
@@ -345,20 +361,24 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
 
 
 def _apply_rules(
-    rows: np.ndarray,
+    rows_of: dict[tuple[int, ...] | None, np.ndarray],
     n_bandwidths: int,
-    norm_and_rules: tuple[float, list[str]],
-) -> dict[tuple[float, str], list[float]]:
-    """Return the bandwidths that each rule gives for the distances in one norm."""
-    norm, rules = norm_and_rules
+    key_and_rules: tuple[Key, list[str]],
+) -> dict[tuple[Key, str], list[float]]:
+    """Return the bandwidths that each rule gives for one kind of distances."""
+    key, rules = key_and_rules
+    columns, norm, metric = key
+    rows = rows_of[columns]
     distances: ColumnDistances | ListedDistances
-    if rows.shape[1] == 1 and len(rows) > 1:
+    if metric is not None:
+        distances = ListedDistances(_distances(rows, metric=metric))
+    elif rows.shape[1] == 1 and len(rows) > 1:
         # On one column all norms agree, and sorting replaces the list of distances.
         distances = ColumnDistances(rows[:, 0])
     else:
         distances = ListedDistances(_distances(rows, norm))
     return {
-        (norm, rule): _choose(distances, rule, n_bandwidths)
+        (key, rule): _choose(distances, rule, n_bandwidths)
         for rule in dict.fromkeys(rules)
     }
 
@@ -368,7 +388,7 @@ def column_medians(X: np.ndarray) -> np.ndarray:
     medians = []
     for column in X.T:
         if len(column) > MAX_ROWS:
-            column = _representative_rows([column[:, np.newaxis]])[:, 0]
+            column = representative_rows([column[:, np.newaxis]])[:, 0]
         medians += _choose(ColumnDistances(column), "median", 1)
     return np.array(medians)
 
@@ -408,72 +428,32 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
         return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
 
 
-def _distances(X: np.ndarray, p: float) -> np.ndarray:
-    """Compute the non-zero distances between rows."""
+def _distances(X: np.ndarray, p: float = 2, *, metric: Any = None) -> np.ndarray:
+    """Compute the non-zero distances between rows, of order p or in a metric."""
     with np.errstate(over="ignore", invalid="ignore"):
         n = len(X)
-        X = Rows(X).take(slice(0, n))
+        if metric is None:
+            X = Rows(X).take(slice(0, n))
         distances = np.empty(n * (n - 1) // 2)
         at = 0
         for start in range(0, n, BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            block = block_distances(rows, X[start:], p).read(squared=False)
+            if metric is None:
+                block = block_distances(rows, X[start:], p).read(squared=False)
+            else:
+                block = metric_distances(rows, X[start:], metric).read(squared=False)
             own, others = np.split(block, [len(rows)], axis=1)
             for part in (own[np.triu_indices(len(rows), 1)], others.ravel()):
                 distances[at : at + part.size] = part
                 at += part.size
     if distances.size and not np.isfinite(distances.max()):
         raise ValueError(TOO_LARGE)
+    # Distances of equal rows are rounding errors in metrics such as "cosine".
+    least = ROUNDING * distances.max(initial=0) if isinstance(metric, str) else 0
     # We copy two million numbers only if some of them are zero.
-    if distances.size and distances.min() > 0:
+    if distances.size and distances.min() > least:
         return distances
-    return distances[distances > 0]
-
-
-def _representative_rows(samples: list[np.ndarray]) -> np.ndarray:
-    """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed.
-
-    Rows are sorted by a fixed linear combination of their columns. The choice therefore
-    does not depend on the order of the rows, on ties, or on a shift of the data.
-    """
-    n_rows = sum(len(sample) for sample in samples)
-    if n_rows <= MAX_ROWS:
-        return np.concatenate(samples).astype(np.float64, copy=False)
-    generator = np.random.RandomState(SEED)
-    weights = np.asarray(generator.normal(size=samples[0].shape[1]))
-    chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
-    if samples[0].shape[1] == 1:
-        values = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
-        values.sort()
-        return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
-    order = np.argsort(_projections(samples, weights), kind="stable")
-    rows = Rows(*samples, centred=False).take(order[chosen])
-    return rows.astype(np.float64, copy=False)
-
-
-def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Return a linear combination of the columns for each row.
-
-    The minimum of each column is subtracted first.
-    """
-    # We read blocks of rows, because the samples may be on disk.
-    blocks = [
-        sample[start : start + READ_ROWS]
-        for sample in samples
-        for start in range(0, len(sample), READ_ROWS)
-    ]
-    least = np.min([block.min(axis=0) for block in blocks], axis=0)
-    projections = np.zeros(sum(map(len, blocks)))
-    at = 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks:
-            part = projections[at : at + len(block)]
-            at += len(block)
-            # A matrix product may round a row differently at another position, so we
-            # add the columns one by one.
-            for column, lowest, weight in zip(block.T, least, weights, strict=True):
-                part += weight * np.subtract(column, lowest, dtype=np.float64)
-    return projections
+    return distances[distances > least]
 
 
 def __dir__() -> list[str]:

@@ -463,7 +463,7 @@ class TestCheckKernel:
     def test_names_stand_for_kernels_without_bandwidth(self, name, cls, params):
         (kernel,) = check_kernel(name)
         assert type(kernel) is cls
-        expected = {"bandwidth": None, **params}
+        expected = {"bandwidth": None, "metric": None, **params}
         if cls is IndicatorKernel:
             expected = params
         assert kernel.get_params() == expected

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, validate_rows
+from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -22,8 +22,14 @@ from skdiscrepancy._data._labels import (
     refuse_masked,
     refuse_missing,
 )
+from skdiscrepancy._data._metrics import (
+    aligned_metric_distances,
+    check_metric,
+    metric_distances,
+)
 from skdiscrepancy._data._numbers import as_numbers, is_numeric
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
+from skdiscrepancy._data._representatives import MAX_ROWS, representative_rows
 from skdiscrepancy._data._results import Result
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
@@ -36,6 +42,7 @@ from skdiscrepancy._data._targets import (
 )
 
 __all__ = [
+    "MAX_ROWS",
     "TOO_LARGE",
     "Codes",
     "ColumnDistances",
@@ -46,6 +53,7 @@ __all__ = [
     "Result",
     "Rows",
     "aligned_distances",
+    "aligned_metric_distances",
     "are_labels",
     "as_array",
     "as_labels",
@@ -53,6 +61,7 @@ __all__ = [
     "as_table",
     "block_distances",
     "check_flag",
+    "check_metric",
     "check_number",
     "check_rows",
     "check_run_options",
@@ -62,11 +71,14 @@ __all__ = [
     "encode_labels",
     "generator_of",
     "is_numeric",
+    "metric_distances",
+    "names_of",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",
+    "representative_rows",
     "shown",
     "tag_target",
     "validate_rows",

@@ -113,7 +113,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
         Allowed types of the sample, None for labels of any type.
     """
     refuse_masked(X, name)
-    columns = _names_of(X)
+    columns = names_of(X)
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name} has the columns {columns}, must have each once.")
     if dtype is not None:
@@ -130,7 +130,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
         raise
 
 
-def _names_of(X: Any) -> list[Any]:
+def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
     # In arrow tables, `columns` holds the data instead of the names.
     return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
@@ -143,7 +143,7 @@ def _refuse_date_columns(X: Any, name: str) -> None:
         _refuse_dates(X, name, f"the type {X.dtype}")
     elif kind == "O" and holds_dates(np.asarray(X)):
         _refuse_dates(X, name, "dates")
-    names = _names_of(X)
+    names = names_of(X)
     for column, kind in zip(names, X.dtypes if names else (), strict=False):
         if str(kind).lower().startswith(DATE_TYPES) or (
             getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))

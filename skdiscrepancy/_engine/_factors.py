@@ -18,7 +18,13 @@ from sklearn.base import clone
 
 from skdiscrepancy._data import block_distances, encode_labels
 from skdiscrepancy._engine._forms import is_smooth
-from skdiscrepancy.kernels import FunctionKernel, IndicatorKernel, KernelLike, RowKernel
+from skdiscrepancy.kernels import (
+    FunctionKernel,
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RowKernel,
+)
 
 # The factor is complete if the residual is below this fraction of the trace of the
 # centred matrix. Inner products of normalised matrices are then right to about 1e-9.
@@ -50,8 +56,7 @@ class Factor(NamedTuple):
 
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
-    if isinstance(kernel, FunctionKernel):
-        # Nobody knows whether it is positive definite, as the product of factors is.
+    if not _is_definite(kernel, rows.shape[1]):
         return False
     if (
         len(rows) <= MAX_RANK
@@ -63,6 +68,20 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
         return kernel.features(rows[:1]) is not None
     # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
+
+
+def _is_definite(kernel: KernelLike, n_features: int) -> bool:
+    """Return whether a kernel is known to be positive definite, as factors are."""
+    if not isinstance(kernel, Kernel):
+        return False
+    return kernel.is_definite(n_features) and not any(
+        isinstance(part, FunctionKernel) or _has_metric(part)
+        for part in kernel.members()
+    )
+
+
+def _has_metric(kernel: KernelLike) -> bool:
+    return getattr(kernel, "metric", None) is not None
 
 
 def column_factors(
@@ -94,7 +113,7 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     n = len(rows)
     if isinstance(kernel, IndicatorKernel):
         return _label_factor(encode_labels(rows), balanced=kernel.balanced)
-    if isinstance(kernel, RowKernel):
+    if isinstance(kernel, RowKernel) or _has_metric(kernel):
         return _function_factor(rows.astype(np.float64, copy=False), kernel)
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
@@ -116,10 +135,10 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     return _finish(factors, complete)[0]
 
 
-def _function_factor(rows: np.ndarray, kernel: RowKernel) -> Factor:
+def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
     """Return the factor of a kernel that is a function of two blocks of rows."""
     kernel = kernel.learn([rows])
-    F = kernel.features(rows)
+    F = kernel.features(rows) if isinstance(kernel, RowKernel) else None
     if F is not None and F.shape[1] <= MAX_RANK:
         return _finish([F.T.astype(np.float64)], [True])[0]
     diagonal = kernel.pairs(rows, rows)

@@ -40,7 +40,7 @@ def decay_rate(kernel: KernelLike, dtype: np.dtype) -> float | None:
     Also return None if the rate overflows in the type of the distances.
     """
     power = EXPONENTIALS.get(type(kernel))
-    if power is None:
+    if power is None or kernel.metric is not None:
         return None
     rate = inverse_power(-1, kernel.bandwidth, power)
     return rate if -rate < LARGEST[dtype] else None
@@ -55,6 +55,8 @@ def line_profile(kernel: KernelLike) -> Profile | DistanceProfile | None:
     if type(kernel) is EnergyKernel:
         origin = 0.0 if kernel.origin is None else float(np.ravel(kernel.origin)[0])
         return DistanceProfile(origin) if kernel.exponent == 1 else None
+    if getattr(kernel, "metric", None) is not None:
+        return None
     if type(kernel) is LaplaceKernel:
         rate, coefficients = inverse_power(1, kernel.bandwidth, 1), np.ones(1)
     elif type(kernel) is MaternKernel:
@@ -79,6 +81,8 @@ def stein_kind(kernel: KernelLike, dtype: np.dtype) -> str | None:
 
 def is_smooth(kernel: KernelLike) -> bool:
     """Tell whether Gram matrices of one column are of low rank."""
+    if getattr(kernel, "metric", None) is not None:
+        return False
     if isinstance(kernel, MaternKernel):
         return kernel.nu > 2
     return isinstance(kernel, (GaussianKernel, IMQKernel))

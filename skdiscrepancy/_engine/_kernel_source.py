@@ -18,8 +18,10 @@ from skdiscrepancy._data import (
     Index,
     Rows,
     aligned_distances,
+    aligned_metric_distances,
     block_distances,
     encode_labels,
+    metric_distances,
 )
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
@@ -115,6 +117,29 @@ class DistanceReading(Reading):
         """Write the values of radial kernels for pairs."""
         A, B = self.rows.take(rows), self.rows.take(cols)
         for _ in self.evaluate(members, aligned_distances(A, B, self.p), out):
+            pass
+
+
+class MetricReading(DistanceReading):
+    """Radial kernels of one metric of scikit-learn or scipy, or of a function."""
+
+    def __init__(self, rows: Rows, metric: Any):
+        super().__init__(rows, np.nan)
+        self.metric = metric
+
+    def distances(self, rows: Index, cols: Index) -> Distances:
+        """Return the distances of a tile."""
+        A = self.rows.take(rows)
+        B = A if cols is rows else self.rows.take(cols)
+        return metric_distances(A, B, self.metric)
+
+    def aligned(
+        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the values of radial kernels for pairs."""
+        A, B = self.rows.take(rows), self.rows.take(cols)
+        distances = aligned_metric_distances(A, B, self.metric)
+        for _ in self.evaluate(members, distances, out):
             pass
 
 
@@ -306,8 +331,10 @@ class KernelSource(Source):
 
 
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
-    """Return how a kernel reads rows: in a norm, as labels, or in blocks."""
+    """Return how a kernel reads rows: in a norm or metric, as labels, or in blocks."""
     if isinstance(kernel, RadialKernel):
+        if kernel.metric is not None:
+            return MetricReading, kernel.metric
         return kernel.norm
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
@@ -323,6 +350,8 @@ def kernel_source(kernels: list[KernelLike], *parts: np.ndarray) -> KernelSource
             readings[key] = LabelReading(Codes(encode_labels(*parts), dtype))
         elif key is FunctionReading:
             readings[key] = FunctionReading(Rows(*parts, centred=False))
+        elif isinstance(key, tuple):
+            readings[key] = MetricReading(Rows(*parts, centred=False), key[1])
         elif isinstance(key, Real):
             centred = centred or Rows(*parts)
             readings[key] = DistanceReading(centred, float(key))

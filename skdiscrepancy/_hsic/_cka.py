@@ -278,7 +278,10 @@ class _Layers:
             for layer, title in zip(arrays, self.titles, strict=True)
         ]
         self.n_rows = [len(sample) for sample in samples]
-        kernels = [kernel_with_bandwidth(Z, kernel, bandwidth) for Z in samples]
+        kernels = [
+            kernel_with_bandwidth(sample, kernel, bandwidth, layer)
+            for sample, layer in zip(samples, arrays, strict=True)
+        ]
         self.kernels = [kernel for [kernel] in kernels]
         self.sources: list[Source] = [
             kernel_source(*item) for item in zip(kernels, samples, strict=True)

@@ -214,6 +214,7 @@ class CKAEstimator(BaseEstimator):
         self, X: Any, y: Any, settings: CKASettings, *, first: bool
     ) -> tuple[Terms, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
+        tables = X, y
         X, y = validate_with_target(
             self,
             X,
@@ -226,9 +227,11 @@ class CKAEstimator(BaseEstimator):
         shown = self.kernel if self.target_kernel is None else self.target_kernel
         y = as_target(y, settings.target_kernel, shown)
         if first:
-            [self.kernel_] = kernel_with_bandwidth(X, settings.kernel, self.bandwidth)
+            [self.kernel_] = kernel_with_bandwidth(
+                X, settings.kernel, self.bandwidth, tables[0]
+            )
             [self.target_kernel_] = kernel_with_bandwidth(
-                y, settings.target_kernel, self.bandwidth
+                y, settings.target_kernel, self.bandwidth, tables[1]
             )
             self.n_targets_in_ = y.shape[1]
         elif y.shape[1] != self.n_targets_in_:

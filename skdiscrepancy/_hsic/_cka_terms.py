@@ -18,6 +18,7 @@ from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels import (
     KernelLike,
     check_kernel,
+    resolve_columns,
     sample_dtype,
     warn_if_indefinite,
 )
@@ -72,9 +73,13 @@ def _one_kernel(kernel: Any, name: str) -> list[KernelLike]:
 
 
 def kernel_with_bandwidth(
-    sample: np.ndarray, kernel: list[KernelLike], bandwidth: Any
+    sample: np.ndarray, kernel: list[KernelLike], bandwidth: Any, table: Any
 ) -> list[Any]:
-    """Return the kernel with all that it takes from a sample, in a list."""
+    """Return the kernel with all that it takes from a sample, in a list.
+
+    `table` is the sample before validation, with the names of the columns.
+    """
+    kernel = resolve_columns(kernel, table, sample.shape[1])
     warn_if_indefinite(kernel, sample.shape[1])
     found = build_collection([sample], kernel, bandwidth, N_BANDWIDTHS, "bandwidth")
     if len(found) > 1:

@@ -81,15 +81,16 @@ class HSICEstimator(BaseDiscrepancy):
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, functions that
-        return the Gram matrix of two blocks of rows, or kernels of
-        :mod:`sklearn.gaussian_process.kernels`.
+        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
     target_kernel : "auto", or as `kernel`, default="auto"
         Kernels on y. "auto" takes "indicator" for labels, and `kernel` for numbers.
         Labels are strings, booleans, and integers with at most 20 distinct values of
         which some are equal. Decimals, dates, periods and durations are numbers; dates
-        are in seconds since the first date. If `kernel` has only label kernels or Gram
-        matrices, a numeric y gets the default kernels.
+        are in seconds since the first date. Kernels on labels or on some columns, Gram
+        matrices, and kernels with a `metric` are not used for a numeric y. If `kernel`
+        has no others, y gets the default kernels.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels on X that do not have their own. A name chooses them
         from the distances between the rows that `fit` sees, in the norm of each kernel.
@@ -218,12 +219,17 @@ class HSICEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         kernels = settings.kernels
+        tables = X, y
         X, y = self._validate(X, y, kernels, settings.design, reset=True)
         target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
         y = as_target(y, target_kernels, self.target_kernel)
-        collection = self._collection([X], kernels, self.bandwidth)
+        collection = self._collection([X], kernels, self.bandwidth, table=tables[0])
         target_collection = self._collection(
-            [y], target_kernels, self.target_bandwidth, "target_bandwidth"
+            [y],
+            target_kernels,
+            self.target_bandwidth,
+            "target_bandwidth",
+            table=tables[1],
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
         self.n_targets_in_ = y.shape[1]

@@ -176,8 +176,8 @@ def check_differentiable(kernel: Any) -> list[Any]:
         if not (isinstance(checked, Kernel) and checked.differentiable):
             raise ValueError(
                 f"kernel == {shown(item)}, must be one of {works} for KSD, or a kernel "
-                "object of these kinds with p=2, because KSD needs two derivatives of "
-                "the kernel."
+                "object of these kinds with p=2 and metric=None, because KSD needs two "
+                "derivatives of the kernel."
             )
         kernels.append(checked)
     return kernels or check_kernel(kernel)

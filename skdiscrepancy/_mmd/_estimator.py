@@ -62,9 +62,9 @@ class MMDEstimator(BaseDiscrepancy):
     Parameters
     ----------
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
-        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, functions that return
-        the Gram matrix of two blocks of rows, or kernels of
-        :mod:`sklearn.gaussian_process.kernels`.
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
     bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
         Bandwidths of the kernels that do not have their own. A name chooses them from
         the distances between rows of the reference sample, in the norm of each kernel.
@@ -182,14 +182,17 @@ class MMDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
-        X = self._validate(
+        rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        return self._learn([X], settings)
+        return self._learn([rows], settings, X)
 
-    def _learn(self, samples: list[np.ndarray], settings: Settings) -> MMDEstimator:
+    def _learn(
+        self, samples: list[np.ndarray], settings: Settings, table: Any
+    ) -> MMDEstimator:
         """Keep the first sample, and choose bandwidths from all samples."""
-        collection = self._collection(samples, settings.kernels, self.bandwidth)
+        kernels = settings.kernels
+        collection = self._collection(samples, kernels, self.bandwidth, table=table)
         check_pooling(self.pooling, len(collection))
         self.reference_ = samples[0]
         self.kernels_ = collection
@@ -262,8 +265,9 @@ class MMDEstimator(BaseDiscrepancy):
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
         settings = self._check_params()
-        X, Y = self._validate_pair(X, Y, settings)
-        return self._learn([X, Y], settings)._evaluate(Y, settings.design)
+        rows, others = self._validate_pair(X, Y, settings)
+        fitted = self._learn([rows, others], settings, X)
+        return fitted._evaluate(others, settings.design)
 
     @explains_keywords
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
@@ -427,14 +431,14 @@ class MMDEstimator(BaseDiscrepancy):
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return self._test(reference, Y, settings, options, bandwidth)
+        return self._test(reference, Y, settings, options, bandwidth, X)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
-        X, Y = self._validate_pair(X, Y, settings)
-        return self._test(X, Y, settings, options, self.bandwidth)
+        rows, others = self._validate_pair(X, Y, settings)
+        return self._test(rows, others, settings, options, self.bandwidth, X)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
@@ -449,6 +453,7 @@ class MMDEstimator(BaseDiscrepancy):
         settings: Settings,
         options: Options,
         bandwidth: Any,
+        table: Any,
     ) -> TestResult:
         """Test with bandwidths from both samples."""
         paired = self._is_paired(settings.design)
@@ -457,7 +462,7 @@ class MMDEstimator(BaseDiscrepancy):
                 f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
             )
         return two_sample_test(
-            self._collection([X, Y], settings.kernels, bandwidth),
+            self._collection([X, Y], settings.kernels, bandwidth, table=table),
             X,
             Y,
             settings.design,

@@ -215,14 +215,15 @@ def mmd_subsets(
             f"kernel == {kernel!r} has {len(settings.kernels)} kernels, must be one "
             "kernel for mmd_subsets."
         )
-    X, Y = mmd._validate_pair(as_table(X), as_table(Y), settings)
+    table = as_table(X)
+    X, Y = mmd._validate_pair(table, as_table(Y), settings)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "
             f"number of rows of the smaller sample: X has {len(X)} rows and Y has "
             f"{len(Y)}."
         )
-    kernels = mmd._collection([X, Y], settings.kernels, bandwidth)
+    kernels = mmd._collection([X, Y], settings.kernels, bandwidth, table=table)
     if len(kernels) > 1:
         raise ValueError(
             f"bandwidth == {bandwidth!r} makes {len(kernels)} kernels of "

@@ -27,6 +27,7 @@ from skdiscrepancy.bandwidths import column_medians
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import (
     KERNELS,
+    ColumnKernel,
     IndicatorKernel,
     Kernel,
     PrecomputedKernel,
@@ -48,12 +49,17 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     named = isinstance(kernel, str) and kernel in KERNELS
     if named or (callable(kernel) and not of_gaussian_process):
         [checked] = check_kernel(kernel, name)
-        if isinstance(checked, Kernel) and not isinstance(checked, PrecomputedKernel):
+        parts = checked.members() if isinstance(checked, Kernel) else []
+        refused = (PrecomputedKernel, ColumnKernel)
+        if parts and not any(
+            isinstance(part, refused) or getattr(part, "metric", None) is not None
+            for part in parts
+        ):
             return checked
     raise ValueError(
         f"{name} == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels that "
-        "reads the values of a column, a function that returns the Gram matrix of two "
-        f"blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
+        "reads the values of a column and has no metric, a function that returns the "
+        f"Gram matrix of two blocks of rows, or one of {[*words, *sorted(KERNELS)]}."
     )
 
 

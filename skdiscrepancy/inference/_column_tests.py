@@ -23,6 +23,7 @@ from skdiscrepancy._data import (
     generator_of,
     is_numeric,
     refuse_missing,
+    shown,
 )
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._mmd import MMDEstimator
@@ -33,7 +34,12 @@ from skdiscrepancy.inference._tables import (
     columnwise_tests,
 )
 from skdiscrepancy.inference._tests import hsic_test, mmd_test
-from skdiscrepancy.kernels import check_kernel, choose_target_kernels
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    Kernel,
+    check_kernel,
+    choose_target_kernels,
+)
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
 # `is_numeric` decides which columns hold labels, as for y.
@@ -321,7 +327,15 @@ def _check_params(
     }
     options["n_resamples"] = _resamples(n_resamples, 1)
     checked = estimator(kernel=kernel, **params)
-    checked._check_options(checked._check_params().design, **options)
+    settings = checked._check_params()
+    for item in settings.kernels:
+        parts = item.members() if isinstance(item, Kernel) else []
+        if any(isinstance(part, ColumnKernel) for part in parts):
+            raise ValueError(
+                f"kernel == {shown(item)}, must not choose columns, because every "
+                "column has a test of its own."
+            )
+    checked._check_options(settings.design, **options)
 
 
 def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:

@@ -5,9 +5,11 @@
 from skdiscrepancy.kernels._base import (
     Kernel,
     KernelLike as KernelLike,
-    RadialKernel,
-    warn_if_indefinite as warn_if_indefinite,
+    ProductKernel,
+    RowKernel,
+    SumKernel,
 )
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._descriptions import (
     kernel_bandwidth as kernel_bandwidth,
     kernel_columns as kernel_columns,
@@ -19,10 +21,14 @@ from skdiscrepancy.kernels._functions import (
     FunctionKernel,
     LinearKernel,
     PolynomialKernel,
-    RowKernel,
 )
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
 from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
+from skdiscrepancy.kernels._parts import (
+    radial_parts as radial_parts,
+    resolve_columns as resolve_columns,
+    with_bandwidths as with_bandwidths,
+)
 from skdiscrepancy.kernels._precomputed import PrecomputedKernel
 from skdiscrepancy.kernels._radial import (
     LARGEST as LARGEST,
@@ -33,12 +39,17 @@ from skdiscrepancy.kernels._radial import (
     inverse_power as inverse_power,
     matern_polynomial as matern_polynomial,
 )
+from skdiscrepancy.kernels._radial_base import (
+    RadialKernel,
+    warn_if_indefinite as warn_if_indefinite,
+)
 from skdiscrepancy.kernels._targets import (
     as_target as as_target,
     choose_target_kernels as choose_target_kernels,
 )
 
 __all__ = [
+    "ColumnKernel",
     "CosineKernel",
     "EnergyKernel",
     "FunctionKernel",
@@ -51,8 +62,10 @@ __all__ = [
     "MaternKernel",
     "PolynomialKernel",
     "PrecomputedKernel",
+    "ProductKernel",
     "RadialKernel",
     "RowKernel",
+    "SumKernel",
     "check_kernel",
 ]
 

@@ -1,4 +1,4 @@
-"""Base classes of kernels: bandwidths, Gram matrices, and derivatives."""
+"""Base class of kernels, kernels of two blocks of rows, their sums and products."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,17 +9,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import (
-    Rows,
-    block_distances,
-    check_number,
-    check_rows,
-    shown,
-    warn_user,
-)
+from skdiscrepancy._data import check_number, check_rows, shown
+
+# A function of blocks has no value for single pairs. Pairs are taken from the diagonals
+# of small matrices.
+PAIRS_AT_ONCE = 32
 
 
 class Kernel(BaseEstimator, metaclass=ABCMeta):
@@ -29,14 +26,18 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
     Minkowski distance that the kernel depends on. It is None for a kernel that does not
     depend on such a distance, such as a kernel on labels.
 
+    `a + b` and `a * b` of two kernels are kernels.
+
     The kernels of this package follow the first section of [1]_. To write your own
-    kernel, derive from :class:`RadialKernel` instead of this class.
+    kernel, derive from :class:`RadialKernel` or :class:`RowKernel` instead of this
+    class.
 
     Read more in the :ref:`User Guide <kernels>`.
 
     See Also
     --------
-    RadialKernel : Base class for your own kernel.
+    RadialKernel : Base class for your own kernel of a distance.
+    RowKernel : Base class for any other kernel.
     check_kernel : Turns names into kernel objects.
 
     References
@@ -81,248 +82,91 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
             Value of the kernel for each pair of rows.
         """
 
-
-# A kernel of this package, or a Gaussian process kernel of scikit-learn.
-KernelLike: TypeAlias = Kernel | GaussianProcessKernel
-
-
-class RadialKernel(Kernel):
-    r"""Base class of the kernels :math:`\Psi(\|x - y\|_p / \mathrm{bandwidth})`.
-
-    Every profile satisfies :math:`\Psi(0) = 1`, as in [1]_. Kernels with different
-    bandwidths are therefore comparable.
-
-    To write your own kernel, derive from this class and implement `evaluate`. If KSD is
-    to use the kernel, also implement `evaluate_derivatives` and set `differentiable`
-    to True.
-
-    Read more in the :ref:`User Guide <kernels>`.
-
-    Parameters
-    ----------
-    bandwidth : {"grid", "median", "dyadic"}, float, array-like or None, default=None
-        Distance over which the kernel decays, in the units of your data. If None, the
-        estimator that uses the kernel chooses the bandwidth. Several numbers stand for
-        several kernels, one for each number. To call the kernel yourself, set a single
-        number.
-
-    See Also
-    --------
-    Kernel : Base class of all kernels.
-    GaussianKernel : An example of a radial kernel.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy.kernels import RadialKernel
-    >>> class RationalKernel(RadialKernel):
-    ...     "The kernel 1 / (1 + distance / bandwidth)."
-    ...     def evaluate(self, distance, out):
-    ...         return np.divide(1, 1 + distance / self.bandwidth, out=out)
-    >>> RationalKernel(bandwidth=2.0).profile([0.0, 2.0, 6.0]).tolist()
-    [1.0, 0.5, 0.25]
-    """
-
-    # Whether `evaluate` and `evaluate_derivatives` take squared distances.
-    on_squared = False
-
-    def __init__(self, *, bandwidth: Any = None):
-        self.bandwidth = bandwidth
-
-    @property
-    def norm(self) -> float:
-        """Order of the Minkowski distance."""
-        return 2
-
-    @abstractmethod
-    def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Write the kernel values for given distances to an array.
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of all rows of A with all rows of B, without any checks.
 
         Parameters
         ----------
-        distance : ndarray
-            Distances in the norm of the kernel. They are squared if `on_squared` is
-            True.
-        out : ndarray
-            Array for the values, with the shape and dtype of `distance`. It may be
-            `distance` itself.
+        A : ndarray of shape (n_rows_A, n_features)
+            First block of rows.
+        B : ndarray of shape (n_rows_B, n_features)
+            Second block of rows.
 
         Returns
         -------
-        out : ndarray
-            The array passed as `out`.
+        K : ndarray of shape (n_rows_A, n_rows_B)
+            Values of the kernel.
         """
+        return self(A, B)
 
-    def profile(self, distance: ArrayLike) -> np.ndarray:
-        """Compute the kernel as a function of the distance.
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of each row of A with the same row of B.
 
         Parameters
         ----------
-        distance : array-like
-            Distances in the norm of the kernel, not squared.
+        A : ndarray of shape (n_rows, n_features)
+            First block of rows.
+        B : ndarray of shape (n_rows, n_features)
+            Second block of rows.
 
         Returns
         -------
-        values : ndarray
-            Kernel values, with the shape of `distance`. They are float32 if `distance`
-            is float32, else float64.
+        values : ndarray of shape (n_rows,)
+            Values of the kernel.
         """
-        distance = self._check_distance(distance)
-        with np.errstate(all="ignore"):
-            values = self.evaluate(distance, np.empty_like(distance))
-        if not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"bandwidth == {self.bandwidth!r}, must be smaller here: the squares "
-                "of distance and bandwidth are too large for floating point."
-            )
-        return values
+        parts = [
+            np.diagonal(self.gram(A[i : i + PAIRS_AT_ONCE], B[i : i + PAIRS_AT_ONCE]))
+            for i in range(0, A.shape[0], PAIRS_AT_ONCE)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
 
-    def profile_derivatives(self, distance: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        r"""Compute the first two derivatives of the profile.
+    def check_params(self) -> None:
+        """Refuse parameters that the kernel cannot be evaluated with.
 
-        Let :math:`k(x, y) = \psi(d)` with the Euclidean distance d. Then
+        A bandwidth is not checked, because the estimator can still choose it.
+        """
 
-        .. math::
-
-            \nabla_x k(x, y) = \frac{\psi'(d)}{d} (x - y), \qquad
-            \sum_i \frac{\partial^2 k}{\partial x_i \partial y_i} (x, y)
-            = -\psi''(d) - (n_\mathrm{features} - 1) \frac{\psi'(d)}{d}.
-
-        The first derivative is returned divided by d, because this ratio has a limit at
-        d = 0.
+    def learn(self, samples: list[np.ndarray]) -> Any:
+        """Return the kernel with all that it takes from the data of an estimator.
 
         Parameters
         ----------
-        distance : array-like
-            Euclidean distances, not squared.
+        samples : list of ndarray of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        slope : ndarray
-            :math:`\psi'(d) / d`.
-        curvature : ndarray
-            :math:`\psi''(d)`.
+        kernel : Kernel
+            A copy of the kernel.
         """
-        self._check_params()
-        if not self.differentiable:
-            raise ValueError(f"{self!r} is not twice differentiable.")
-        with np.errstate(all="ignore"):
-            value, slope, curvature = self.evaluate_derivatives(
-                self._check_distance(distance)
-            )
-        # Where the kernel underflows to zero, so do its derivatives. For extreme
-        # bandwidths they would be 0 * inf.
-        vanished = value == 0
-        slope, curvature = (np.where(vanished, 0, v) for v in (slope, curvature))
-        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(curvature))):
-            raise ValueError(
-                f"bandwidth == {self.bandwidth!r}, must be larger for these data, "
-                "because the derivatives of the kernel overflow floating point."
-            )
-        return slope, curvature
+        return clone(self)
 
-    def evaluate_derivatives(
-        self, distance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r"""Compute value, slope and curvature of the profile for given distances.
+    def resolve(self, table: Any, n_features: int) -> Kernel:
+        """Return the kernel with positions in place of the names of columns.
 
         Parameters
         ----------
-        distance : ndarray
-            Euclidean distances. They are squared if `on_squared` is True.
+        table : object
+            The data before validation, such as a DataFrame.
+        n_features : int
+            Number of columns.
 
         Returns
         -------
-        value : ndarray
-            Kernel values :math:`\psi(d)`.
-        slope : ndarray
-            :math:`\psi'(d) / d`.
-        curvature : ndarray
-            :math:`\psi''(d)`.
+        kernel : Kernel
+            The kernel itself if it looks at all columns.
         """
-        raise ValueError(f"{self!r} is not twice differentiable.")
+        return self
 
-    def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
-    ) -> np.ndarray:
-        """Write value * inner - slope * (cross - 1) - curvature to an array.
-
-        For each pair of rows, this is the Stein kernel. It needs the gradients of the
-        log-density of a model at both rows.
-
-        Parameters
-        ----------
-        distance : ndarray
-            Euclidean distances. They are squared if `on_squared` is True.
-        inner : ndarray
-            Inner product of the gradients at both rows.
-        cross : ndarray
-            Inner product of the difference of the gradients and the difference of the
-            rows, plus the number of features.
-        out : ndarray
-            Array for the values, with the shape and dtype of `distance`.
+    def members(self) -> list[Kernel]:
+        """Return the kernel and all kernels that it is made of.
 
         Returns
         -------
-        out : ndarray
-            The array passed as `out`.
+        kernels : list of Kernel
+            Only the kernel itself, unless it is made of other kernels.
         """
-        value, slope, curvature = self.evaluate_derivatives(distance)
-        np.multiply(value, inner, out=out)
-        out -= curvature
-        out += slope
-        slope *= cross
-        out -= slope
-        return out
-
-    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
-        """Compute the Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples_X, n_features)
-            First sample.
-        Y : array-like of shape (n_samples_Y, n_features), default=None
-            Second sample. If None, `X` is used.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples_X, n_samples_Y)
-            Value of the kernel for each pair of rows. The values are float32 if both
-            samples are float32, else float64.
-        """
-        self._check_params()
-        X = check_rows(X)
-        if Y is None:
-            rows = Rows(X)
-        else:
-            Y = check_rows(Y, "Y")
-            if X.shape[1] != Y.shape[1]:
-                raise ValueError(
-                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
-                )
-            rows = Rows(X, Y)
-        warn_if_indefinite([self], X.shape[1])
-        if self.norm == 2:
-            rows.check_range()
-        A = rows.take(slice(0, len(X)))
-        B = A if Y is None else rows.take(slice(len(X), len(rows)))
-        distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
-        with np.errstate(over="ignore", under="ignore"):
-            K = self.evaluate(distance, distance)
-        if Y is None:
-            # A matrix product need not be symmetric to the last bit.
-            K = (K + K.T) / 2
-        return K.astype(np.result_type(*rows.parts), copy=False)
+        return [self]
 
     def is_definite(self, n_features: int) -> bool:
         """Return whether the kernel is positive definite on rows of given length.
@@ -335,40 +179,271 @@ class RadialKernel(Kernel):
         Returns
         -------
         definite : bool
-            Whether the kernel is positive definite. If it is not, V-statistics can be
-            negative.
+            False if it is known that the kernel is not positive definite. Then
+            V-statistics can be negative.
         """
         return True
 
-    def _check_params(self) -> None:
-        check_number(self.bandwidth, "bandwidth", strict=True)
+    def __add__(self, other: Any) -> SumKernel:
+        return _combine(SumKernel, self, other)
 
-    def _check_distance(self, distance: ArrayLike) -> np.ndarray:
-        self._check_params()
-        # One number, or an array of any shape; at infinity, kernels vanish.
-        distance = check_rows(
-            distance,
-            "distance",
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            ensure_all_finite=False,
-        )
-        if not np.all(distance >= 0):
+    def __mul__(self, other: Any) -> ProductKernel:
+        return _combine(ProductKernel, self, other)
+
+
+# A kernel of this package, or a Gaussian process kernel of scikit-learn.
+KernelLike: TypeAlias = Kernel | GaussianProcessKernel
+
+
+class RowKernel(Kernel):
+    """Base class of the kernels that are functions of two blocks of rows.
+
+    Derive your own kernel from this class if it has parameters to search over;
+    otherwise pass a function as `kernel`. Write `gram`, and `pairs` if single pairs
+    can be computed faster. Such kernels go back to [1]_; KSD cannot use them, because
+    it needs derivatives.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    See Also
+    --------
+    FunctionKernel : A kernel from a function.
+    RadialKernel : Base class of the kernels that are functions of one distance.
+
+    References
+    ----------
+    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
+       Mathematical Society 68, 1950.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_score
+    >>> from skdiscrepancy.kernels import RowKernel
+    >>> class MinKernel(RowKernel):
+    ...     def gram(self, A, B):
+    ...         return np.minimum(A, B.T)
+    >>> X, Y = np.array([[0.1], [0.2], [0.3]]), np.array([[0.7], [0.8], [0.9]])
+    >>> round(mmd_score(X, Y, kernel=MinKernel(), normalize=False), 3)
+    0.467
+    """
+
+    @property
+    def norm(self) -> None:
+        """None: the kernel is not a function of a Minkowski distance."""
+        return None
+
+    @abstractmethod
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of all rows of A with all rows of B.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows_A, n_features)
+            First block of rows.
+        B : ndarray of shape (n_rows_B, n_features)
+            Second block of rows.
+
+        Returns
+        -------
+        K : ndarray of shape (n_rows_A, n_rows_B)
+            Values of the kernel.
+        """
+
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        """Compute the vectors whose inner products are the kernel, if there are few.
+
+        With them, complete statistics take linear time.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Block of rows.
+
+        Returns
+        -------
+        F : ndarray of shape (n_rows, n_components) or None
+            None if the kernel has no such vectors.
+        """
+        return None
+
+    def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
+        """Compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features)
+            First sample.
+        Y : array-like of shape (n_samples_Y, n_features), default=None
+            Second sample; `X` itself if None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            Values of the kernel.
+        """
+        self.check_params()
+        A = check_rows(X)
+        kernel = self.resolve(X, A.shape[1])
+        for member in kernel.members():
+            if hasattr(member, "bandwidth") and not isinstance(member, RowKernel):
+                check_number(member.bandwidth, f"bandwidth of {member!r}", strict=True)
+        B = A if Y is None else check_rows(Y, "Y")
+        if A.shape[1] != B.shape[1]:
             raise ValueError(
-                f"distance == {shown(distance)}, must be >= 0, and not NaN."
+                f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
             )
-        with np.errstate(over="ignore", under="ignore"):
-            return distance**2 if self.on_squared else distance
+        return kernel.gram(A, B)
 
 
-def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:
-    """Warn about each kernel that is not positive definite for `n_features`."""
-    for kernel in kernels:
-        if isinstance(kernel, RadialKernel) and not kernel.is_definite(n_features):
-            warn_user(
-                f"{kernel!r} is not positive definite for {n_features} features. The "
-                "V-statistic can then be negative, and a discrepancy of zero does not "
-                "imply equal distributions. A kernel with p=2 is positive definite."
-            )
+class CombinedKernel(RowKernel):
+    """Base class of the sum and the product of two kernels."""
+
+    def __init__(self, first: Kernel, second: Kernel):
+        self.first = first
+        self.second = second
+
+    def check_params(self) -> None:
+        """Refuse parts that cannot be added or multiplied."""
+        for name, part in (("first", self.first), ("second", self.second)):
+            check_part(part, name)
+
+    def learn(self, samples: list[np.ndarray]) -> CombinedKernel:
+        return type(self)(self.first.learn(samples), self.second.learn(samples))
+
+    def resolve(self, table: Any, n_features: int) -> CombinedKernel:
+        parts = (self.first, self.second)
+        return type(self)(*(part.resolve(table, n_features) for part in parts))
+
+    def members(self) -> list[Kernel]:
+        return [self, *self.first.members(), *self.second.members()]
+
+    def is_definite(self, n_features: int) -> bool:
+        return self.first.is_definite(n_features) and self.second.is_definite(
+            n_features
+        )
+
+
+class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
+    """Sum of two kernels, :math:`k_1(x, y) + k_2(x, y)`.
+
+    You get this kernel from `first + second`. It is positive definite if both kernels
+    are [1]_. A sum is large if two rows are similar for one of the kernels.
+
+    If both parts have several bandwidths, the i-th bandwidth of one part goes with the
+    i-th bandwidth of the other part, so a grid of ten bandwidths gives ten kernels, not
+    a hundred. A shorter list of bandwidths is spread over the longer list. A part
+    without a bandwidth, or with a single one, goes with all of them.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    Parameters
+    ----------
+    first : Kernel
+        First kernel.
+    second : Kernel
+        Second kernel.
+
+    See Also
+    --------
+    ProductKernel : Product of two kernels.
+    ColumnKernel : Kernel on some columns, for sums over groups of columns.
+
+    References
+    ----------
+    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
+       Mathematical Society 68, 1950.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import GaussianKernel, LinearKernel
+    >>> kernel = GaussianKernel(bandwidth=2.0) + LinearKernel()
+    >>> float(kernel([[0.0]], [[2.0]])[0, 0].round(4))
+    0.3679
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self.first.gram(A, B) + self.second.gram(A, B)
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self.first.pairs(A, B) + self.second.pairs(A, B)
+
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        parts = []
+        for part in (self.first, self.second):
+            F = part.features(A) if isinstance(part, RowKernel) else None
+            if F is None:
+                return None
+            parts.append(F)
+        return np.concatenate(parts, axis=1)
+
+
+class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
+    """Product of two kernels, :math:`k_1(x, y) k_2(x, y)`.
+
+    You get this kernel from `first * second`. It is positive definite if both kernels
+    are [1]_. A product is large only if two rows are similar for both kernels.
+
+    If both parts have several bandwidths, the i-th bandwidth of one part goes with the
+    i-th bandwidth of the other part, so a grid of ten bandwidths gives ten kernels, not
+    a hundred. A shorter list of bandwidths is spread over the longer list. A part
+    without a bandwidth, or with a single one, goes with all of them.
+
+    Read more in the :ref:`User Guide <kernels>`.
+
+    Parameters
+    ----------
+    first : Kernel
+        First kernel.
+    second : Kernel
+        Second kernel.
+
+    See Also
+    --------
+    SumKernel : Sum of two kernels.
+    ColumnKernel : Kernel on some columns, for numbers and categories in one table.
+
+    References
+    ----------
+    .. [1] N. Aronszajn, "Theory of reproducing kernels", Transactions of the American
+       Mathematical Society 68, 1950.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+    >>> kernel = GaussianKernel(bandwidth=2.0) * LaplaceKernel(bandwidth=2.0)
+    >>> float(kernel([[0.0]], [[2.0]])[0, 0].round(4))
+    0.1353
+    """
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self.first.gram(A, B) * self.second.gram(A, B)
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self.first.pairs(A, B) * self.second.pairs(A, B)
+
+
+def check_part(part: Any, name: str) -> None:
+    """Raise an error unless a parameter is a kernel that other kernels can hold."""
+    if not isinstance(part, Kernel):
+        raise TypeError(
+            f"{name} == {shown(part)}, must be a kernel object of "
+            "skdiscrepancy.kernels. For a function, pass FunctionKernel(function)."
+        )
+    part.check_params()
+    if getattr(part, "balanced", False) is True:
+        raise ValueError(
+            f"{name} == {part!r}, must have balanced=False: a kernel that is made of "
+            "other kernels sees some rows at a time, and cannot count labels."
+        )
+
+
+def _combine(kind: Any, first: Kernel, second: Any) -> Any:
+    """Return the sum or product of a kernel with what is at its right."""
+    if isinstance(second, GaussianProcessKernel):
+        # Otherwise scikit-learn would take our kernel for a number.
+        raise TypeError(
+            f"{second!r} is a kernel of scikit-learn. To add it to a kernel of "
+            "skdiscrepancy, or to multiply them, write FunctionKernel(kernel)."
+        )
+    return kind(first, second) if isinstance(second, Kernel) else NotImplemented

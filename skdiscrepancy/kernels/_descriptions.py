@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._base import CombinedKernel, Kernel, SumKernel
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._functions import FunctionKernel
 from skdiscrepancy.kernels._radial import MaternKernel
 
@@ -22,9 +23,25 @@ MAX_LETTERS = 40
 
 
 def kernel_name(kernel: Any) -> str:
-    """Return what a table or a legend calls a kernel, without the bandwidth."""
+    """Return what a table or a legend calls a kernel, without the bandwidth.
+
+    The parts of a sum or product have their bandwidths in brackets, because there is
+    not one bandwidth for a column of a table or an axis of a figure.
+    """
+    if isinstance(kernel, CombinedKernel):
+        parts = [kernel.first, kernel.second]
+        if isinstance(kernel, SumKernel):
+            return " + ".join(map(_part_name, parts))
+        return " x ".join(_in_brackets(part, SumKernel) for part in parts)
+    if isinstance(kernel, ColumnKernel):
+        inner = _in_brackets(kernel.kernel, CombinedKernel)
+        if not np.isnan(kernel_bandwidth(kernel)):
+            inner = kernel_name(kernel.kernel)
+        return f"{inner} on {_shortened(kernel.columns)}"
     if isinstance(kernel, MaternKernel):
         order = "" if kernel.p == 2 else f", L{kernel.p:g}"
+        if kernel.metric is not None:
+            order = f", metric={_shortened(kernel.metric)}"
         return f"Matérn {round(2 * kernel.nu)}/2{order}"
     if not isinstance(kernel, Kernel):
         # A kernel of scikit-learn, which may be a sum or product.
@@ -43,6 +60,8 @@ def kernel_name(kernel: Any) -> str:
 
 def kernel_bandwidth(kernel: Any) -> float:
     """Return the bandwidth of a kernel, NaN if it has none that is a number."""
+    if isinstance(kernel, ColumnKernel):
+        return kernel_bandwidth(kernel.kernel)
     bandwidth = getattr(kernel, "bandwidth", None)
     return float(bandwidth) if isinstance(bandwidth, Real) else np.nan
 
@@ -73,15 +92,40 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+def _part_name(kernel: Kernel) -> str:
+    """Return the name of a part of another kernel, with its bandwidth."""
+    if isinstance(kernel, ColumnKernel):
+        inner = _in_brackets(kernel.kernel, CombinedKernel)
+        return f"{inner} on {_shortened(kernel.columns)}"
+    name, bandwidth = kernel_name(kernel), kernel_bandwidth(kernel)
+    if isinstance(kernel, CombinedKernel):
+        return name
+    name, *options = name.split(", ")
+    options += [] if np.isnan(bandwidth) else [f"{bandwidth:.3g}"]
+    return f"{name}({', '.join(options)})" if options else name
+
+
+def _in_brackets(kernel: Kernel, kind: Any) -> str:
+    """Return the name of a part, in brackets if it is of a kind."""
+    name = _part_name(kernel)
+    return f"({name})" if isinstance(kernel, kind) else name
+
+
+def _shortened(value: Any) -> str:
+    """Return the text of a value in one short line, for a function its name."""
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
+    text = " ".join(repr(value).split())
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
+
+
 def _changed_parameters(kernel: Kernel) -> list[str]:
     """Return the parameters of a kernel that are not its defaults, as text."""
     changed = []
     defaults = inspect.signature(type(kernel)).parameters
     for name, value in kernel.get_params(deep=False).items():
-        text = " ".join(repr(value).split())
+        text = _shortened(value)
         if name in NOT_NAMED or text == repr(defaults[name].default):
             continue
-        if len(text) > MAX_LETTERS:
-            text = f"{text[: MAX_LETTERS - 3]}..."
         changed.append(f"{name}={text}")
     return changed

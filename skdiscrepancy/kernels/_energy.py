@@ -16,7 +16,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
 )
-from skdiscrepancy.kernels._functions import RowKernel
+from skdiscrepancy.kernels._base import RowKernel
 
 
 class EnergyKernel(RowKernel):

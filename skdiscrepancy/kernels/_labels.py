@@ -75,7 +75,7 @@ class IndicatorKernel(Kernel):
             each 1 is divided by the number of times that the label occurs in X and Y.
             The values are float32 if all labels are float32, else float64.
         """
-        check_flag(self.balanced, "balanced")
+        self.check_params()
         X = as_labels(X, "X")
         parts, stop = [X], 0
         if Y is not None:
@@ -90,6 +90,46 @@ class IndicatorKernel(Kernel):
         rows, cols = slice(0, len(X)), slice(stop, len(labels))
         K = np.empty((len(X), len(labels) - stop), dtype=labels.dtype)
         return labels.block(rows, cols, K, balanced=self.balanced)
+
+    def check_params(self) -> None:
+        check_flag(self.balanced, "balanced")
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of all rows of A with all rows of B, without any checks.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows_A, n_columns)
+            First block of rows.
+        B : ndarray of shape (n_rows_B, n_columns)
+            Second block of rows.
+
+        Returns
+        -------
+        K : ndarray of shape (n_rows_A, n_rows_B)
+            1 for each pair of rows that are equal in all columns, else 0.
+        """
+        equal = np.ones((len(A), len(B)), dtype=bool)
+        for a, b in zip(A.T, B.T, strict=True):
+            equal &= a[:, np.newaxis] == b
+        return equal.astype(A.dtype)
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Compute the kernel of each row of A with the same row of B.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_columns)
+            First block of rows.
+        B : ndarray of shape (n_rows, n_columns)
+            Second block of rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows,)
+            1 for each pair of rows that are equal in all columns, else 0.
+        """
+        return np.all(A == B, axis=1).astype(A.dtype)
 
 
 def sample_dtype(kernels: list[KernelLike]) -> Any:

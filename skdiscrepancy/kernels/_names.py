@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_flag, shown
+from skdiscrepancy._data import shown
 from skdiscrepancy.kernels._base import Kernel, KernelLike
 from skdiscrepancy.kernels._energy import EnergyKernel
 from skdiscrepancy.kernels._functions import (
@@ -18,7 +18,6 @@ from skdiscrepancy.kernels._functions import (
     FunctionKernel,
     LinearKernel,
     PolynomialKernel,
-    RowKernel,
 )
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import (
@@ -26,7 +25,6 @@ from skdiscrepancy.kernels._radial import (
     IMQKernel,
     LaplaceKernel,
     MaternKernel,
-    check_matern,
 )
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
@@ -104,11 +102,7 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
     if isinstance(item, str) and item in KERNELS and item in names:
         return KERNELS[item]()
     if isinstance(item, (Kernel, GaussianProcessKernel)):
-        if isinstance(item, MaternKernel):
-            check_matern(item)
-        elif isinstance(item, IndicatorKernel):
-            check_flag(item.balanced, "balanced")
-        elif isinstance(item, RowKernel):
+        if isinstance(item, Kernel):
             item.check_params()
         return item
     if callable(item) and not isinstance(item, type):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import check_rows
-from skdiscrepancy.kernels._functions import RowKernel
+from skdiscrepancy.kernels._base import RowKernel
 
 # Units of the working precision that two entries (i, j) and (j, i) may differ by,
 # relative to the largest entry.

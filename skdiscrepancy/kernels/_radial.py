@@ -13,7 +13,7 @@ from numpy.polynomial import polynomial
 
 from skdiscrepancy._data import check_number, shown
 from skdiscrepancy._loops import FAR, decay
-from skdiscrepancy.kernels._base import RadialKernel
+from skdiscrepancy.kernels._radial_base import RadialKernel
 
 # Largest finite number of each dtype that kernels are computed in.
 LARGEST = {
@@ -37,6 +37,11 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
         several kernels, one for each number. To call the kernel yourself, set a single
         number.
+    metric : str, callable or None, default=None
+        Distance in place of the Euclidean distance: a name that
+        :func:`sklearn.metrics.pairwise_distances` takes, such as "cosine" or "hamming",
+        or a function of two rows. Bandwidths come from these distances. Not every
+        metric gives a positive definite kernel. KSD needs None.
 
     See Also
     --------
@@ -60,7 +65,7 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel."""
-        return True
+        return self.metric is None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, inverse_power(-1, self.bandwidth, 2), out)
@@ -129,6 +134,11 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
         several kernels, one for each number. To call the kernel yourself, set a single
         number.
+    metric : str, callable or None, default=None
+        Distance in place of the L1 distance: a name that
+        :func:`sklearn.metrics.pairwise_distances` takes, such as "cosine" or "hamming",
+        or a function of two rows. Bandwidths come from these distances. Not every
+        metric gives a positive definite kernel. KSD needs None.
 
     See Also
     --------
@@ -148,9 +158,9 @@ class LaplaceKernel(RadialKernel):  # numpydoc ignore=PR02
     """
 
     @property
-    def norm(self) -> float:
-        """Order of the Minkowski distance."""
-        return 1
+    def norm(self) -> Any:
+        """Order of the Minkowski distance, None if the kernel has a `metric`."""
+        return 1 if self.metric is None else None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, inverse_power(-1, self.bandwidth, 1), out)
@@ -174,6 +184,11 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
         several kernels, one for each number. To call the kernel yourself, set a single
         number.
+    metric : str, callable or None, default=None
+        Distance in place of the Euclidean distance: a name that
+        :func:`sklearn.metrics.pairwise_distances` takes, such as "cosine" or "hamming",
+        or a function of two rows. Bandwidths come from these distances. Not every
+        metric gives a positive definite kernel. KSD needs None.
 
     See Also
     --------
@@ -197,7 +212,7 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
     @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel."""
-        return True
+        return self.metric is None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         _scale(distance, 1, self.bandwidth, 2, out)
@@ -267,6 +282,11 @@ class MaternKernel(RadialKernel):
         estimator that uses the kernel chooses the bandwidth. Several numbers stand for
         several kernels, one for each number. To call the kernel yourself, set a single
         number.
+    metric : str, callable or None, default=None
+        Distance in place of the Minkowski distance: a name that
+        :func:`sklearn.metrics.pairwise_distances` takes, such as "cosine" or "hamming",
+        or a function of two rows. Bandwidths come from these distances. Not every
+        metric gives a positive definite kernel. KSD needs None.
 
     See Also
     --------
@@ -287,20 +307,27 @@ class MaternKernel(RadialKernel):
     0.3679
     """
 
-    def __init__(self, *, nu: float = 1.5, p: float = 2, bandwidth: Any = None):
-        super().__init__(bandwidth=bandwidth)
+    def __init__(
+        self,
+        *,
+        nu: float = 1.5,
+        p: float = 2,
+        bandwidth: Any = None,
+        metric: Any = None,
+    ):
+        super().__init__(bandwidth=bandwidth, metric=metric)
         self.nu = nu
         self.p = p
 
     @property
-    def norm(self) -> float:
-        """Order of the Minkowski distance."""
-        return self.p
+    def norm(self) -> Any:
+        """Order of the Minkowski distance, None if the kernel has a `metric`."""
+        return self.p if self.metric is None else None
 
     @property
     def differentiable(self) -> bool:
         """Whether KSD can use the kernel."""
-        return self.nu > 0.5 and self.p == 2
+        return self.nu > 0.5 and self.norm == 2
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         t = self._reduced(distance)
@@ -324,6 +351,9 @@ class MaternKernel(RadialKernel):
         )
 
     def is_definite(self, n_features: int) -> bool:
+        if self.metric is not None:
+            # Nobody knows.
+            return True
         if self.nu == 0.5:
             return self.p <= 2 or n_features <= 2
         return self.p == 2 or n_features == 1
@@ -333,17 +363,16 @@ class MaternKernel(RadialKernel):
         _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
         return np.minimum(t, FAR, out=t)
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_matern(self)
-
-
-def check_matern(kernel: MaternKernel) -> None:
-    """Raise an error if `nu` or `p` of a Matern kernel is not allowed."""
-    orders = (0.5, 1.5, 2.5, 3.5, 4.5)
-    if not isinstance(kernel.nu, Real) or kernel.nu not in orders:
-        raise ValueError(f"nu == {shown(kernel.nu)}, must be one of {orders}.")
-    check_number(kernel.p, "p", least=1, finite=False)
+    def check_params(self) -> None:
+        super().check_params()
+        orders = (0.5, 1.5, 2.5, 3.5, 4.5)
+        if not isinstance(self.nu, Real) or self.nu not in orders:
+            raise ValueError(f"nu == {shown(self.nu)}, must be one of {orders}.")
+        check_number(self.p, "p", least=1, finite=False)
+        if self.metric is not None and self.p != 2:
+            raise ValueError(
+                f"p == {self.p!r}, must be 2, its default, if the kernel has a metric."
+            )
 
 
 def matern_polynomial(nu: float) -> np.ndarray:

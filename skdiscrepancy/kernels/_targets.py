@@ -16,7 +16,8 @@ from skdiscrepancy._data import (
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
-from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
 from skdiscrepancy.kernels._precomputed import PrecomputedKernel
@@ -32,11 +33,23 @@ def choose_target_kernels(
         refuse_numbers_among_labels(y)
         refuse_different_labels(y)
         return [IndicatorKernel()]
-    # Continuous numbers are hardly ever equal, so a label kernel of X does not suit y,
-    # and positions in a Gram matrix of X carry no information about y.
-    of_x = (IndicatorKernel, PrecomputedKernel)
-    numeric = [k for k in kernels if not isinstance(k, of_x)]
+    numeric = [kernel for kernel in kernels if not _is_for_x_only(kernel)]
     return numeric or check_kernel(("gaussian", "laplace"))
+
+
+def _is_for_x_only(kernel: KernelLike) -> bool:
+    """Return whether a kernel on X does not suit numbers in y.
+
+    Continuous numbers are hardly ever equal, so a label kernel does not suit them.
+    Positions in a Gram matrix of X carry no information about y, nor do columns of X.
+    A metric is for several columns that belong together.
+    """
+    of_x = (ColumnKernel, IndicatorKernel, PrecomputedKernel)
+    parts = kernel.members() if isinstance(kernel, Kernel) else []
+    return any(
+        isinstance(part, of_x) or getattr(part, "metric", None) is not None
+        for part in parts
+    )
 
 
 def as_target(

@@ -472,6 +472,10 @@ def _spread(ax: Any) -> None:
 
 
 def _one_of_each(kernels: list[KernelLike]) -> list[RadialKernel]:
-    """Return a kernel of each type that has a bandwidth."""
-    radial = [kernel for kernel in kernels if isinstance(kernel, RadialKernel)]
+    """Return a kernel of each type that has a bandwidth in a norm."""
+    radial = [
+        kernel
+        for kernel in kernels
+        if isinstance(kernel, RadialKernel) and kernel.metric is None
+    ]
     return list({kernel_name(kernel): kernel for kernel in radial}.values())

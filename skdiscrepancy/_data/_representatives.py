@@ -1,0 +1,62 @@
+"""Some rows that stand for all rows of a sample."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import numpy as np
+
+from skdiscrepancy._data._rows import Rows
+
+# Largest number of rows that distances are computed between, about two million pairs.
+MAX_ROWS = 2000
+# Number of rows that are read at a time to choose the rows for the distances.
+READ_ROWS = 2**16
+# The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
+SEED = 0
+
+
+def representative_rows(samples: list[np.ndarray]) -> np.ndarray:
+    """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed.
+
+    Rows are sorted by a fixed linear combination of their columns. The choice therefore
+    does not depend on the order of the rows, on ties, or on a shift of the data.
+    """
+    n_rows = sum(len(sample) for sample in samples)
+    if n_rows <= MAX_ROWS:
+        return np.concatenate(samples).astype(np.float64, copy=False)
+    generator = np.random.RandomState(SEED)
+    weights = np.asarray(generator.normal(size=samples[0].shape[1]))
+    chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+    if samples[0].shape[1] == 1:
+        values = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
+        values.sort()
+        return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
+    order = np.argsort(_projections(samples, weights), kind="stable")
+    rows = Rows(*samples, centred=False).take(order[chosen])
+    return rows.astype(np.float64, copy=False)
+
+
+def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Return a linear combination of the columns for each row.
+
+    The minimum of each column is subtracted first.
+    """
+    # We read blocks of rows, because the samples may be on disk.
+    blocks = [
+        sample[start : start + READ_ROWS]
+        for sample in samples
+        for start in range(0, len(sample), READ_ROWS)
+    ]
+    least = np.min([block.min(axis=0) for block in blocks], axis=0)
+    projections = np.zeros(sum(map(len, blocks)))
+    at = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            part = projections[at : at + len(block)]
+            at += len(block)
+            # A matrix product may round a row differently at another position, so we
+            # add the columns one by one.
+            for column, lowest, weight in zip(block.T, least, weights, strict=True):
+                part += weight * np.subtract(column, lowest, dtype=np.float64)
+    return projections
