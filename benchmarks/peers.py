@@ -55,6 +55,13 @@ def dcor_energy(X, Y):
     return float(dcor.energy_distance(X, Y, estimation_stat="u_statistic"))
 
 
+def scipy_energy(x, y):
+    """Return scipy's energy distance of two columns, squared."""
+    from scipy.stats import energy_distance
+
+    return float(energy_distance(x, y)) ** 2
+
+
 def dcor_covariance(X, Y):
     """Compute the unbiased squared distance covariance."""
     import dcor

@@ -44,6 +44,18 @@ def laplace_hsic(samples, n_jobs):
     )
 
 
+def energy_hsic(samples, n_jobs):
+    """Compute the squared distance covariance of two columns."""
+    params = {"kernel": "energy", "target_kernel": "energy", "design": "v"}
+    return hsic_score(*samples, normalize=False, pooling=None, n_jobs=n_jobs, **params)
+
+
+def energy_mmd(samples, n_jobs):
+    """Compute the energy distance of two columns."""
+    params = {"kernel": "energy", "design": "v", "normalize": False}
+    return mmd_score(*samples, pooling=None, n_jobs=n_jobs, **params)
+
+
 def drift_of_columns(samples, n_jobs):
     """Compute the score of every column, ten bandwidths each, and add them up."""
     X, Y = samples
@@ -115,6 +127,44 @@ CASES = (
         pairs=pairs_of_one,
         # Another statistic of the same order, by the fastest way to it.
         tolerance=None,
+        **GROWTH,
+    ),
+    Case(
+        "hsic-energy-column",
+        "HSIC, energy x energy, d = 1: distance covariance",
+        lambda n: dependent(n, 1),
+        (
+            Contender(OURS, energy_hsic),
+            Contender(
+                "dcor, distance covariance",
+                lambda columns, n_jobs: peers.dcor_column_covariance(*columns),
+                prepare=lambda samples: (samples[0][:, 0].copy(), samples[1]),
+                module="dcor",
+                faster_by=1,
+                threaded=False,
+            ),
+        ),
+        pairs=pairs_of_one,
+        tolerance=1e-9,
+        **GROWTH,
+    ),
+    Case(
+        "mmd-energy-column",
+        "MMD, energy kernel, d = 1: energy distance",
+        two_columns,
+        (
+            Contender(OURS, energy_mmd),
+            Contender(
+                "scipy, squared",
+                lambda columns, n_jobs: peers.scipy_energy(*columns),
+                prepare=lambda samples: tuple(Z[:, 0].copy() for Z in samples),
+                faster_by=None,
+                threaded=False,
+            ),
+        ),
+        pairs=pairs_of_two,
+        kind="peer",
+        tolerance=1e-9,
         **GROWTH,
     ),
     Case(
