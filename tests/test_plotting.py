@@ -838,13 +838,62 @@ def test_matplotlib_is_not_imported_before_a_figure_is_drawn():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("most", "scale"), [(15.0, "linear"), (30.0, "log")])
+@pytest.mark.parametrize(("most", "scale"), [(3.9, "linear"), (4.1, "log")])
 def test_bandwidths_far_apart_are_on_a_logarithmic_axis(most, scale):
     X, Y = draw(12, 10)
-    mmd = MMDEstimator(kernel="gaussian", bandwidth=(1.0, 4.0, most)).fit(X)
+    mmd = MMDEstimator(kernel="gaussian", bandwidth=(1.0, 2.0, most)).fit(X)
     display = BandwidthDisplay.from_estimator(mmd, Y)
     assert display.ax_.get_xscale() == scale
-    assert_allclose(display.lines_["Gaussian"].get_xdata(), [1.0, 4.0, most])
+    assert_allclose(display.lines_["Gaussian"].get_xdata(), [1.0, 2.0, most])
+
+
+def test_default_bandwidths_of_a_test_have_a_logarithmic_axis_in_every_panel():
+    X, Y = draw(30, 30)
+    display = BandwidthDisplay.from_result(mmd_test(X, Y, n_resamples=19))
+    assert [panel.get_xscale() for panel in display.axes_] == ["log", "log"]
+
+
+@pytest.mark.parametrize("most", [4.5, 30.0])
+def test_logarithmic_bandwidth_axes_have_at_least_three_ticks(most):
+    X, Y = draw(12, 10)
+    mmd = MMDEstimator(kernel="gaussian", bandwidth=(1.0, most)).fit(X)
+    ax = BandwidthDisplay.from_estimator(mmd, Y).ax_
+    low, high = ax.get_xlim()
+    assert sum(low <= tick <= high for tick in ax.get_xticks()) >= 3
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_axis_of_statistics_includes_zero_and_cuts_no_marker(sign):
+    display = BandwidthDisplay(
+        kernel_names=["Gaussian"] * 3,
+        bandwidths=[1.0, 2.0, 3.0],
+        statistics=sign * np.array([0.60, 0.62, 0.61]),
+        value=sign * 0.61,
+    ).plot()
+    bottom, top = display.ax_.get_ylim()
+    assert bottom <= 0 <= top
+    assert max(-bottom, top) > 1.03 * 0.62
+
+
+def test_smallest_p_values_are_away_from_the_edge_that_the_label_points_to():
+    X, Y = draw(30, 30)
+    result = mmd_test(X, Y + 5, n_resamples=99, random_state=0)
+    assert_array_equal(result.pvalues, 0.01)
+    display = BandwidthDisplay.from_result(result)
+    bottom, top = np.log(display.axes_[0].get_ylim())
+    # Smaller p-values are higher, and the upper tenth of the axis is free.
+    assert (np.log(0.01) - bottom) / (top - bottom) < 0.9
+    assert display.axes_[0].get_ylabel().endswith("stronger evidence →")
+
+
+@pytest.mark.parametrize("design", ["u", "x"])
+def test_legend_of_a_null_distribution_is_not_wider_than_its_axes(design):
+    X, Y = draw(30, 30)
+    result = mmd_test(X, Y, design=design, random_state=0)
+    display = NullDistributionDisplay.from_result(result)
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.x1 <= display.ax_.get_window_extent().x1
 
 
 def test_points_of_many_rows_are_small():

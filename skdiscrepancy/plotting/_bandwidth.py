@@ -37,7 +37,7 @@ GAP = 0.05
 # Distances in the norms, as the labels of the axes call them.
 DISTANCES = {1: "Manhattan", 2: "Euclidean", np.inf: "Chebyshev"}
 # Bandwidths further apart than this are drawn on a logarithmic axis.
-WIDE = 20
+WIDE = 4
 
 
 class BandwidthDisplay:
@@ -48,7 +48,8 @@ class BandwidthDisplay:
     adjusted p-value of each kernel and the p-value of the test. A filled marker means
     that the kernel rejects the null hypothesis on its own. In both cases, a higher
     point means a larger difference. Each line is a type of kernel, and each marker is
-    one bandwidth.
+    one bandwidth. If the largest bandwidth of a panel is more than four times the
+    smallest, the bandwidth axis is logarithmic.
 
     Bandwidths are distances between rows, and kernels measure distances in different
     norms. A Gaussian kernel uses the Euclidean norm, and a Laplace kernel the L1 norm.
@@ -336,7 +337,8 @@ class BandwidthDisplay:
     def _value_label(self) -> str:
         if self.pvalues is not None:
             best = ", smallest over kernels on y" if self.paired else ""
-            return f"Adjusted p-value{best}"
+            # Small p-values are at the upper or right end, where the arrow points.
+            return f"Adjusted p-value{best}\nstronger evidence →"
         best = ", largest over kernels on y" if self.paired else ""
         if self.normalized:
             return f"Normalised {self.discrepancy}{best}"
@@ -366,6 +368,13 @@ class BandwidthDisplay:
         if self.pvalues is not None:
             least = float(np.min([level, self.pvalue or 1.0, *self._values]))
             pvalue_scale(self.axes_[0].yaxis, least)
+        else:
+            # Without zero, a small difference between kernels would look large.
+            low, high = self.axes_[0].get_ylim()
+            if not low <= 0 <= high:
+                # The new limit at the data has a margin for the markers.
+                end = 1.06 * (high if low > 0 else low)
+                self.axes_[0].set_ylim(min(end, 0.0), max(end, 0.0))
         for panel in self.axes_[1:]:
             panel.tick_params(axis="y", labelleft=False)
 
@@ -462,11 +471,14 @@ def _divide(ax: Any, n_panels: int) -> np.ndarray:
 
 
 def _spread(ax: Any) -> None:
-    """Draw bandwidths of several decades on a logarithmic axis."""
+    """Draw bandwidths that are far apart on a logarithmic axis."""
     from matplotlib.ticker import LogLocator
 
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    low, high = ax.get_xlim()
+    # Less than a decade needs more ticks.
+    subs = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 6, 8)
+    ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter("")
 

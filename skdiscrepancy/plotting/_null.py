@@ -159,7 +159,8 @@ class NullDistributionDisplay:
         )
         ax.set_ylim(bottom=0)
         ax.spines[["top", "right"]].set_visible(False)
-        legend_above(ax, "Test statistic and its null distribution", ncols=2)
+        # One row would be wider than the axes.
+        legend_above(ax, "Test statistic and its null distribution")
         return self
 
     def _draw_resamples(self, ax: Any, null: np.ndarray, bins: Any) -> None:

@@ -120,12 +120,13 @@ def plain(name: Any, letters: int = 32) -> str:
 def pvalue_scale(axis: Any, least: float) -> None:
     """Make an axis logarithmic for p-values down to the least of them.
 
-    Small p-values are at the upper or right end, as large statistics are.
+    Small p-values are at the upper or right end, as large statistics are. A margin
+    keeps points at the smallest possible p-value away from the edge.
     """
     from matplotlib.ticker import LogLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, least / 1.5)})
+    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, least / 3)})
     # For two decades or less, ticks at powers of ten are too few.
     axis.set_major_locator(
         LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
