@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from skdiscrepancy._data import (
+    KeywordHints,
     Rows,
     block_distances,
     check_number,
@@ -22,7 +23,7 @@ from skdiscrepancy._data import (
 )
 
 
-class Kernel(BaseEstimator, metaclass=ABCMeta):
+class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all kernels.
 
     A kernel measures how similar two rows are. The property `norm` is the order of the
