@@ -229,7 +229,16 @@ def test_a_gram_matrix_is_not_copied():
     kernel = PrecomputedKernel(K)
     assert clone(kernel).K is K
     assert MMDEstimator(kernel=kernel).fit([[0], [1]]).kernels_[0].K is K
-    assert len(repr(kernel)) < 60
+    assert kernel.get_params()["K"] is K
+
+
+@pytest.mark.parametrize("n", [2, 50])
+def test_a_gram_matrix_is_printed_as_its_shape(n):
+    kernel = PrecomputedKernel(np.eye(n))
+    text = f"PrecomputedKernel(K=<array of shape ({n}, {n})>)"
+    assert repr(kernel) == text
+    assert repr(MMDEstimator(kernel=kernel)) == f"MMDEstimator(kernel={text})"
+    assert repr(MMDEstimator(kernel=[kernel])) == f"MMDEstimator(kernel=[{text}])"
 
 
 def test_a_search_goes_over_the_parameters_of_a_kernel():
