@@ -332,6 +332,14 @@ def test_linear_kernels_test_means_only():
     ("kernel", "error", "words"),
     [
         ("precomputed", ValueError, "PrecomputedKernel"),
+        ("precomputed", ValueError, "mmd_test_from_gram, hsic_test_from_gram or ksd_t"),
+        (np.eye(9), TypeError, r"kernel is an array of shape \(9, 9\).*Precomputed"),
+        (
+            lambda a, b: float(a @ b),
+            ValueError,
+            r"failed on blocks of \d+ and \d+ r",
+        ),
+        (lambda a: a, TypeError, "must take two blocks of rows and return their Gram"),
         ("rbff", ValueError, "'rbf'"),
         (3, TypeError, "kernel == 3"),
         (LinearKernel, TypeError, "LinearKernel"),
