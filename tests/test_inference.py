@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -25,6 +26,7 @@ from skdiscrepancy import (
     hsic_from_gram,
     ksd_from_gram,
     mmd_from_gram,
+    mmd_score,
 )
 from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
 from skdiscrepancy._engine._group_sums import group_sums
@@ -724,6 +726,26 @@ def test_estimator_tests_the_columns_that_it_was_fitted_to():
     assert estimator.test(Y, n_resamples=99).pvalue == expected
     with pytest.raises(ValueError, match="feature names should match"):
         estimator.test(Y[["b", "a"]], n_resamples=39)
+
+
+@pytest.mark.parametrize("run", [mmd_test, mmd_score])
+def test_a_call_with_two_tables_compares_their_columns_by_name(run):
+    pd = pytest.importorskip("pandas")
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 2))
+    frames = [pd.DataFrame(Z, columns=["a", "b"]) for Z in (X, Y)]
+    message = (
+        r"Y has the columns \['b', 'a'\], and X has the columns \['a', 'b'\]\. The "
+        "columns of Y should be those of X, in the same order"
+    )
+    with pytest.raises(ValueError, match=message):
+        run(frames[0], frames[1][["b", "a"]])
+    # A table and an array are compared by position.
+    options = {"bandwidth": 1.0, "random_state": 0}
+    expected = run(X, Y, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(frames[0], Y, **options) == expected
+        assert run(X, frames[1], **options) == expected
 
 
 def test_generator_goes_on_from_test_to_test():
