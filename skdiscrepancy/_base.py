@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import (
+    KeywordHints,
     RandomStateLike,
     Result,
     check_flag,
@@ -239,7 +240,7 @@ def check_finite(values: np.ndarray) -> np.ndarray:
     return values
 
 
-class BaseDiscrepancy(BaseEstimator):
+class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
     # Parameters that are True or False.

@@ -229,7 +229,16 @@ def test_a_gram_matrix_is_not_copied():
     kernel = PrecomputedKernel(K)
     assert clone(kernel).K is K
     assert MMDEstimator(kernel=kernel).fit([[0], [1]]).kernels_[0].K is K
-    assert len(repr(kernel)) < 60
+    assert kernel.get_params()["K"] is K
+
+
+@pytest.mark.parametrize("n", [2, 50])
+def test_a_gram_matrix_is_printed_as_its_shape(n):
+    kernel = PrecomputedKernel(np.eye(n))
+    text = f"PrecomputedKernel(K=<array of shape ({n}, {n})>)"
+    assert repr(kernel) == text
+    assert repr(MMDEstimator(kernel=kernel)) == f"MMDEstimator(kernel={text})"
+    assert repr(MMDEstimator(kernel=[kernel])) == f"MMDEstimator(kernel=[{text}])"
 
 
 def test_a_search_goes_over_the_parameters_of_a_kernel():
@@ -323,6 +332,14 @@ def test_linear_kernels_test_means_only():
     ("kernel", "error", "words"),
     [
         ("precomputed", ValueError, "PrecomputedKernel"),
+        ("precomputed", ValueError, "mmd_test_from_gram, hsic_test_from_gram or ksd_t"),
+        (np.eye(9), TypeError, r"kernel is an array of shape \(9, 9\).*Precomputed"),
+        (
+            lambda a, b: float(a @ b),
+            ValueError,
+            r"failed on blocks of \d+ and \d+ r",
+        ),
+        (lambda a: a, TypeError, "must take two blocks of rows and return their Gram"),
         ("rbff", ValueError, "'rbf'"),
         (3, TypeError, "kernel == 3"),
         (LinearKernel, TypeError, "LinearKernel"),

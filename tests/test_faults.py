@@ -262,6 +262,23 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypa
     assert ("verbose=1" in message) == (verbose == 0)
 
 
+@pytest.mark.parametrize("run", [mmd_score, mmd_test])
+def test_the_warning_of_a_long_walk_names_the_line_of_the_user(run, monkeypatch):
+    monkeypatch.setattr(_durations, "MIN_TASKS", 1)
+    monkeypatch.setattr(_durations, "LONG", 0.0)
+    with pytest.warns(UserWarning, match="pairs of rows") as record:
+        run(*PAIR, kernel="gaussian", bandwidth=1.0)
+    assert {warning.filename for warning in record} == {__file__}
+    message = str(record[0].message)
+    assert "for 1 kernel take" in message
+    assert "fewer kernels" not in message
+    # Several columns cannot be sorted.
+    assert "laplace" not in message
+    X, Y = np.random.RandomState(0).normal(size=(2, 1200, 1))
+    with pytest.warns(UserWarning, match=r"kernel='laplace' \(n log n"):
+        run(X, Y, kernel="gaussian", bandwidth=1.0)
+
+
 @pytest.fixture
 def in_parts(monkeypatch):
     """Draw few pairs in several parts, as many pairs are."""

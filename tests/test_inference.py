@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -25,6 +26,7 @@ from skdiscrepancy import (
     hsic_from_gram,
     ksd_from_gram,
     mmd_from_gram,
+    mmd_score,
 )
 from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
 from skdiscrepancy._engine._group_sums import group_sums
@@ -37,7 +39,7 @@ from skdiscrepancy._nulls._result import aggregate, combine, null_scales
 from skdiscrepancy._nulls._shifts import _all_shifts
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.designs._base import square
-from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
+from skdiscrepancy.inference import hsic_test, ksd_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 
 KERNELS = [GaussianKernel(bandwidth=1.3), LaplaceKernel(bandwidth=0.8)]
@@ -379,6 +381,7 @@ def test_statistics_are_those_of_the_estimators(design):
         assert_allclose(result.statistics, expected.statistics, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:The smallest possible p-value")
 def test_swaps_are_those_of_brute_force():
     n = 5
     X, Y = np.random.RandomState(0).normal(size=(2, n, 1))
@@ -724,6 +727,63 @@ def test_estimator_tests_the_columns_that_it_was_fitted_to():
     assert estimator.test(Y, n_resamples=99).pvalue == expected
     with pytest.raises(ValueError, match="feature names should match"):
         estimator.test(Y[["b", "a"]], n_resamples=39)
+
+
+@pytest.mark.parametrize("run", [mmd_test, mmd_score])
+def test_a_call_with_two_tables_compares_their_columns_by_name(run):
+    pd = pytest.importorskip("pandas")
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 2))
+    frames = [pd.DataFrame(Z, columns=["a", "b"]) for Z in (X, Y)]
+    message = (
+        r"Y has the columns \['b', 'a'\], and X has the columns \['a', 'b'\]\. The "
+        "columns of Y should be those of X, in the same order"
+    )
+    with pytest.raises(ValueError, match=message):
+        run(frames[0], frames[1][["b", "a"]])
+    # A table and an array are compared by position.
+    options = {"bandwidth": 1.0, "random_state": 0}
+    expected = run(X, Y, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(frames[0], Y, **options) == expected
+        assert run(X, frames[1], **options) == expected
+
+
+@pytest.mark.parametrize(
+    ("run", "least"),
+    [
+        # Divisions of 6 rows, half of them by the other name, and of 2 + 4 rows.
+        (lambda X: mmd_test(X[:3], X[3:6], random_state=0), 2 / 20),
+        (lambda X: mmd_test(X[:2], X[2:6], random_state=0), 1 / 15),
+        (lambda X: mmd_test(X[:5], X[5:10], second_order=True, random_state=0), 2**-4),
+        (lambda X: ksd_test(X[:5], lambda X: -X, random_state=0), 2**-4),
+        (lambda X: hsic_test(X[:15], X[:15], method="shift"), 1 / 15),
+        (lambda X: mmd_column_tests(X[:3], X[3:6], random_state=0), 2 / 20),
+    ],
+)
+def test_too_few_rows_to_reject_are_warned_of(run, least):
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    message = rf"smallest possible p-value of this test is about {least:.2g},.*more row"
+    with pytest.warns(UserWarning, match=message) as record:
+        result = run(X)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+    # The number of resamples equal to the data is binomial: 4 standard deviations are
+    # exceeded for fewer than one seed in 10 000.
+    assert np.min(result.pvalues) > least - 4 * np.sqrt(least / 1000)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda X: mmd_test(X[:4], X[4:8] + 9, random_state=0),
+        lambda X: mmd_test(X[:6], X[6:12] + 9, second_order=True, random_state=0),
+        lambda X: hsic_test(X, X, method="shift"),
+    ],
+)
+def test_just_enough_rows_can_reject(run):
+    # Warnings are errors.
+    assert run(np.random.RandomState(0).normal(size=(20, 1))).pvalue <= 0.05
 
 
 def test_generator_goes_on_from_test_to_test():

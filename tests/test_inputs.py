@@ -333,6 +333,34 @@ def test_bad_samples_are_refused(cls, step, bad):
         getattr(estimator, step)(X_bad, y_bad)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_with_missing_values_are_named(frame):
+    data = {"a": [1.0, 2.0, 3.0], "b": [1.0, None, 3.0], "c": [None, 2.0, 3.0]}
+    fine = frame({name: [1.0, 2.0, 3.0] for name in data})
+    bad = frame(data)
+    for run in (lambda: MMDEstimator().fit(bad), lambda: mmd_score(fine, bad)):
+        with pytest.raises(ValueError, match=r"NaN in the columns \['b', 'c'\]") as e:
+            run()
+        assert "HistGradientBoosting" not in str(e.value)
+    with pytest.raises(ValueError, match="X contains NaN in column 'b'"):
+        hsic_score(bad[["a", "b"]], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="X contains NaN in column 1"):
+        MMDEstimator().fit([[0.0, 1.0], [1.0, np.nan]])
+
+
+@pytest.mark.parametrize("kind", ["object", "category"])
+def test_a_column_of_text_is_named_with_what_to_do(kind):
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": list("xyz")}).astype({"b": kind})
+    message = r"has text in column 'b' \(.*\), must have numbers.*mmd_column_tests"
+    for run in (
+        lambda: MMDEstimator().fit(X),
+        lambda: mmd_score(X, X),
+        lambda: hsic_score(X, [1.0, 2.0, 3.0]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run()
+
+
 @every_class
 def test_wrong_number_of_features_is_refused(cls):
     X, y = make_data()

@@ -45,8 +45,10 @@ from skdiscrepancy import (
 from skdiscrepancy._data import generator_of
 from skdiscrepancy._ksd._models import fingerprint
 from skdiscrepancy.designs import RandomPairs
+from skdiscrepancy.feature_selection import HSICSelector
 from skdiscrepancy.inference import _column_tests
-from skdiscrepancy.model_checking import SteinThinning, neg_ksd_scorer
+from skdiscrepancy.kernels import GaussianKernel
+from skdiscrepancy.model_checking import KSDScorer, SteinThinning, neg_ksd_scorer
 from skdiscrepancy.pooling import POOLINGS, TEST_POOLINGS
 
 MODULES = [
@@ -262,6 +264,36 @@ def test_a_wrong_keyword_is_told_by_the_name_that_was_called(function, keyword, 
     )
     with pytest.raises(TypeError, match=message):
         function(X, second_argument(function), **{keyword: 1})
+
+
+@pytest.mark.parametrize(
+    ("cls", "keyword", "meant"),
+    [
+        (MMDEstimator, "bandwith", "bandwidth"),
+        (HSICEstimator, "kernal", "kernel"),
+        (HSICSelector, "k", "n_features_to_select"),
+        (GaussianKernel, "bandwith", "bandwidth"),
+        (RandomPairs, "npairs", "n_pairs"),
+        (KSDScorer, "kernal", "kernel"),
+    ],
+)
+def test_a_wrong_keyword_of_a_class_is_told_with_the_nearest(cls, keyword, meant):
+    message = (
+        rf"^{cls.__name__}\(\) got an unexpected keyword argument '{keyword}'\. "
+        rf"Did you mean '{meant}'\?$"
+    )
+    with pytest.raises(TypeError, match=message):
+        cls(**{keyword: 1})
+
+
+@pytest.mark.parametrize("cls", [MMDEstimator, GaussianKernel])
+def test_sigma_is_answered_with_its_factor(cls):
+    # exp(-d^2 / (2 sigma^2)) is exp(-d^2 / bandwidth^2) with this bandwidth.
+    with pytest.raises(TypeError, match=r"bandwidth=sqrt\(2\) \* sigma"):
+        cls(sigma=1.0)
+    sigma, d = 0.7, 1.3
+    value = GaussianKernel(bandwidth=np.sqrt(2) * sigma)([[0.0]], [[d]])
+    assert_allclose(value, np.exp(-(d**2) / (2 * sigma**2)))
 
 
 @pytest.mark.parametrize("function", [*TESTS, *COLUMN_TESTS])

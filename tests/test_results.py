@@ -124,6 +124,14 @@ def test_one_row_is_not_called_several():
     assert repr(RESULTS["no bandwidth"]()).endswith(", 2 kernels)")
 
 
+@pytest.mark.parametrize("name", ["hsic", "hsic test"])
+def test_results_of_hsic_count_pairs_of_kernels(name):
+    result = RESULTS[name]()
+    count = f", {len(result.kernels)} pairs of kernels"
+    assert repr(result).endswith(f"{count})")
+    assert count in result._repr_html_()
+
+
 def test_html_is_well_formed_and_has_no_colours_of_its_own(result):
     html = result._repr_html_()
     parser = OpenTags()
@@ -160,7 +168,7 @@ def test_html_of_many_kernels_has_the_most_extreme(name, column, sign):
     shown = [row[-1] for row in table_of(result)[1:]]
     expected = sign * np.sort(values)[:20]
     assert_allclose(sorted(map(float, shown)), np.sort(expected), rtol=1e-3)
-    assert f"The 20 of {len(frame)} kernels" in result._repr_html_()
+    assert f"The 20 of {len(frame)} pairs of kernels" in result._repr_html_()
 
 
 def test_hostile_names_are_escaped():

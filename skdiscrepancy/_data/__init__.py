@@ -11,6 +11,7 @@ from skdiscrepancy._data._distances import (
     cross_products,
 )
 from skdiscrepancy._data._keywords import (
+    KeywordHints,
     check_run_options,
     check_verbose,
     refuse_unknown_keywords,
@@ -48,6 +49,7 @@ __all__ = [
     "ColumnDistances",
     "Distances",
     "Index",
+    "KeywordHints",
     "ListedDistances",
     "RandomStateLike",
     "Result",

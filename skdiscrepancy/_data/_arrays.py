@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data._labels import refuse_masked, refuse_missing
+from skdiscrepancy._data._checks import shown
+from skdiscrepancy._data._labels import has_missing, refuse_masked, refuse_missing
 from skdiscrepancy._data._numbers import holds_dates, too_large
 
 FLOATS = [np.float64, np.float32]
@@ -127,6 +128,10 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
             _refuse_mixed_columns(X, name)
         if dtype is not None and not hasattr(X, "dtype") and not columns:
             _refuse_dates_in_list(X, name)
+        if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
+            _refuse_missing_columns(X, name)
+        if dtype is not None and "could not convert string" in str(error):
+            _refuse_text_columns(X, name, error)
         raise
 
 
@@ -159,6 +164,45 @@ def _refuse_mixed_columns(X: Any, name: str) -> None:
         f"{name} has columns of the types {list(map(str, X.dtypes))}, must have types "
         "that fit into one array. Convert dates to strings for a kernel on labels."
     )
+
+
+def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield the columns of a table or an array, by their names or positions."""
+    names = _names_of(X)
+    if names:
+        for column in names:
+            yield column, np.asarray(X[column])
+    elif isinstance(X, (np.ndarray, list, tuple)) and np.ndim(X) == 2:
+        yield from enumerate(np.asarray(X, dtype=getattr(X, "dtype", object)).T)
+
+
+def _refuse_missing_columns(X: Any, name: str) -> None:
+    """Raise an error that names the columns with missing values."""
+    columns = [column for column, values in _columns_of(X) if has_missing(values)]
+    if not columns:
+        return
+    several = f"the columns {shown(columns)}"
+    where = several if len(columns) > 1 else f"column {columns[0]!r}"
+    raise ValueError(
+        f"Input {name} contains NaN in {where}. NaN is a missing value, and all values "
+        "must be known. Drop the rows with missing values, or impute them, for "
+        "example with sklearn.impute.SimpleImputer."
+    ) from None
+
+
+def _refuse_text_columns(X: Any, name: str, error: Exception) -> None:
+    """Raise an error that names the first column that holds text."""
+    for column, values in _columns_of(X):
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} has text in column {column!r} ({error}), must have numbers. "
+                "Encode the column as numbers, for example with "
+                "sklearn.preprocessing.OneHotEncoder. For MMD and HSIC, you can also "
+                "pass kernel='indicator' if all columns are categorical, or test each "
+                "column with mmd_column_tests or hsic_column_tests."
+            ) from None
 
 
 def _refuse_dates_in_list(X: Any, name: str) -> None:

@@ -16,6 +16,8 @@ from sklearn.utils import check_scalar
 LARGEST = 2**63 - 1
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
+# Packages that run tasks of this package.
+RUNNERS = ("joblib", "sklearn")
 
 
 def check_number(
@@ -113,11 +115,12 @@ def check_flag(value: Any, name: str) -> None:
 def warn_user(message: str) -> None:
     """Issue a UserWarning that points to the line that called this package."""
     package = __name__.partition(".")[0]
-    frame, level = inspect.currentframe(), 1
-    while (
-        frame is not None
-        and frame.f_back is not None
-        and frame.f_globals.get("__name__", "").partition(".")[0] == package
-    ):
+    frame, level, outside = inspect.currentframe(), 1, 1
+    while frame is not None:
+        root = frame.f_globals.get("__name__", "").partition(".")[0]
+        if root == package:
+            outside = level + 1
+        elif root not in RUNNERS:
+            break
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, UserWarning, stacklevel=outside)

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +21,7 @@ MOST_JOBS = 10_000
 # Names of parameters in other packages, and their names here.
 OTHER_WORDS = {
     "gamma": "bandwidth",
+    "k": "n_features_to_select",
     "lengthscale": "bandwidth",
     "length_scale": "bandwidth",
     "metric": "kernel",
@@ -91,9 +94,41 @@ def refuse_unknown_keywords(
                 " Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel "
                 "'rbf', or bandwidth=1 / gamma for exp(-gamma d), 'laplacian'."
             )
+        elif keyword == "sigma" and nearest == "bandwidth":
+            message += (
+                " Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the "
+                "kernel 'rbf'."
+            )
         elif nearest is not None:
             message += f" Did you mean {nearest!r}?"
         raise TypeError(message)
+
+
+class KeywordHints:
+    """Mixin for classes whose error for an unknown parameter names the likely one.
+
+    The signature of ``__init__`` stays as it is written, for `get_params` and `clone`.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__ = _explained(cls.__init__)  # type: ignore[method-assign]
+
+
+def _explained(init: Callable[..., None]) -> Callable[..., None]:
+    """Make an ``__init__`` refuse unknown keywords by name."""
+    parameters = inspect.signature(init).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return init
+    allowed = list(parameters)[1:]
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        refuse_unknown_keywords(kwargs, allowed, type(self).__name__)
+        init(self, *args, **kwargs)
+
+    return checked
 
 
 def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:

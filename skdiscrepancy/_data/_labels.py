@@ -52,13 +52,16 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
+def has_missing(labels: np.ndarray) -> bool:
+    """Return whether there is NaN, NaT, None or a missing value of pandas."""
+    if labels.dtype == object:
+        return any(map(_is_missing, labels.ravel()))
+    return bool(np.any(labels != labels))
+
+
 def refuse_missing(labels: np.ndarray, name: str) -> None:
     """Raise an error for NaN, NaT, None and missing values of pandas."""
-    if labels.dtype == object:
-        missing = any(map(_is_missing, labels.ravel()))
-    else:
-        missing = bool(np.any(labels != labels))
-    if missing:
+    if has_missing(labels):
         raise ValueError(
             f"Input {name} contains NaN, NaT or None, which are missing values. All "
             "values must be known."

@@ -104,8 +104,12 @@ class Result(metaclass=ABCMeta):
         return getattr(plotting, self._display).from_result(self, **kwargs)
 
     def _count(self) -> str:
-        n = _n_rows(self._columns())
-        return f"{n} {self._item}{'' if n == 1 else 's'}"
+        columns = self._columns()
+        n = _n_rows(columns)
+        plural = "" if n == 1 else "s"
+        if "target_kernel" in columns:
+            return f"{n} pair{plural} of kernels"
+        return f"{n} {self._item}{plural}"
 
     def __repr__(self) -> str:
         parts = [f"{key}={_written(value)}" for key, value in self._summary().items()]
@@ -160,7 +164,7 @@ class Result(metaclass=ABCMeta):
         note = ""
         if len(rows) < n_rows:
             note = (
-                f"<p><small>The {len(rows)} of {n_rows} {self._item}s with the "
+                f"<p><small>The {len(rows)} of {self._count()} with the "
                 f"{self._shown_first}. <code>to_frame()</code> returns all of them."
                 "</small></p>"
             )

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from time import perf_counter
 
 from joblib import effective_n_jobs
 
+from skdiscrepancy._data import warn_user
 from skdiscrepancy._engine._parallel import one_blas_thread
 
 # Walks of fewer tasks are not timed. The tiles for the measurement cost less than one
@@ -27,6 +27,8 @@ def announce(
     task: Callable[[], object],
     n_jobs: int | None,
     verbose: int,
+    *,
+    sortable: bool = False,
 ) -> float:
     """Estimate how long a walk takes, and warn if it is long.
 
@@ -44,6 +46,8 @@ def announce(
         Number of workers.
     verbose : int
         Whether the progress is shown. If it is not, the warning says how to see it.
+    sortable : bool, default=False
+        Whether Laplace kernels would need no pairs of these rows.
 
     Returns
     -------
@@ -55,15 +59,21 @@ def announce(
     n_workers = effective_n_jobs(n_jobs)
     seconds = n_tasks * _seconds(task) / n_workers
     if seconds > LONG:
+        one = n_kernels == 1
+        faster = ["fewer pairs (design='x' or design='b')"]
+        if not one:
+            faster.append("fewer kernels (n_bandwidths, kernel)")
+        if sortable:
+            faster.append("kernel='laplace' (n log n time on one column)")
+        faster.append("more workers (n_jobs=-1)")
         message = (
-            f"{n_pairs:.1e} pairs of rows for {n_kernels} kernels take about "
-            f"{_words(seconds)} with n_jobs={n_workers}. Faster are fewer pairs "
-            "(design='x' or design='b'), fewer kernels (n_bandwidths, kernel) and more "
-            "workers (n_jobs=-1)."
+            f"{n_pairs:.1e} pairs of rows for {n_kernels} kernel{'' if one else 's'} "
+            f"take about {_words(seconds)} with n_jobs={n_workers}. To run faster, use "
+            f"{', '.join(faster[:-1])} or {faster[-1]}."
         )
         if not verbose:
             message += " verbose=1 shows the time left."
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn_user(message)
     return seconds
 
 

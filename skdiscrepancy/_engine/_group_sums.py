@@ -16,7 +16,7 @@ from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
 from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import source_bytes
-from skdiscrepancy._engine._ways import choose_ways
+from skdiscrepancy._engine._ways import MIN_GROUP_ROWS, choose_ways
 
 # Groups are gathered into blocks of about this many rows.
 BLOCK_ROWS = 256
@@ -126,7 +126,13 @@ def _group_sums_by_tiles(
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
     work = _GroupTask(source, bounds, n)
     seconds = announce(
-        n**2 / 2, K, len(tasks), lambda: work((blocks[0], blocks[-1])), n_jobs, verbose
+        n**2 / 2,
+        K,
+        len(tasks),
+        lambda: work((blocks[0], blocks[-1])),
+        n_jobs,
+        verbose,
+        sortable=source.has_one_column and MIN_GROUP_ROWS * n_groups <= n,
     )
     parts = run_all(tasks, work, n_jobs, verbose, seconds=seconds)
     with closing(parts):

@@ -35,6 +35,11 @@ class Source:
     dtype: np.dtype
     tile = 256
 
+    @property
+    def has_one_column(self) -> bool:
+        """Whether some kernels on these rows can be summed in sorted order."""
+        return False
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:

@@ -102,7 +102,15 @@ def _announce_walk(
         reducer.tile_sums(rows, cols, drop_diagonal=False, want_cols=True)
 
     n_tiles = int(n_pairs / tile**2)
-    seconds = announce(n_pairs, reducer.n_sums, n_tiles, first_tile, n_jobs, verbose)
+    seconds = announce(
+        n_pairs,
+        reducer.n_sums,
+        n_tiles,
+        first_tile,
+        n_jobs,
+        verbose,
+        sortable=len(reducer.sources) == 1 and reducer.sources[0].has_one_column,
+    )
     return n_pairs, seconds
 
 

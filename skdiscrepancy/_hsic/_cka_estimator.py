@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import explains_keywords
 from skdiscrepancy._data import (
+    KeywordHints,
     as_labels,
     check_run_options,
     tag_target,
@@ -35,7 +36,7 @@ from skdiscrepancy.kernels import as_target, sample_dtype
 PAIRS = [(0, 0), (0, 1), (1, 1)]
 
 
-class CKAEstimator(BaseEstimator):
+class CKAEstimator(KeywordHints, BaseEstimator):
     r"""Centred kernel alignment (CKA) over minibatches.
 
     Each call of `partial_fit` adds the three terms :math:`\mathrm{HSIC}(K, L)`,

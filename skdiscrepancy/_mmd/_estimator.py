@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import (
     BaseDiscrepancy,
@@ -19,7 +19,12 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import RandomStateLike, as_labels, validate_rows
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
-from skdiscrepancy._mmd._samples import as_sample, least_rows, refuse_second_sample
+from skdiscrepancy._mmd._samples import (
+    as_sample,
+    least_rows,
+    refuse_other_columns,
+    refuse_second_sample,
+)
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
 from skdiscrepancy._mmd._witness import row_contributions, witness_values
@@ -488,11 +493,11 @@ class MMDEstimator(BaseDiscrepancy):
         """Return two samples with the same columns."""
         kernels, least = settings.kernels, least_rows(settings.design)
         X = self._validate(X, kernels, reset=True, least=least)
+        names = getattr(self, "feature_names_in_", None)
         values = as_sample(Y, "Y", kernels, least)
         if values.shape[1] != X.shape[1]:
             raise ValueError(
                 f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
             )
-        # Column names, if there are any, must agree.
-        validate_data(self, Y, reset=False, skip_check_array=True)
+        refuse_other_columns(names, Y)
         return X, values

@@ -7,6 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data import as_labels, check_rows
 from skdiscrepancy.designs import Design
@@ -23,6 +25,36 @@ def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.nd
     dtype = sample_dtype(kernels)
     Z = check_rows(Z, name, dtype=dtype, ensure_min_samples=least)
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+
+
+def refuse_other_columns(names: Any, Y: Any) -> None:
+    """Refuse a second sample whose columns have other names than those of X.
+
+    If only one of the samples has names, columns are compared by their position.
+
+    Parameters
+    ----------
+    names : ndarray of str or None
+        Names of the columns of X, if X has names.
+    Y : object
+        Second sample, with as many columns.
+    """
+    second = BaseEstimator()
+    validate_data(second, Y, skip_check_array=True)
+    names_of_y = getattr(second, "feature_names_in_", None)
+    if names is None or names_of_y is None or np.array_equal(names, names_of_y):
+        return
+    raise ValueError(
+        f"Y has the columns {_shortened(names_of_y)}, and X has the columns "
+        f"{_shortened(names)}. The columns of Y should be those of X, in the same "
+        "order. For DataFrames of the same columns, pass Y[X.columns]."
+    )
+
+
+def _shortened(names: np.ndarray, most: int = 10) -> str:
+    """Return a list of names as text, without the last of many names."""
+    text = ", ".join(repr(str(name)) for name in names[:most])
+    return f"[{text}{', ...' if len(names) > most else ''}]"
 
 
 def refuse_second_sample(X: Any, y: Any) -> None:

@@ -21,7 +21,7 @@ from skdiscrepancy._engine import (
     walk,
 )
 from skdiscrepancy._nulls._options import Options
-from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 from skdiscrepancy._nulls._units import ScaledSums, in_units, unit_exponents
 from skdiscrepancy.designs import Blocks, Cross, Design, Linear
 
@@ -116,6 +116,8 @@ def swap_test(
     result : TestResult
         Result.
     """
+    # All signs can change together.
+    warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs")
     means, scale = signed_means(
         reducer,
         design,

@@ -11,9 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import comb
 
 from skdiscrepancy._engine import BRIEF, SILENT, GroupSums, Progress, Source, progress
-from skdiscrepancy._nulls._result import TestResult, combine, null_scales
+from skdiscrepancy._nulls._result import (
+    TestResult,
+    combine,
+    null_scales,
+    warn_if_powerless,
+)
 from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
 # Divisions that are evaluated at a time, and columns of a matrix for their products.
@@ -81,6 +87,7 @@ def permutation_test(
     bounds, moves = group_bounds(m, n, n_groups)
     sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     in_x = bounds[:-1] < m
+    warn_if_powerless(_n_divisions(in_x, moves, m, n), "permutations")
     Z = draw_groups(in_x, moves, n_resamples, generator)
     total = len(Z) * form_work(len(in_x))
     verbose = walk_options.get("verbose", 0)
@@ -94,6 +101,13 @@ def permutation_test(
         for scale in null_scales(sums.rows, sums.squares)
     )
     return combine(values, scales, kernels, pooling=pooling, method="permutation")
+
+
+def _n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
+    """Return how many divisions of the groups differ in their statistic, at most."""
+    n_divisions = comb(np.count_nonzero(moves), np.count_nonzero(moves & in_x))
+    # Samples of equal size can change their roles.
+    return n_divisions / 2 if m == n and np.all(moves) else n_divisions
 
 
 def draw_groups(

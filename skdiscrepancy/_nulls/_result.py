@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import Result
+from skdiscrepancy._data import Result, warn_user
 from skdiscrepancy.kernels import kernel_columns
 from skdiscrepancy.pooling import fuse
 
@@ -22,6 +22,8 @@ TIES = 1e-9
 # A scale this small, relative to the statistics, counts as zero, because no statistic
 # is so many standard deviations away from 0.
 VANISHED = 1e-100
+# Users are warned of a test that can never reject at this significance level.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,6 +191,24 @@ def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.n
     # A constant kernel leaves only rounding errors.
     centred = np.maximum(centred, 1e-14 * squares)
     return np.sqrt(centred), np.sqrt(squares)
+
+
+def warn_if_powerless(n_distinct: float, resamples: str) -> None:
+    """Warn if a test of few rows cannot reject, whatever the data are.
+
+    Parameters
+    ----------
+    n_distinct : float
+        Largest number of resamples, including the data, whose statistics differ.
+    resamples : str
+        What the resamples are.
+    """
+    if n_distinct * LEVEL < 1:
+        warn_user(
+            f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
+            f" because so few rows have only {n_distinct:g} different {resamples}. The "
+            f"test cannot reject at the significance level {LEVEL}. Pass more rows."
+        )
 
 
 def combine(

@@ -20,7 +20,7 @@ from skdiscrepancy._engine import (
     run_all,
     source_bytes,
 )
-from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
@@ -80,6 +80,8 @@ def shift_test(
     result : TestResult
         Result.
     """
+    if not shuffle:
+        warn_if_powerless(n, "shifts")
     n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
     parts = []
     what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)

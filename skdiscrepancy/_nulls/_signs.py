@@ -10,7 +10,7 @@ import numpy as np
 
 from skdiscrepancy._engine import BRIEF, Source, progress
 from skdiscrepancy._nulls._permutations import form_work, quadratic_forms
-from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 from skdiscrepancy._nulls._units import in_units, scaled_group_sums
 
 
@@ -57,6 +57,9 @@ def wild_test(
     """
     bounds = np.unique(np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64))
     sums, exponents = scaled_group_sums(source, bounds, **walk_options)
+    if len(bounds) > n:
+        # All signs can change together.
+        warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs")
     signs = generator.choice((-1.0, 1.0), size=(n_resamples, len(bounds) - 1))
     observed = sums.rows.sum(axis=1)
     # Pairs within a group always have the sign +1, so they are left out.

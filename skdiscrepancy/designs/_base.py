@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data import RandomStateLike, check_number, shown
+from skdiscrepancy._data import KeywordHints, RandomStateLike, check_number, shown
 
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -45,7 +45,7 @@ def square(start: int, stop: int, *, diagonal: bool) -> Region:
     return Region(start, stop, start, stop, symmetric=True, diagonal=diagonal)
 
 
-class Design(BaseEstimator, metaclass=ABCMeta):
+class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all designs.
 
     A statistic is a mean over pairs (i, j) of samples. A design is the set D of pairs

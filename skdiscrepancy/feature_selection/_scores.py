@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
@@ -33,7 +34,7 @@ STATISTICS = ("cka", "hsic")
 PVALUES = ("gamma", "permutation", None)
 
 
-class HSICScore(BaseEstimator):
+class HSICScore(KeywordHints, BaseEstimator):
     r"""Score function for univariate selectors: the dependence of y on each column.
 
     Pass it to :class:`~sklearn.feature_selection.SelectKBest`,

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
@@ -35,7 +36,7 @@ from skdiscrepancy.feature_selection._single_columns import (
 )
 
 
-class HSICSelector(SelectorMixin, BaseEstimator):
+class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ

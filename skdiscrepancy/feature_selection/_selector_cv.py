@@ -16,6 +16,7 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
+    KeywordHints,
     check_number,
     check_run_options,
     shown,
@@ -37,7 +38,7 @@ from skdiscrepancy.kernels import RadialKernel, RowKernel, choose_target_kernels
 Split = tuple[np.ndarray, np.ndarray]
 
 
-class HSICSelectorCV(SelectorMixin, BaseEstimator):
+class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The

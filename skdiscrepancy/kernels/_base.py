@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_number, check_rows, shown
+from skdiscrepancy._data import KeywordHints, check_number, check_rows, shown
 
 # A function of blocks has no value for single pairs. Pairs are taken from the diagonals
 # of small matrices.
 PAIRS_AT_ONCE = 32
 
 
-class Kernel(BaseEstimator, metaclass=ABCMeta):
+class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """Base class of all kernels.
 
     A kernel measures how similar two rows are. The property `norm` is the order of the

@@ -85,11 +85,34 @@ class FunctionKernel(RowKernel):
         params = dict(self.params or {})
         if isinstance(self.function, str):
             return pairwise_kernels(A, B, metric=self.function, **params)
-        return self._checked(self.function(A, B, **params), (A.shape[0], B.shape[0]))
+        shape = (A.shape[0], B.shape[0])
+        try:
+            K = self.function(A, B, **params)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"The kernel function {self._name!r} failed on blocks of {shape[0]} "
+                f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
+                f"return their Gram matrix. {self._single_rows}"
+            ) from error
+        return self._checked(K, shape)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
+
+    @property
+    def _single_rows(self) -> str:
+        """What to pass instead of a function of two single rows."""
+        name = self._name if self._name.isidentifier() else "function"
+        return (
+            "For a function of two single rows, pass functools.partial("
+            f"sklearn.metrics.pairwise.pairwise_kernels, metric={name})."
+        )
 
     def _checked(self, K: Any, shape: tuple[int, int]) -> np.ndarray:
         """Return what the function gave, if it is a Gram matrix."""
-        name = getattr(self.function, "__name__", repr(self.function))
+        name = self._name
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
@@ -101,9 +124,7 @@ class FunctionKernel(RowKernel):
             raise ValueError(
                 f"The kernel function {name!r} returned an array of shape {K.shape} "
                 f"for blocks of {shape[0]} and {shape[1]} rows, must return shape "
-                f"{shape}. For a function of two single rows, pass "
-                "functools.partial(sklearn.metrics.pairwise.pairwise_kernels, "
-                f"metric={name})."
+                f"{shape}. {self._single_rows}"
             )
         if K.dtype.kind not in "fiub":
             raise TypeError(

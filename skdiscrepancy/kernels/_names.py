@@ -111,7 +111,15 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
         raise ValueError(
             f"{name} == 'precomputed', must be an object: pass {name}="
             "skdiscrepancy.kernels.PrecomputedKernel(K) and positions in K as rows, or "
-            "call mmd_from_gram, hsic_from_gram or ksd_from_gram with Gram matrices."
+            "pass Gram matrices to mmd_from_gram, hsic_from_gram or ksd_from_gram, and "
+            "for a test to mmd_test_from_gram, hsic_test_from_gram or "
+            "ksd_test_from_gram."
+        )
+    if len(getattr(item, "shape", ())) == 2:
+        raise TypeError(
+            f"{name} is an array of shape {tuple(item.shape)}, must be a kernel. For a "
+            f"Gram matrix K, pass {name}=skdiscrepancy.kernels.PrecomputedKernel(K) "
+            "and positions in K as rows."
         )
     error = ValueError if isinstance(item, str) else TypeError
     raise error(

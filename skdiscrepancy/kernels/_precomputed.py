@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,6 +16,13 @@ from skdiscrepancy.kernels._base import RowKernel
 # relative to the largest entry.
 ROUNDING = 100
 BLOCK_ROWS = 512
+
+
+class _GramMatrix(np.ndarray):
+    """Array that is printed as its shape."""
+
+    def __repr__(self) -> str:
+        return f"<array of shape {self.shape}>"
 
 
 class PrecomputedKernel(RowKernel):
@@ -55,8 +64,24 @@ class PrecomputedKernel(RowKernel):
     def __init__(self, K: ArrayLike):
         self.K = K
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"PrecomputedKernel(K=<array of shape {np.shape(self.K)}>)"
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of this kernel.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            False returns a view of an array whose repr is its shape.
+
+        Returns
+        -------
+        params : dict
+            The parameter `K`.
+        """
+        # scikit-learn prints these values with deep=False. A `__repr__` of this class
+        # would be ignored inside of an estimator.
+        if not deep and isinstance(self.K, np.ndarray):
+            return {"K": self.K.view(_GramMatrix)}
+        return {"K": self.K}
 
     def __sklearn_clone__(self) -> PrecomputedKernel:
         # Nobody changes a Gram matrix, and a copy would take n^2 numbers.

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    KeywordHints,
     RandomStateLike,
     check_number,
     check_rows,
@@ -33,7 +34,7 @@ from skdiscrepancy.designs import Design
 STEP = 1e-4
 
 
-class KSDScorer(BaseEstimator):
+class KSDScorer(KeywordHints, BaseEstimator):
     """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
@@ -158,7 +159,7 @@ class KSDScorer(BaseEstimator):
         return -estimator.fit(X).score(X)
 
 
-class HyvarinenScorer(BaseEstimator):
+class HyvarinenScorer(KeywordHints, BaseEstimator):
     r"""Negative Hyvarinen score of a fitted density (score matching).
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
@@ -239,7 +240,7 @@ class HyvarinenScorer(BaseEstimator):
             return -float(check_finite(total.mean()))
 
 
-class MMDScorer(BaseEstimator):
+class MMDScorer(KeywordHints, BaseEstimator):
     """Negative maximum mean discrepancy between held-out rows and draws from a model.
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    KeywordHints,
     check_flag,
     check_number,
     check_rows,
@@ -127,7 +128,7 @@ def _choose(
     return indices
 
 
-class SteinThinning(BaseEstimator):
+class SteinThinning(KeywordHints, BaseEstimator):
     """Stein thinning: the few rows of a sample that represent a model best.
 
     Use Stein thinning to compress a Markov chain, and to correct its bias, for example
