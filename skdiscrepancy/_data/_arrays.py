@@ -168,7 +168,7 @@ def _refuse_mixed_columns(X: Any, name: str) -> None:
 
 def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the columns of a table or an array, by their names or positions."""
-    names = _names_of(X)
+    names = names_of(X)
     if names:
         for column in names:
             yield column, np.asarray(X[column])
