@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data._labels import refuse_masked, refuse_missing
 from skdiscrepancy._data._numbers import holds_dates, too_large
+from skdiscrepancy._data._sparse import as_rows
 
 FLOATS = [np.float64, np.float32]
 # Beginnings of the names of date and duration types in pandas, polars and arrow.
@@ -66,11 +67,12 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type.
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
-        return check_array(X, input_name=name, **options)
+        return as_rows(check_array(X, input_name=name, **options))
 
 
 def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
@@ -89,11 +91,12 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type.
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, "X", options["dtype"]):
-        return validate_data(estimator, X, **options)
+        return as_rows(validate_data(estimator, X, **options))
 
 
 @contextmanager

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import as_labels, check_rows
+from skdiscrepancy._data import as_labels, check_rows, validate_rows
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import KernelLike, sample_dtype
+from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
 
 
 def least_rows(design: Design) -> int:
@@ -20,9 +21,43 @@ def least_rows(design: Design) -> int:
 
 def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
     """Return a sample as the kernels read it, without a check of column names."""
-    dtype = sample_dtype(kernels)
-    Z = check_rows(Z, name, dtype=dtype, ensure_min_samples=least)
+    Z = check_rows(Z, name, **_options(Z, name, kernels, least))
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+
+
+def validate_sample(
+    estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
+) -> np.ndarray:
+    """Return a sample as the kernels read it, with a check of its columns."""
+    options = _options(X, "X", kernels, least)
+    X = validate_rows(estimator, X, reset=reset, **options)
+    return X if X.dtype.kind == "f" else as_labels(X, "X")
+
+
+def validate_pair(
+    estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two samples with the same columns."""
+    X = validate_sample(estimator, X, kernels, reset=True, least=least)
+    values = as_sample(Y, "Y", kernels, least)
+    if values.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
+        )
+    # Column names, if there are any, must agree.
+    validate_data(estimator, Y, reset=False, skip_check_array=True)
+    return X, values
+
+
+def _options(
+    Z: Any, name: str, kernels: list[KernelLike], least: int
+) -> dict[str, Any]:
+    """Return the options of :func:`sklearn.utils.check_array` for a sample."""
+    return {
+        "dtype": sample_dtype(kernels),
+        "ensure_min_samples": least,
+        "accept_sparse": accept_sparse(Z, name, kernels),
+    }
 
 
 def refuse_second_sample(X: Any, y: Any) -> None:
