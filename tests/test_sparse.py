@@ -233,6 +233,29 @@ def test_one_sparse_column_is_as_one_dense_column():
     assert mmd_score(one, sparse.csr_array(Y[:, :1])) == mmd_score(X[:, :1], Y[:, :1])
 
 
+@pytest.mark.skipif(
+    sparse.coo_array(np.ones(2)).ndim != 1,
+    reason="this scipy has no sparse arrays of one dimension",
+)
+def test_a_sparse_array_of_one_dimension_is_one_column():
+    flat = sparse.coo_array(X[:, 0]), sparse.coo_array(Y[:, 0])
+    assert mmd_score(*flat) == mmd_score(X[:, 0], Y[:, 0])
+
+
+def test_displays_draw_bandwidths_of_sparse_data_and_refuse_to_draw_their_rows():
+    pytest.importorskip("matplotlib")
+    from skdiscrepancy.plotting import BandwidthDisplay, WitnessDisplay
+
+    A, B = sparse.csr_array(X), sparse.csr_array(Y)
+    dense, drawn = (
+        BandwidthDisplay.from_estimator(MMDEstimator(kernel="gaussian").fit(P), Q)
+        for P, Q in ((X, Y), (A, B))
+    )
+    assert_allclose(list(drawn.medians.values()), list(dense.medians.values()))
+    with pytest.raises(TypeError, match="is sparse, must be dense"):
+        WitnessDisplay.from_estimator(MMDEstimator().fit(A), B, features=[0, 1])
+
+
 def test_bandwidths_of_sparse_rows_are_those_of_dense_rows():
     # More rows than distances are computed between.
     many = draw(2500, 3)

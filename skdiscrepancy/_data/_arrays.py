@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -44,6 +45,8 @@ def as_table(X: Any) -> Any:
         return [[value] for value in X] if flat else X
     if len(getattr(X, "shape", ())) != 1:
         return X
+    if issparse(X):
+        X = X.toarray()
     if isinstance(X, np.ndarray):
         return X[:, np.newaxis]
     if hasattr(X, "to_frame") and hasattr(X, "index"):
