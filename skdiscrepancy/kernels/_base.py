@@ -71,7 +71,7 @@ class Kernel(BaseEstimator, metaclass=ABCMeta):
         """Whether the kernel takes sparse data.
 
         If you set it to True in your own kernel, `gram` gets matrices of the type
-        :class:`scipy.sparse.csr_array`.
+        ``scipy.sparse.csr_array``.
         """
         return False
 
