@@ -29,6 +29,7 @@ from skdiscrepancy.kernels import (
     Kernel,
     KernelLike,
     RowKernel,
+    accept_sparse,
     check_kernel,
     radial_parts,
     resolve_columns,
@@ -99,7 +100,8 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     [3.0, 3.0]
     """
     check_number(p, "p", least=1, finite=False)
-    return _distances(representative_rows([check_rows(X)]), p)
+    X = check_rows(X, accept_sparse="csr" if p in (1, 2) else False)
+    return _distances(representative_rows([X]), p)
 
 
 def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
@@ -238,7 +240,8 @@ def kernel_collection(
     >>> kernel_collection([[0.0], [2.0]], bandwidth="median")
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
-    kernels, rows = check_kernel(kernel), check_rows(X)
+    kernels = check_kernel(kernel)
+    rows = check_rows(X, accept_sparse=accept_sparse(X, "X", kernels))
     kernels = resolve_columns(kernels, X, rows.shape[1])
     return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
 
@@ -428,22 +431,22 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
         return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
 
 
-def _distances(X: np.ndarray, p: float = 2, *, metric: Any = None) -> np.ndarray:
+def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
     """Compute the non-zero distances between rows, of order p or in a metric."""
     with np.errstate(over="ignore", invalid="ignore"):
         n = len(X)
-        if metric is None:
-            X = Rows(X).take(slice(0, n))
+        X = Rows(X, centred=metric is None).take(slice(0, n))
         distances = np.empty(n * (n - 1) // 2)
         at = 0
         for start in range(0, n, BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
+            n_rows = rows.shape[0]
             if metric is None:
                 block = block_distances(rows, X[start:], p).read(squared=False)
             else:
                 block = metric_distances(rows, X[start:], metric).read(squared=False)
-            own, others = np.split(block, [len(rows)], axis=1)
-            for part in (own[np.triu_indices(len(rows), 1)], others.ravel()):
+            own, others = np.split(block, [n_rows], axis=1)
+            for part in (own[np.triu_indices(n_rows, 1)], others.ravel()):
                 distances[at : at + part.size] = part
                 at += part.size
     if distances.size and not np.isfinite(distances.max()):

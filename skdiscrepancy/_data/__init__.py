@@ -24,6 +24,7 @@ from skdiscrepancy._data._labels import (
     refuse_missing,
 )
 from skdiscrepancy._data._metrics import (
+    SPARSE_METRICS,
     aligned_metric_distances,
     check_metric,
     metric_distances,
@@ -34,6 +35,14 @@ from skdiscrepancy._data._representatives import MAX_ROWS, representative_rows
 from skdiscrepancy._data._results import Result
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._data._sparse import (
+    SparseRows,
+    aligned_products,
+    as_block,
+    as_rows,
+    inner_products,
+    of_one_kind,
+)
 from skdiscrepancy._data._targets import (
     are_labels,
     refuse_different_labels,
@@ -44,6 +53,7 @@ from skdiscrepancy._data._targets import (
 
 __all__ = [
     "MAX_ROWS",
+    "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",
     "ColumnDistances",
@@ -54,12 +64,16 @@ __all__ = [
     "RandomStateLike",
     "Result",
     "Rows",
+    "SparseRows",
     "aligned_distances",
     "aligned_metric_distances",
+    "aligned_products",
     "are_labels",
     "as_array",
+    "as_block",
     "as_labels",
     "as_numbers",
+    "as_rows",
     "as_table",
     "block_distances",
     "check_flag",
@@ -72,9 +86,11 @@ __all__ = [
     "draw_seeds",
     "encode_labels",
     "generator_of",
+    "inner_products",
     "is_numeric",
     "metric_distances",
     "names_of",
+    "of_one_kind",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import has_missing, refuse_masked, refuse_missing
 from skdiscrepancy._data._numbers import holds_dates, too_large
+from skdiscrepancy._data._sparse import as_rows
 
 FLOATS = [np.float64, np.float32]
 # Beginnings of the names of date and duration types in pandas, polars and arrow.
@@ -44,6 +46,8 @@ def as_table(X: Any) -> Any:
         return [[value] for value in X] if flat else X
     if len(getattr(X, "shape", ())) != 1:
         return X
+    if issparse(X):
+        X = X.toarray()
     if isinstance(X, np.ndarray):
         return X[:, np.newaxis]
     if hasattr(X, "to_frame") and hasattr(X, "index"):
@@ -67,11 +71,12 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type.
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
-        return check_array(X, input_name=name, **options)
+        return as_rows(check_array(X, input_name=name, **options))
 
 
 def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
@@ -90,11 +95,12 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type.
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, "X", options["dtype"]):
-        return validate_data(estimator, X, **options)
+        return as_rows(validate_data(estimator, X, **options))
 
 
 @contextmanager

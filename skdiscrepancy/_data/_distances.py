@@ -7,8 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from skdiscrepancy._data._sparse import (
+    aligned_sparse_distances,
+    sparse_city_block,
+    sparse_squared_distances,
+)
 from skdiscrepancy._loops import city_block, difference_products, few_features
 
 # Inner products of differences, such as squared distances, are computed from matrix
@@ -45,7 +51,14 @@ class Distances:
 
 
 def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
-    """Compute Minkowski distances of order `p` between all rows of A and of B."""
+    """Compute Minkowski distances of order `p` between all rows of A and of B.
+
+    Sparse blocks have distances of order 1 and 2 only.
+    """
+    if issparse(A):
+        if p == 2:
+            return Distances(sparse_squared_distances(A, B), squared=True)
+        return Distances(sparse_city_block(A, B), squared=False)
     if A.shape[1] == 1:
         difference = A - B[:, 0]
         if p == 2:
@@ -62,6 +75,8 @@ def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
 
 def aligned_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
     """Compute the distance between row i of A and row i of B, for all i."""
+    if issparse(A):
+        return Distances(aligned_sparse_distances(A, B, p), squared=p == 2)
     difference = A - B
     if p == 2:
         return Distances(np.einsum("ij,ij->i", difference, difference), squared=True)

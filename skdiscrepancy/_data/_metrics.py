@@ -8,10 +8,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances
 
 from skdiscrepancy._data._checks import shown
-from skdiscrepancy._data._distances import Distances
+from skdiscrepancy._data._distances import Distances, block_distances
 
 # Metrics that take their parameters from all rows, so that a tile would have others.
 OF_ALL_ROWS = ("seuclidean", "mahalanobis")
@@ -29,6 +30,10 @@ BOOLEAN = (
     "sokalsneath",
     "yule",
 )
+# Metrics of sparse rows that are Minkowski distances, with their order.
+SPARSE_ORDERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
+# Metrics that sparse rows have.
+SPARSE_METRICS = ("cosine", *SPARSE_ORDERS)
 # Number of pairs whose distances are the diagonal of one small matrix.
 PAIRS_AT_ONCE = 32
 # A distance above minus this is zero, up to rounding.
@@ -66,6 +71,8 @@ def check_metric(metric: Any) -> None:
 def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     """Compute the distances between all rows of A and of B in a metric."""
     dtype = A.dtype
+    if issparse(A) and metric in SPARSE_ORDERS:
+        return block_distances(A, B, SPARSE_ORDERS[metric])
     if metric in BOOLEAN:
         A, B = A.astype(bool), B.astype(bool)
     elif metric in DOT_PRODUCTS:
@@ -76,12 +83,13 @@ def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
 
 def aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     """Compute the distance between row i of A and row i of B, for all i."""
-    values = np.empty(len(A), dtype=A.dtype)
+    n = A.shape[0]
+    values = np.empty(n, dtype=A.dtype)
     if callable(metric):
         for i, (a, b) in enumerate(zip(A, B, strict=True)):
             values[i] = metric(a, b)
         return Distances(_checked(values, metric), squared=False)
-    for start in range(0, len(A), PAIRS_AT_ONCE):
+    for start in range(0, n, PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
         block = metric_distances(A[part], B[part], metric)
         values[part] = np.diagonal(block.read(squared=False))

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skdiscrepancy._data._rows import Rows
+from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
 # Largest number of rows that distances are computed between, about two million pairs.
 MAX_ROWS = 2000
@@ -16,24 +19,43 @@ READ_ROWS = 2**16
 SEED = 0
 
 
-def representative_rows(samples: list[np.ndarray]) -> np.ndarray:
+def representative_rows(samples: list[Any]) -> Any:
     """Return at most MAX_ROWS rows, chosen among the sorted rows with a fixed seed.
 
     Rows are sorted by a fixed linear combination of their columns. The choice therefore
     does not depend on the order of the rows, on ties, or on a shift of the data.
     """
     n_rows = sum(len(sample) for sample in samples)
+    samples = list(of_one_kind(*samples))
+    if isinstance(samples[0], SparseRows):
+        return _sparse_representatives(stack_sparse(*samples))
     if n_rows <= MAX_ROWS:
         return np.concatenate(samples).astype(np.float64, copy=False)
-    generator = np.random.RandomState(SEED)
-    weights = np.asarray(generator.normal(size=samples[0].shape[1]))
-    chosen = np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+    weights, chosen = _draw(samples[0].shape[1], n_rows)
     if samples[0].shape[1] == 1:
         values = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
         values.sort()
         return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
     order = np.argsort(_projections(samples, weights), kind="stable")
     rows = Rows(*samples, centred=False).take(order[chosen])
+    return rows.astype(np.float64, copy=False)
+
+
+def _draw(n_features: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw the weights of the columns, and the ranks of the chosen rows."""
+    generator = np.random.RandomState(SEED)
+    weights = np.asarray(generator.normal(size=n_features))
+    return weights, np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
+
+
+def _sparse_representatives(rows: SparseRows) -> SparseRows:
+    """Return at most MAX_ROWS rows of a sparse sample, the same as of a dense one."""
+    if len(rows) > MAX_ROWS:
+        weights, chosen = _draw(rows.shape[1], len(rows))
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A sparse product adds the columns one by one, too.
+            projections = rows.matrix.astype(np.float64) @ weights
+        rows = rows[np.argsort(projections, kind="stable")[chosen]]
     return rows.astype(np.float64, copy=False)
 
 

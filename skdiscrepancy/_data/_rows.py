@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import DTypeLike
+
+from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
 # Number of rows of each part from which the centre is computed.
 CENTRE_ROWS = 512
@@ -32,14 +36,19 @@ class Rows:
     Rounding can lose the digits of rows that are close to each other but far from the
     centre, for example if a code such as 99999 stands for missing values. Blocks are
     then float64.
+
+    If a part is sparse, blocks are sparse matrices, and are not centred, because
+    centring would fill them.
     """
 
-    def __init__(self, *parts: np.ndarray, centred: bool = True):
-        self.parts = parts
-        self.starts = np.cumsum([0, *(len(part) for part in parts)])
-        self.dtype = np.result_type(*parts)
+    def __init__(self, *parts: Any, centred: bool = True):
+        parts = of_one_kind(*parts)
+        self.sparse = isinstance(parts[0], SparseRows)
+        self.parts = (stack_sparse(*parts),) if self.sparse else parts
+        self.starts = np.cumsum([0, *(len(part) for part in self.parts)])
+        self.dtype = np.result_type(*(part.dtype for part in parts))
         self.centre = None
-        if centred:
+        if centred and not self.sparse:
             some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
             rows = np.concatenate(some)
             with np.errstate(over="ignore"):
@@ -57,8 +66,15 @@ class Rows:
         """Number of columns."""
         return self.parts[0].shape[1]
 
-    def take(self, index: Index) -> np.ndarray:
+    @property
+    def row_size(self) -> int:
+        """Number of values that a row takes in memory."""
+        return self.parts[0].row_size if self.sparse else self.n_features
+
+    def take(self, index: Index) -> Any:
         """Return the rows of a slice or an index array."""
+        if self.sparse:
+            return self.parts[0].matrix[index]
         block = self._gather(index)
         if self.centre is not None:
             block = block - self.centre
@@ -66,10 +82,7 @@ class Rows:
 
     def check_range(self) -> Rows:
         """Raise an error if squared differences overflow or underflow."""
-        most = np.max([part.max(axis=0) for part in self.parts], axis=0)
-        least = np.min([part.min(axis=0) for part in self.parts], axis=0)
-        with np.errstate(over="ignore"):
-            spread = float(np.max(np.subtract(most, least, dtype=np.float64)))
+        spread = self.parts[0].spread() if self.sparse else self._spread()
         limit = RANGE[self.dtype]
         if spread > limit or 0 < spread < 1 / limit:
             raise ValueError(
@@ -78,6 +91,13 @@ class Rows:
                 "outside this range. Rescale the data."
             )
         return self
+
+    def _spread(self) -> float:
+        """Return the largest difference of two values in one column."""
+        most = np.max([part.max(axis=0) for part in self.parts], axis=0)
+        least = np.min([part.min(axis=0) for part in self.parts], axis=0)
+        with np.errstate(over="ignore"):
+            return float(np.max(np.subtract(most, least, dtype=np.float64)))
 
     def _gather(self, index: Index) -> np.ndarray:
         if len(self.parts) == 1:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_X_y, validate_data
 from skdiscrepancy._data._arrays import readable
 from skdiscrepancy._data._labels import as_array, encode_labels, refuse_missing
 from skdiscrepancy._data._numbers import is_numeric
+from skdiscrepancy._data._sparse import as_rows
 
 # Integers with at most this many distinct values count as labels.
 MAX_LABELS = 20
@@ -34,8 +35,10 @@ def validate_with_target(
         refuse_missing(y, "y")
     with readable(X, "X", options.get("dtype")):
         if estimator is None:
-            return check_X_y(X, y, multi_output=True, **options)
-        return validate_data(estimator, X, y, multi_output=True, **options)
+            X, y = check_X_y(X, y, multi_output=True, **options)
+        else:
+            X, y = validate_data(estimator, X, y, multi_output=True, **options)
+    return as_rows(X), y
 
 
 def tag_target(tags: Any) -> Any:

@@ -14,9 +14,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array
 from sklearn.base import clone
+from sklearn.utils.sparsefuncs import csc_median_axis_0
 
-from skdiscrepancy._data import block_distances, encode_labels
+from skdiscrepancy._data import SparseRows, as_block, block_distances, encode_labels
 from skdiscrepancy._engine._forms import is_smooth
 from skdiscrepancy.kernels import (
     FunctionKernel,
@@ -65,7 +67,7 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     ):
         return True
     if isinstance(kernel, RowKernel):
-        return kernel.features(rows[:1]) is not None
+        return kernel.features(as_block(rows[:1])) is not None
     # One row for each distinct value spans all other rows.
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
@@ -118,8 +120,14 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
     if rows.shape[1] == 1:
         rows = rows.astype(np.float64, copy=False)
         return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
-    Z = rows.astype(np.float64, copy=False)
-    Z = Z - np.median(Z, axis=0)
+    Z = as_block(rows.astype(np.float64, copy=False))
+    if isinstance(rows, SparseRows):
+        # The row that is closest to the medians, as below.
+        medians = csc_median_axis_0(csc_array(Z))
+        lengths = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() - 2 * (Z @ medians)
+    else:
+        Z = Z - np.median(Z, axis=0)
+        lengths = np.square(Z).sum(axis=1)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
         distance = block_distances(Z[pivots], Z, kernel.norm).read(
@@ -127,7 +135,7 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
         )
         return kernel.evaluate(distance, distance)
 
-    rank, first = _max_rank(kernel, n), np.square(Z).sum(axis=1).argmin()
+    rank, first = _max_rank(kernel, n), lengths.argmin()
     factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
     # A factor cannot represent the negative eigenvalues that some kernels have in
     # several dimensions.
@@ -138,16 +146,17 @@ def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
 def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
     """Return the factor of a kernel that is a function of two blocks of rows."""
     kernel = kernel.learn([rows])
-    F = kernel.features(rows) if isinstance(kernel, RowKernel) else None
+    block = as_block(rows)
+    F = kernel.features(block) if isinstance(kernel, RowKernel) else None
     if F is not None and F.shape[1] <= MAX_RANK:
         return _finish([F.T.astype(np.float64)], [True])[0]
-    diagonal = kernel.pairs(rows, rows)
+    diagonal = kernel.pairs(block, block)
     if np.any(diagonal < 0):
         # The matrix is not positive semi-definite, and no product of factors.
         return Factor(np.zeros((1, len(rows))), complete=False)
 
     def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-        return np.array(kernel.gram(rows[pivots], rows), dtype=np.float64)
+        return np.array(kernel.gram(block[pivots], block), dtype=np.float64)
 
     n, first = len(rows), np.array([diagonal.argmax()])
     factors, complete = pivoted_cholesky(

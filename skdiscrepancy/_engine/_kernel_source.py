@@ -42,7 +42,7 @@ Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
 # matrices.
 PAIRS_AT_ONCE = 32
 # From so many columns on, functions are matrix products, which are faster on tiles of
-# this side.
+# this side. So are products of sparse matrices.
 MANY_COLUMNS, LARGE_TILE = 512, 1024
 
 
@@ -75,7 +75,7 @@ class DistanceReading(Reading):
         self.rows = rows.check_range() if p == 2 else rows
         self.p = p
         self.dtype = rows.dtype
-        self.n_features = rows.n_features
+        self.n_features = rows.row_size
 
     def distances(self, rows: Index, cols: Index) -> Distances:
         """Return the distances of a tile."""
@@ -174,7 +174,7 @@ class FunctionReading(Reading):
     def __init__(self, rows: Rows):
         self.rows = rows
         self.dtype = rows.dtype
-        self.n_features = rows.n_features
+        self.n_features = rows.row_size
 
     def block(
         self, members: Members, rows: Index, cols: Index, out: np.ndarray
@@ -230,7 +230,10 @@ class KernelSource(Source):
         first = next(iter(readings.values()))
         self.dtype = np.result_type(*(r.dtype for r in readings.values()))
         self.n_features = first.n_features
-        if self.n_features >= MANY_COLUMNS and set(self.groups) == {FunctionReading}:
+        rows = self.function_rows
+        sparse = rows is not None and rows.sparse
+        wide = sparse or self.n_features >= MANY_COLUMNS
+        if wide and set(self.groups) == {FunctionReading}:
             self.tile = LARGE_TILE
         # Kernels that are exponentials of the distance do not need their own tile.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
@@ -339,7 +342,7 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 
-def kernel_source(kernels: list[KernelLike], *parts: np.ndarray) -> KernelSource:
+def kernel_source(kernels: list[KernelLike], *parts: Any) -> KernelSource:
     """Return the source of a collection on the stacked rows of one or more arrays."""
     readings: dict[Hashable, Reading] = {}
     centred: Rows | None = None

@@ -50,10 +50,12 @@ from skdiscrepancy.kernels import (
     KERNELS,
     Kernel,
     KernelLike,
+    accept_sparse,
     as_target,
     check_kernel,
     choose_target_kernels,
     sample_dtype,
+    tag_sparse,
 )
 from skdiscrepancy.pooling import check_pooling
 
@@ -207,7 +209,7 @@ class HSICEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables: numbers, or labels of any type.
@@ -254,7 +256,7 @@ class HSICEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
@@ -272,7 +274,7 @@ class HSICEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
@@ -316,7 +318,7 @@ class HSICEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
@@ -430,18 +432,14 @@ class HSICEstimator(BaseDiscrepancy):
     def _validate(
         self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        X, y = validate_with_target(
-            self,
-            X,
-            y,
-            reset=reset,
-            dtype=sample_dtype(kernels),
-            ensure_min_samples=2 if design.biased else 4,
-        )
+        least = 2 if design.biased else 4
+        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
+        options["accept_sparse"] = accept_sparse(X, "X", kernels)
+        X, y = validate_with_target(self, X, y, reset=reset, **options)
         return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
     def __sklearn_tags__(self) -> Any:
-        return tag_target(super().__sklearn_tags__())
+        return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
 
 @takes_parameters_of(HSICEstimator)
@@ -457,7 +455,7 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features) or (n_samples,)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.

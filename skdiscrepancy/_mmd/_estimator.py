@@ -17,13 +17,14 @@ from skdiscrepancy._base import (
     explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_labels, validate_rows
+from skdiscrepancy._data import RandomStateLike, as_block, as_rows
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
-    refuse_other_columns,
     refuse_second_sample,
+    validate_pair,
+    validate_sample,
 )
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
@@ -31,7 +32,7 @@ from skdiscrepancy._mmd._witness import row_contributions, witness_values
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import KernelLike, sample_dtype
+from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 
 
@@ -106,7 +107,7 @@ class MMDEstimator(BaseDiscrepancy):
 
     Attributes
     ----------
-    reference_ : ndarray of shape (n_samples, n_features)
+    reference_ : ndarray or csr_array of shape (n_samples, n_features)
         Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
@@ -175,7 +176,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
@@ -199,7 +200,7 @@ class MMDEstimator(BaseDiscrepancy):
         kernels = settings.kernels
         collection = self._collection(samples, kernels, self.bandwidth, table=table)
         check_pooling(self.pooling, len(collection))
-        self.reference_ = samples[0]
+        self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         return self
 
@@ -215,7 +216,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
@@ -233,7 +234,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
@@ -250,7 +251,7 @@ class MMDEstimator(BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        X, options = self.reference_, self._walk_options()
+        X, options = as_rows(self.reference_), self._walk_options()
         m, n = len(X), len(Y)
         if self._is_paired(design):
             m = n = paired_size(m, n, design)
@@ -287,9 +288,9 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        points : array-like of shape (n_points, n_features)
+        points : {array-like, sparse matrix} of shape (n_points, n_features)
             Points at which to evaluate the function.
-        Y : array-like of shape (n_samples, n_features)
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
 
         Returns
@@ -322,7 +323,7 @@ class MMDEstimator(BaseDiscrepancy):
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return witness_values(
-            self.kernels_, points, self.reference_, Y, **self._walk_options()
+            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
         )
 
     @explains_keywords
@@ -339,7 +340,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        Y : array-like of shape (n_samples, n_features)
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
 
         Returns
@@ -365,7 +366,7 @@ class MMDEstimator(BaseDiscrepancy):
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
         return row_contributions(
-            self.kernels_, self.reference_, Y, **self._walk_options()
+            self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
         )
 
     @explains_keywords
@@ -389,7 +390,7 @@ class MMDEstimator(BaseDiscrepancy):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
@@ -431,7 +432,7 @@ class MMDEstimator(BaseDiscrepancy):
         # `set_params` may have changed the kernels, and so the types they read.
         kernels = settings.kernels
         reference = as_sample(self.reference_, "reference_", kernels, least)
-        Y = as_sample(Y, "X", kernels, least)
+        Y = as_sample(as_block(Y), "X", kernels, least)
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
@@ -483,21 +484,14 @@ class MMDEstimator(BaseDiscrepancy):
     def _validate(
         self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
     ) -> np.ndarray:
-        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
-        X = validate_rows(self, X, reset=reset, **options)
-        return X if X.dtype.kind == "f" else as_labels(X, "X")
+        return validate_sample(self, X, kernels, reset=reset, least=least)
 
     def _validate_pair(
         self, X: Any, Y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return two samples with the same columns."""
-        kernels, least = settings.kernels, least_rows(settings.design)
-        X = self._validate(X, kernels, reset=True, least=least)
-        names = getattr(self, "feature_names_in_", None)
-        values = as_sample(Y, "Y", kernels, least)
-        if values.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
-            )
-        refuse_other_columns(names, Y)
-        return X, values
+        least = least_rows(settings.design)
+        return validate_pair(self, X, Y, settings.kernels, least)
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_sparse(super().__sklearn_tags__(), self.kernel)

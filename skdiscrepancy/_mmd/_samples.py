@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import as_labels, check_rows
+from skdiscrepancy._data import as_labels, check_rows, validate_rows
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import KernelLike, sample_dtype
+from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
 
 
 def least_rows(design: Design) -> int:
@@ -22,8 +22,7 @@ def least_rows(design: Design) -> int:
 
 def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
     """Return a sample as the kernels read it, without a check of column names."""
-    dtype = sample_dtype(kernels)
-    Z = check_rows(Z, name, dtype=dtype, ensure_min_samples=least)
+    Z = check_rows(Z, name, **_options(Z, name, kernels, least))
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
 
 
@@ -55,6 +54,41 @@ def _shortened(names: np.ndarray, most: int = 10) -> str:
     """Return a list of names as text, without the last of many names."""
     text = ", ".join(repr(str(name)) for name in names[:most])
     return f"[{text}{', ...' if len(names) > most else ''}]"
+
+
+def validate_sample(
+    estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
+) -> np.ndarray:
+    """Return a sample as the kernels read it, with a check of its columns."""
+    options = _options(X, "X", kernels, least)
+    X = validate_rows(estimator, X, reset=reset, **options)
+    return X if X.dtype.kind == "f" else as_labels(X, "X")
+
+
+def validate_pair(
+    estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return two samples with the same columns."""
+    X = validate_sample(estimator, X, kernels, reset=True, least=least)
+    names = getattr(estimator, "feature_names_in_", None)
+    values = as_sample(Y, "Y", kernels, least)
+    if values.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
+        )
+    refuse_other_columns(names, Y)
+    return X, values
+
+
+def _options(
+    Z: Any, name: str, kernels: list[KernelLike], least: int
+) -> dict[str, Any]:
+    """Return the options of :func:`sklearn.utils.check_array` for a sample."""
+    return {
+        "dtype": sample_dtype(kernels),
+        "ensure_min_samples": least,
+        "accept_sparse": accept_sparse(Z, name, kernels),
+    }
 
 
 def refuse_second_sample(X: Any, y: Any) -> None:

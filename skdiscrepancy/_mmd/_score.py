@@ -33,9 +33,9 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_features) or (n_samples_X,)
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
         First sample.
-    Y : array-like of shape (n_samples_Y, n_features) or (n_samples_Y,)
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
     **params : dict
         Parameters of :class:`MMDEstimator`.

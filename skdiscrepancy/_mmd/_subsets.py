@@ -150,9 +150,9 @@ def mmd_subsets(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
         First sample.
-    Y : array-like of shape (n_samples_Y, n_features)
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
         Second sample.
     n_subsets : int, default=100
         Number of subsets.

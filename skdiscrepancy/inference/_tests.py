@@ -45,9 +45,9 @@ def mmd_test(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples_X, n_features) or (n_samples_X,)
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
         First sample.
-    Y : array-like of shape (n_samples_Y, n_features) or (n_samples_Y,)
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
     method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
         Null distribution; see :meth:`skdiscrepancy.MMDEstimator.test`.
@@ -133,7 +133,7 @@ def hsic_test(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features) or (n_samples,)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.

@@ -23,7 +23,11 @@ from skdiscrepancy.kernels._functions import (
     PolynomialKernel,
 )
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
-from skdiscrepancy.kernels._names import KERNELS as KERNELS, check_kernel
+from skdiscrepancy.kernels._names import (
+    KERNELS as KERNELS,
+    check_kernel,
+    tag_sparse as tag_sparse,
+)
 from skdiscrepancy.kernels._parts import (
     radial_parts as radial_parts,
     resolve_columns as resolve_columns,
@@ -43,6 +47,7 @@ from skdiscrepancy.kernels._radial_base import (
     RadialKernel,
     warn_if_indefinite as warn_if_indefinite,
 )
+from skdiscrepancy.kernels._sparse import accept_sparse as accept_sparse
 from skdiscrepancy.kernels._targets import (
     as_target as as_target,
     choose_target_kernels as choose_target_kernels,

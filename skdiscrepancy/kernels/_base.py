@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import KeywordHints, check_number, check_rows, shown
+from skdiscrepancy._data import (
+    KeywordHints,
+    as_block,
+    check_number,
+    check_rows,
+    of_one_kind,
+    shown,
+)
+from skdiscrepancy.kernels._sparse import accept_sparse
 
 # A function of blocks has no value for single pairs. Pairs are taken from the diagonals
 # of small matrices.
@@ -62,6 +70,15 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         """Whether KSD can use the kernel.
 
         KSD needs a twice differentiable function of the Euclidean distance.
+        """
+        return False
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the kernel takes sparse data.
+
+        If you set it to True in your own kernel, `gram` gets matrices of the type
+        ``scipy.sparse.csr_array``.
         """
         return False
 
@@ -283,17 +300,20 @@ class RowKernel(Kernel):
             Values of the kernel.
         """
         self.check_params()
-        A = check_rows(X)
+        A = check_rows(X, accept_sparse=accept_sparse(X, "X", [self]))
         kernel = self.resolve(X, A.shape[1])
         for member in kernel.members():
             if hasattr(member, "bandwidth") and not isinstance(member, RowKernel):
                 check_number(member.bandwidth, f"bandwidth of {member!r}", strict=True)
-        B = A if Y is None else check_rows(Y, "Y")
+        B = A
+        if Y is not None:
+            B = check_rows(Y, "Y", accept_sparse=accept_sparse(Y, "Y", [self]))
         if A.shape[1] != B.shape[1]:
             raise ValueError(
                 f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
             )
-        return kernel.gram(A, B)
+        A, B = of_one_kind(A, B)
+        return kernel.gram(as_block(A), as_block(B))
 
 
 class CombinedKernel(RowKernel):
@@ -302,6 +322,11 @@ class CombinedKernel(RowKernel):
     def __init__(self, first: Kernel, second: Kernel):
         self.first = first
         self.second = second
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether both kernels take sparse data."""
+        return self.first.takes_sparse and self.second.takes_sparse
 
     def check_params(self) -> None:
         """Refuse parts that cannot be added or multiplied."""

@@ -8,10 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.preprocessing import normalize
 
-from skdiscrepancy._data import check_number, shown
+from skdiscrepancy._data import aligned_products, check_number, inner_products, shown
 from skdiscrepancy.kernels._base import RowKernel
+
+# Names of `pairwise_kernels` that take dense rows only.
+DENSE_ONLY = ("additive_chi2", "chi2")
 
 
 class FunctionKernel(RowKernel):
@@ -30,6 +35,7 @@ class FunctionKernel(RowKernel):
         n_features) and returns their Gram matrix of shape (n_rows_A, n_rows_B), as for
         :class:`sklearn.svm.SVC`. A string is a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`, such as "sigmoid" or "chi2".
+        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``.
     params : dict or None, default=None
         Keywords for the function.
 
@@ -63,6 +69,11 @@ class FunctionKernel(RowKernel):
     ):
         self.function = function
         self.params = params
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the kernel takes sparse data. A callable must take them."""
+        return not (isinstance(self.function, str) and self.function in DENSE_ONLY)
 
     def check_params(self) -> None:
         """Refuse what is neither callable nor a name of `pairwise_kernels`."""
@@ -113,6 +124,8 @@ class FunctionKernel(RowKernel):
     def _checked(self, K: Any, shape: tuple[int, int]) -> np.ndarray:
         """Return what the function gave, if it is a Gram matrix."""
         name = self._name
+        if issparse(K):
+            K = K.toarray()
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
@@ -168,14 +181,19 @@ class LinearKernel(RowKernel):
     [[11.0]]
     """
 
+    @property
+    def takes_sparse(self) -> bool:
+        """True."""
+        return True
+
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return A @ B.T
+        return inner_products(A, B)
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->i", A, B)
+        return aligned_products(A, B)
 
-    def features(self, A: np.ndarray) -> np.ndarray:
-        return A
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        return None if issparse(A) else A
 
 
 class PolynomialKernel(RowKernel):
@@ -216,6 +234,11 @@ class PolynomialKernel(RowKernel):
         self.gamma = gamma
         self.coef0 = coef0
 
+    @property
+    def takes_sparse(self) -> bool:
+        """True."""
+        return True
+
     def check_params(self) -> None:
         """Refuse parameters for which the kernel is not positive definite."""
         check_number(self.degree, "degree", integer=True, least=1)
@@ -224,10 +247,10 @@ class PolynomialKernel(RowKernel):
             check_number(self.gamma, "gamma", strict=True)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self._power(A @ B.T, A.shape[1])
+        return self._power(inner_products(A, B), A.shape[1])
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self._power(np.einsum("ij,ij->i", A, B), A.shape[1])
+        return self._power(aligned_products(A, B), A.shape[1])
 
     def _power(self, products: np.ndarray, n_features: int) -> np.ndarray:
         products *= 1 / n_features if self.gamma is None else self.gamma
@@ -265,18 +288,25 @@ class CosineKernel(RowKernel):
     [[1.0, 0.0]]
     """
 
+    @property
+    def takes_sparse(self) -> bool:
+        """True."""
+        return True
+
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return _unit_rows(A) @ _unit_rows(B).T
+        return inner_products(_unit_rows(A), _unit_rows(B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return np.einsum("ij,ij->i", _unit_rows(A), _unit_rows(B))
+        return aligned_products(_unit_rows(A), _unit_rows(B))
 
-    def features(self, A: np.ndarray) -> np.ndarray:
-        return _unit_rows(A)
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        return None if issparse(A) else _unit_rows(A)
 
 
-def _unit_rows(A: np.ndarray) -> np.ndarray:
+def _unit_rows(A: Any) -> Any:
     """Return rows of length one; rows of zeros as they are."""
+    if issparse(A):
+        return normalize(normalize(A, norm="max"), norm="l2", copy=False)
     # Divided by the largest entry first, squares neither overflow nor underflow.
     largest = np.abs(A).max(axis=1, keepdims=True)
     A = A / np.where(largest > 0, largest, 1)

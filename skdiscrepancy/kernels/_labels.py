@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import Codes, as_labels, check_flag, encode_labels
 from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._sparse import accept_sparse
 
 
 class IndicatorKernel(Kernel):
@@ -76,9 +77,11 @@ class IndicatorKernel(Kernel):
             The values are float32 if all labels are float32, else float64.
         """
         self.check_params()
+        accept_sparse(X, "X", [self])
         X = as_labels(X, "X")
         parts, stop = [X], 0
         if Y is not None:
+            accept_sparse(Y, "Y", [self])
             Y = as_labels(Y, "Y")
             if X.shape[1] != Y.shape[1]:
                 raise ValueError(

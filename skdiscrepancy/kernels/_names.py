@@ -26,6 +26,7 @@ from skdiscrepancy.kernels._radial import (
     LaplaceKernel,
     MaternKernel,
 )
+from skdiscrepancy.kernels._sparse import takes_sparse
 
 KERNELS: dict[str, Callable[[], Kernel]] = {
     "gaussian": GaussianKernel,
@@ -127,3 +128,13 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
         "skdiscrepancy.kernels or sklearn.gaussian_process.kernels, a function that "
         "returns the Gram matrix of two blocks of rows, or a tuple or list of them."
     )
+
+
+def tag_sparse(tags: Any, kernel: Any) -> Any:
+    """Set the tag that X may be sparse, if the kernels of a parameter take it."""
+    try:
+        tags.input_tags.sparse = takes_sparse(check_kernel(kernel))
+    except (TypeError, ValueError):
+        # `fit` explains what is wrong with the parameter.
+        tags.input_tags.sparse = False
+    return tags

@@ -10,22 +10,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from skdiscrepancy._data import (
+    SPARSE_METRICS,
     Distances,
     Rows,
     aligned_distances,
     aligned_metric_distances,
+    as_block,
     block_distances,
     check_metric,
     check_number,
     check_rows,
     metric_distances,
+    of_one_kind,
     shown,
     warn_user,
 )
 from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._sparse import accept_sparse
 
 
 class RadialKernel(Kernel):
@@ -88,6 +93,13 @@ class RadialKernel(Kernel):
     def norm(self) -> Any:
         """Order of the Minkowski distance, None if the kernel has a `metric`."""
         return 2 if self.metric is None else None
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether the kernel takes sparse data."""
+        if self.metric is None:
+            return self.norm in (1, 2)
+        return isinstance(self.metric, str) and self.metric in SPARSE_METRICS
 
     @abstractmethod
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -251,19 +263,20 @@ class RadialKernel(Kernel):
             samples are float32, else float64.
         """
         self._check_params()
-        X = check_rows(X)
+        X = check_rows(X, accept_sparse=accept_sparse(X, "X", [self]))
         if Y is None:
             rows = Rows(X)
         else:
-            Y = check_rows(Y, "Y")
+            Y = check_rows(Y, "Y", accept_sparse=accept_sparse(Y, "Y", [self]))
             if X.shape[1] != Y.shape[1]:
                 raise ValueError(
                     f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
                 )
             rows = Rows(X, Y)
-        dtype = np.result_type(*rows.parts)
+        dtype = np.result_type(*(part.dtype for part in rows.parts))
         if self.metric is not None:
-            K = self.gram(X, X if Y is None else Y)
+            A, B = of_one_kind(X, X if Y is None else Y)
+            K = self.gram(as_block(A), as_block(B))
         else:
             warn_if_indefinite([self], X.shape[1])
             if self.norm == 2:
@@ -293,10 +306,12 @@ class RadialKernel(Kernel):
         K : ndarray of shape (n_rows_A, n_rows_B)
             Values of the kernel.
         """
-        if not len(A):
-            return np.empty((0, len(B)), dtype=A.dtype)
+        if not A.shape[0]:
+            return np.empty((0, B.shape[0]), dtype=A.dtype)
         if self.metric is not None:
             return self._at(lambda: metric_distances(A, B, self.metric))
+        if issparse(A):
+            return self._at(lambda: block_distances(A, B, self.norm))
         # An offset of the data would cancel digits in dot products.
         return self._at(lambda: block_distances(A - A[0], B - A[0], self.norm))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from skdiscrepancy._data import check_number
 from skdiscrepancy._ksd import KSDEstimator
@@ -185,7 +186,7 @@ class BandwidthDisplay:
             sample for MMD, and of X for HSIC and KSD.
         """
         result = estimator.evaluate(X, y)
-        rows = np.asarray(X)
+        rows = X if issparse(X) else np.asarray(X)
         if isinstance(estimator, MMDEstimator):
             rows = estimator.reference_
         elif isinstance(estimator, KSDEstimator) and estimator.scale_ is not None:

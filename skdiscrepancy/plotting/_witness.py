@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import check_number, shown
+from skdiscrepancy._data import SparseRows, check_number, shown
 from skdiscrepancy._ksd import KSDEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
@@ -168,6 +169,8 @@ class WitnessDisplay:
             if estimator.reference_.dtype.kind != "f":
                 raise ValueError("The reference has labels, must have numbers.")
             rows = estimator._validate(X, estimator.kernels_, reset=False, least=1)
+            if isinstance(rows, SparseRows) or issparse(estimator.reference_):
+                raise TypeError("X or the reference is sparse, must be dense to draw.")
             if len(columns) < estimator.n_features_in_:
                 estimator = clone(estimator).fit(estimator.reference_[:, columns])
                 rows, columns = rows[:, columns], list(range(len(columns)))
