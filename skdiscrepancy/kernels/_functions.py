@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,8 +66,9 @@ class FunctionKernel(RowKernel):
         self.params = params
 
     def check_params(self) -> None:
-        """Refuse what is neither callable nor a name of `pairwise_kernels`."""
-        names = sorted(kernel_metrics())
+        """Refuse what cannot be called with two blocks of rows and `params`."""
+        functions = kernel_metrics()
+        names = sorted(functions)
         if isinstance(self.function, str):
             if self.function not in names:
                 raise ValueError(
@@ -80,6 +82,26 @@ class FunctionKernel(RowKernel):
             )
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
+        named = isinstance(self.function, str)
+        self._check_call(functions[self.function] if named else self.function)
+
+    def _check_call(self, function: Any) -> None:
+        """Refuse a function that does not take two arrays and the keywords."""
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            # Compiled functions may have none.
+            return
+        try:
+            signature.bind(None, None, **(self.params or {}))
+        except TypeError as error:
+            raise TypeError(
+                f"The kernel function {self._name()!r} does not take two blocks of "
+                f"rows with params == {shown(self.params)}: {error}."
+            ) from None
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", repr(self.function))
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         params = dict(self.params or {})
@@ -89,7 +111,7 @@ class FunctionKernel(RowKernel):
 
     def _checked(self, K: Any, shape: tuple[int, int]) -> np.ndarray:
         """Return what the function gave, if it is a Gram matrix."""
-        name = getattr(self.function, "__name__", repr(self.function))
+        name = self._name()
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
