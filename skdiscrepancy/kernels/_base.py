@@ -293,7 +293,14 @@ class RowKernel(Kernel):
             raise ValueError(
                 f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
             )
-        return kernel.gram(A, B)
+        with np.errstate(all="ignore"):
+            K = kernel.gram(A, B)
+        if not np.all(np.isfinite(K)):
+            raise ValueError(
+                f"Values of {self!r} on X and Y are too large for {K.dtype}. Rescale X "
+                "and Y."
+            )
+        return K
 
 
 class CombinedKernel(RowKernel):
