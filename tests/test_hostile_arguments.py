@@ -579,3 +579,25 @@ def test_what_is_not_a_colormap_is_refused(cmap):
     pytest.importorskip("matplotlib")
     with pytest.raises(TypeError, match="cmap == "):
         CKADisplay.from_result(cka_score([X], [X]), cmap=cmap)
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_column_whose_kernel_is_zero_is_not_selected(position):
+    columns = np.insert(X[:, :1], position, 0.0, axis=1)
+    kernel = PolynomialKernel(coef0=0)
+    selector = HSICSelector(1, kernel=kernel, n_probes=3, random_state=0).fit(
+        columns, X[:, 0]
+    )
+    assert selector.get_support().tolist() == [position != 0, position != 1]
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "energy", PolynomialKernel(gamma=1e300, coef0=0)]
+)
+@pytest.mark.parametrize(
+    "select", [HSICScore(), HSICSelector(1, n_probes=3, random_state=0)]
+)
+def test_columns_beyond_floating_point_do_not_count_as_constant(select, kernel):
+    selector = clone(select).set_params(kernel=kernel)
+    with pytest.raises(ValueError, match="not finite"):
+        getattr(selector, "fit", selector)(1e300 * X, X[:, 0])

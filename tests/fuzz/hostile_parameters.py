@@ -286,7 +286,7 @@ SELECTOR = {
     ),
     "method": words("selection"),
     "step": values(["1", "2", "0.5"], HOSTILE_INTEGERS),
-    "n_probes": sizes("3", "0", "1"),
+    "n_probes": sizes("3", "1", "np.int64(5)"),
 }
 SCORER = {
     "kernel": KERNEL,
