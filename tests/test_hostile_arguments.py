@@ -17,12 +17,15 @@ from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KernelDensity
 
 from skdiscrepancy import (
+    CKAEstimator,
     KSDEstimator,
     MMDEstimator,
+    cka_score,
     hsic_column_tests,
     hsic_from_gram,
     hsic_score,
     hsic_test,
+    hsic_test_from_gram,
     ksd_from_gram,
     ksd_score,
     ksd_test,
@@ -40,9 +43,18 @@ from skdiscrepancy.designs import (
     Subdiagonals,
 )
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelectorCV
-from skdiscrepancy.kernels import GaussianKernel, IMQKernel, LaplaceKernel, MaternKernel
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    EnergyKernel,
+    GaussianKernel,
+    IMQKernel,
+    LaplaceKernel,
+    LinearKernel,
+    MaternKernel,
+    PolynomialKernel,
+)
 from skdiscrepancy.model_checking import HyvarinenScorer, neg_mmd_scorer, stein_thinning
-from skdiscrepancy.plotting import WitnessDisplay
+from skdiscrepancy.plotting import CKADisplay, WitnessDisplay
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 X = np.random.RandomState(0).normal(size=(60, 2))
@@ -509,3 +521,83 @@ def test_profiles_are_finite_or_name_the_bandwidth(kind):
 def test_grids_that_are_no_grids_name_the_parameter(grid):
     with pytest.raises((TypeError, ValueError), match="param_grid == "):
         HSICSelectorCV(param_grid=grid).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"),
+    [
+        (LinearKernel(), 1e300),
+        (PolynomialKernel(), np.float32(1e12)),
+        (EnergyKernel(), 1e300),
+        (ColumnKernel(LinearKernel(), 0), 1e300),
+        (GaussianKernel(bandwidth=1.0) + LinearKernel(), 1e300),
+        (GaussianKernel(bandwidth=1.0) * LinearKernel(), 1e300),
+    ],
+)
+def test_a_gram_matrix_beyond_floating_point_is_refused(kernel, scale):
+    rows = scale * X.astype(np.asarray(scale).dtype)
+    with pytest.raises(ValueError, match=f"X and Y are too large for {rows.dtype}"):
+        kernel(rows)
+
+
+@pytest.mark.parametrize("columns", [slice("a", "b"), slice(1.5), slice(0, 2, 0)])
+def test_a_slice_that_is_not_of_positions_is_refused(columns):
+    with pytest.raises(TypeError, match=r"columns == slice\(.*slice of positions"):
+        mmd_score(X, X, kernel=ColumnKernel(GaussianKernel(), columns))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cka_score(X, X[::-1], kernel=lambda A, B: 1e300 + 0 * (A @ B.T)),
+        lambda: CKAEstimator().fit(1e300 * np.tile(X, 30), X),
+        lambda: hsic_test_from_gram(1e300 * X @ X.T, 1e300 * X @ X.T),
+    ],
+)
+def test_sums_beyond_floating_point_are_refused_without_a_warning_of_numpy(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="not finite"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cka_score(X, X, design=Blocks(n_blocks=HUGE)), "design == Blocks"),
+        (lambda: cka_score({HUGE: np.nan * X}, X), "layer 1000.* of X"),
+    ],
+)
+def test_messages_of_cka_do_not_print_all_digits(call, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        call()
+    assert max(map(len, str(caught.value).split())) < 100
+
+
+@pytest.mark.parametrize("cmap", [[], 3])
+def test_what_is_not_a_colormap_is_refused(cmap):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(TypeError, match="cmap == "):
+        CKADisplay.from_result(cka_score([X], [X]), cmap=cmap)
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_column_whose_kernel_is_zero_is_not_selected(position):
+    columns = np.insert(X[:, :1], position, 0.0, axis=1)
+    kernel = PolynomialKernel(coef0=0)
+    selector = HSICSelector(1, kernel=kernel, n_probes=3, random_state=0).fit(
+        columns, X[:, 0]
+    )
+    assert selector.get_support().tolist() == [position != 0, position != 1]
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "energy", PolynomialKernel(gamma=1e300, coef0=0)]
+)
+@pytest.mark.parametrize(
+    "select", [HSICScore(), HSICSelector(1, n_probes=3, random_state=0)]
+)
+def test_columns_beyond_floating_point_do_not_count_as_constant(select, kernel):
+    selector = clone(select).set_params(kernel=kernel)
+    with pytest.raises(ValueError, match="not finite"):
+        getattr(selector, "fit", selector)(1e300 * X, X[:, 0])

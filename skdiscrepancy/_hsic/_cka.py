@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from skdiscrepancy._data import Result, check_run_options
+from skdiscrepancy._data import Result, check_run_options, shown
 from skdiscrepancy._engine import Source, kernel_source
 from skdiscrepancy._hsic._cka_terms import (
     CKASettings,
@@ -272,7 +272,7 @@ class _Layers:
         self.names, arrays, self.several = _split(Z, name)
         self.titles = [name]
         if self.several:
-            self.titles = [f"layer {layer!r} of {name}" for layer in self.names]
+            self.titles = [f"layer {shown(layer)} of {name}" for layer in self.names]
         samples = [
             as_representation(layer, title, kernel, settings.least_rows)
             for layer, title in zip(arrays, self.titles, strict=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import as_labels, as_table, check_rows, warn_user
+from skdiscrepancy._data import as_labels, as_table, check_rows, shown, warn_user
 from skdiscrepancy._engine import Source, source_pair_totals
 from skdiscrepancy._hsic._statistics import centring_offsets
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
@@ -52,7 +52,8 @@ def check_cka_params(
     checked = check_design(design)
     if not checked.complete:
         raise ValueError(
-            f"design == {design!r}, must be 'u' or 'v': CKA needs all pairs of rows."
+            f"design == {shown(design)}, must be 'u' or 'v': CKA needs all pairs of "
+            "rows."
         )
     of_x = _one_kernel(kernel, "kernel")
     of_y = (
@@ -66,8 +67,8 @@ def _one_kernel(kernel: Any, name: str) -> list[KernelLike]:
     kernels = check_kernel(kernel, name)
     if len(kernels) > 1:
         raise ValueError(
-            f"{name} == {kernel!r} has {len(kernels)} kernels, must be one kernel for "
-            "CKA."
+            f"{name} == {shown(kernel)} has {len(kernels)} kernels, must be one kernel "
+            "for CKA."
         )
     return kernels
 
@@ -84,8 +85,8 @@ def kernel_with_bandwidth(
     found = build_collection([sample], kernel, bandwidth, N_BANDWIDTHS, "bandwidth")
     if len(found) > 1:
         raise ValueError(
-            f"bandwidth == {bandwidth!r} makes {len(found)} kernels of {kernel[0]!r}, "
-            "must be 'median' or one number for CKA."
+            f"bandwidth == {shown(bandwidth)} makes {len(found)} kernels of "
+            f"{kernel[0]!r}, must be 'median' or one number for CKA."
         )
     return found
 
@@ -153,14 +154,16 @@ def hsic_terms(
     terms : Terms
         In the order of the pairs.
     """
-    found = source_pair_totals(
-        sources,
-        pairs,
-        n,
-        partial(centring_offsets, unbiased=unbiased),
-        diagonal=not unbiased,
-        **walk_options,
-    )
+    # Sums beyond floating point are refused below.
+    with np.errstate(all="ignore"):
+        found = source_pair_totals(
+            sources,
+            pairs,
+            n,
+            partial(centring_offsets, unbiased=unbiased),
+            diagonal=not unbiased,
+            **walk_options,
+        )
     count = n * (n - 3) if unbiased else n * n
     return Terms(check_finite(found.totals / count), found.roundings / count)
 

@@ -18,6 +18,7 @@ from skdiscrepancy._data import (
     check_number,
     draw_seeds,
     generator_of,
+    shown,
 )
 from skdiscrepancy._engine import Task, kernel_source, run_all
 from skdiscrepancy._mmd._estimator import MMDEstimator
@@ -212,8 +213,8 @@ def mmd_subsets(
     settings = mmd._check_params()
     if len(settings.kernels) > 1:
         raise ValueError(
-            f"kernel == {kernel!r} has {len(settings.kernels)} kernels, must be one "
-            "kernel for mmd_subsets."
+            f"kernel == {shown(kernel)} has {len(settings.kernels)} kernels, must be "
+            "one kernel for mmd_subsets."
         )
     table = as_table(X)
     X, Y = mmd._validate_pair(table, as_table(Y), settings)
@@ -226,7 +227,7 @@ def mmd_subsets(
     kernels = mmd._collection([X, Y], settings.kernels, bandwidth, table=table)
     if len(kernels) > 1:
         raise ValueError(
-            f"bandwidth == {bandwidth!r} makes {len(kernels)} kernels of "
+            f"bandwidth == {shown(bandwidth)} makes {len(kernels)} kernels of "
             f"{settings.kernels[0]!r}, must be 'median' or one number for mmd_subsets."
         )
     seeds = draw_seeds(generator_of(random_state), n_subsets)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.fft import irfft, rfft
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._engine import (
     Source,
     Task,
@@ -157,7 +158,7 @@ def _all_shifts(
 
 def _remaining(squares: np.ndarray) -> np.ndarray:
     """Return the fraction of the sums of squares that centring leaves."""
-    centred, whole = squares
+    centred, whole = check_finite(squares)
     return np.divide(centred, whole, out=np.zeros_like(whole), where=whole > 0)
 
 

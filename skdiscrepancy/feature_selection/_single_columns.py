@@ -243,7 +243,8 @@ class Batch:
         if not (self.complete and target.complete):
             return [variable.alignment(target) for variable in self.variables]
         squares = np.square(self.rows @ target.factor.rows.T).sum(axis=1)
-        products = np.add.reduceat(squares, self.starts)
+        # The last column may have no rows, if its kernel is zero.
+        products = np.add.reduceat(np.append(squares, 0.0), self.starts)
         sizes = target.norm * np.array([variable.norm for variable in self.variables])
         aligned = np.divide(products, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         return aligned.clip(0, 1).tolist()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._engine import (
     Factor,
     Source,
@@ -89,8 +90,9 @@ class Variable:
                 self._norm = self.factor.norm
             else:
                 self._norm = np.sqrt(max(exact_product(self, self), 0.0))
-            # The norm of a constant column is a rounding error.
-            if self._norm <= 1e-12 * self._trace:
+            # The norm of a constant column is a rounding error. Every norm is below an
+            # infinite trace, so such a trace is refused.
+            if self._norm <= 1e-12 * check_finite(np.array(self._trace)):
                 self._norm = 0.0
         return self._norm
 
@@ -98,7 +100,8 @@ class Variable:
     def _trace(self) -> float:
         """Trace of the Gram matrix, before it is centred."""
         if isinstance(self._kernel, RowKernel):
-            return float(np.abs(self.kernel.pairs(self.rows, self.rows)).sum())
+            with np.errstate(over="ignore", invalid="ignore"):
+                return float(np.abs(self.kernel.pairs(self.rows, self.rows)).sum())
         return float(len(self.rows))
 
     def product(self, other: Variable) -> float:

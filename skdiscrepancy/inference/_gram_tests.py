@@ -97,7 +97,10 @@ def mmd_test_from_gram(
     >>> mmd_test_from_gram(*grams, random_state=0).pvalue
     0.001
     """
-    parts = [_as_list(K) for K in (K_xx, K_yy, K_xy)]
+    parts = [
+        _as_list(K, name)
+        for K, name in ((K_xx, "K_xx"), (K_yy, "K_yy"), (K_xy, "K_xy"))
+    ]
     if len({len(part) for part in parts}) > 1:
         raise ValueError(
             f"K_xx, K_yy and K_xy hold {[len(part) for part in parts]} matrices, must "
@@ -105,7 +108,7 @@ def mmd_test_from_gram(
         )
     kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
     m = len(np.asarray(parts[0][0]))
-    rows = _positions(kernels)
+    rows = _positions(kernels, "K_xx, K_yy and K_xy")
     estimator = MMDEstimator(
         kernel=kernels,
         design=design,
@@ -193,10 +196,13 @@ def hsic_test_from_gram(
     0.001
     """
     kernels, targets = (
-        [PrecomputedKernel(check_gram(matrix, name)) for matrix in _as_list(grams)]
+        [
+            PrecomputedKernel(check_gram(matrix, name))
+            for matrix in _as_list(grams, name)
+        ]
         for grams, name in ((K, "K"), (L, "L"))
     )
-    rows = _positions([*kernels, *targets])
+    rows = _positions([*kernels, *targets], "K and L")
     estimator = HSICEstimator(
         kernel=kernels,
         target_kernel=targets,
@@ -286,8 +292,10 @@ def ksd_test_from_gram(
         n_groups=n_groups,
         pooling=pooling,
     )
-    kernels = [PrecomputedKernel(check_gram(matrix, "H")) for matrix in _as_list(H)]
-    rows = _positions(kernels)
+    kernels = [
+        PrecomputedKernel(check_gram(matrix, "H")) for matrix in _as_list(H, "H")
+    ]
+    rows = _positions(kernels, "H")
     n = len(rows)
     if n < 2:
         raise ValueError(f"H has {n} row, must have 2 or more for a test.")
@@ -304,11 +312,11 @@ def ksd_test_from_gram(
     )
 
 
-def _as_list(grams: Any) -> list[Any]:
+def _as_list(grams: Any, name: str) -> list[Any]:
     """Return a Gram matrix, or several, as a list of matrices."""
     several = isinstance(grams, (list, tuple)) and all(np.ndim(K) == 2 for K in grams)
     if several and not grams:
-        raise ValueError("The list of Gram matrices is empty, must hold one or more.")
+        raise ValueError(f"{name} == {grams!r}, must hold one Gram matrix or more.")
     return list(grams) if several else [grams]
 
 
@@ -324,11 +332,12 @@ def _joined(K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike) -> np.ndarray:
     return np.block([[within_x, cross], [cross.T, within_y]])
 
 
-def _positions(kernels: list[PrecomputedKernel]) -> np.ndarray:
+def _positions(kernels: list[PrecomputedKernel], names: str) -> np.ndarray:
     """Return the positions of all rows of matrices that have the same shape."""
     shapes = [np.shape(kernel.K) for kernel in kernels]
     if len(set(shapes)) > 1:
         raise ValueError(
-            f"The Gram matrices have the shapes {shapes}, must have the same shape."
+            f"The Gram matrices {names} have the shapes {shapes}, must have the same "
+            "shape."
         )
     return np.arange(shapes[0][0], dtype=np.float64)[:, np.newaxis]

@@ -313,7 +313,14 @@ class RowKernel(Kernel):
                 f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
             )
         A, B = of_one_kind(A, B)
-        return kernel.gram(as_block(A), as_block(B))
+        with np.errstate(all="ignore"):
+            K = kernel.gram(as_block(A), as_block(B))
+        if not np.all(np.isfinite(K)):
+            raise ValueError(
+                f"Values of {self!r} on X and Y are too large for {K.dtype}. Rescale X "
+                "and Y."
+            )
+        return K
 
 
 class CombinedKernel(RowKernel):

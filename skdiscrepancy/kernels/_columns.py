@@ -126,6 +126,12 @@ def _check_columns(columns: Any) -> None:
     items = columns if _is_list(columns) else [columns]
     kinds: tuple[Any, ...] = (str, (bool, np.bool_), Integral)
     if isinstance(columns, slice):
+        try:
+            columns.indices(1)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"columns == {shown(columns)}, must be a slice of positions: {error}."
+            ) from None
         return
     if not len(items):
         raise ValueError(f"columns == {shown(columns)}, must hold at least one column.")
@@ -141,8 +147,8 @@ def _positions(columns: Any, names: list[Any], n_features: int) -> list[int]:
         found = list(range(n_features))[columns]
         if not found:
             raise ValueError(
-                f"columns == {columns!r}, must select at least one of {n_features} "
-                "columns."
+                f"columns == {shown(columns)}, must select at least one of "
+                f"{n_features} columns."
             )
         return found
     items = list(columns) if _is_list(columns) else [columns]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -76,8 +77,9 @@ class FunctionKernel(RowKernel):
         return not (isinstance(self.function, str) and self.function in DENSE_ONLY)
 
     def check_params(self) -> None:
-        """Refuse what is neither callable nor a name of `pairwise_kernels`."""
-        names = sorted(kernel_metrics())
+        """Refuse what cannot be called with two blocks of rows and `params`."""
+        functions = kernel_metrics()
+        names = sorted(functions)
         if isinstance(self.function, str):
             if self.function not in names:
                 raise ValueError(
@@ -91,6 +93,23 @@ class FunctionKernel(RowKernel):
             )
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
+        named = isinstance(self.function, str)
+        self._check_call(functions[self.function] if named else self.function)
+
+    def _check_call(self, function: Any) -> None:
+        """Refuse a function that does not take two arrays and the keywords."""
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            # Compiled functions may have none.
+            return
+        try:
+            signature.bind(None, None, **(self.params or {}))
+        except TypeError as error:
+            raise TypeError(
+                f"The kernel function {self._name!r} does not take two blocks of "
+                f"rows with params == {shown(self.params)}: {error}."
+            ) from None
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         params = dict(self.params or {})

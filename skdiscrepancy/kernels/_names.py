@@ -107,7 +107,9 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
             item.check_params()
         return item
     if callable(item) and not isinstance(item, type):
-        return FunctionKernel(item)
+        kernel = FunctionKernel(item)
+        kernel.check_params()
+        return kernel
     if isinstance(item, str) and item == "precomputed":
         raise ValueError(
             f"{name} == 'precomputed', must be an object: pass {name}="

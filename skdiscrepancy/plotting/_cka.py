@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_flag
-from skdiscrepancy.plotting._style import plain, set_axes, set_title
+from skdiscrepancy._data import check_flag, shown
+from skdiscrepancy.plotting._style import import_pyplot, plain, set_axes, set_title
 
 # Numbers are written into the cells of matrices of at most so many rows or columns.
 MAX_WRITTEN = 12
@@ -137,6 +137,7 @@ class CKADisplay:
             The display itself.
         """
         check_flag(include_values, "include_values")
+        _check_colormap(self, cmap)
         matrix = np.asarray(self.matrix)
         height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
         ax = set_axes(self, ax, figsize=(width + 1.2, height))
@@ -160,3 +161,14 @@ class CKADisplay:
         ax.set(xlabel="Layer of Y", ylabel="Layer of X")
         set_title(ax, "Similarity of layers")
         return self
+
+
+def _check_colormap(display: CKADisplay, cmap: Any) -> None:
+    """Refuse what is not a colormap before a figure is made."""
+    import_pyplot(display)
+    from matplotlib.colors import Colormap
+
+    if not (cmap is None or isinstance(cmap, (str, Colormap))):
+        raise TypeError(
+            f"cmap == {shown(cmap)}, must be a name or a Colormap of matplotlib."
+        )

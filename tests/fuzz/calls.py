@@ -33,20 +33,26 @@ IMPORTS = [
 ]
 PACKAGE_IMPORTS = {
     "skdiscrepancy": [
+        "CKAEstimator",
         "HSICEstimator",
         "KSDEstimator",
         "MMDEstimator",
+        "cka_score",
         "hsic_column_tests",
         "hsic_from_gram",
         "hsic_score",
         "hsic_test",
+        "hsic_test_from_gram",
         "ksd_from_gram",
         "ksd_score",
         "ksd_test",
+        "ksd_test_from_gram",
         "mmd_column_tests",
         "mmd_from_gram",
         "mmd_score",
+        "mmd_subsets",
         "mmd_test",
+        "mmd_test_from_gram",
     ],
     "skdiscrepancy.bandwidths": [
         "bandwidth_grid",
@@ -72,11 +78,20 @@ PACKAGE_IMPORTS = {
         "hsic_regression",
     ],
     "skdiscrepancy.kernels": [
+        "ColumnKernel",
+        "CosineKernel",
+        "EnergyKernel",
+        "FunctionKernel",
         "GaussianKernel",
         "IMQKernel",
         "IndicatorKernel",
         "LaplaceKernel",
+        "LinearKernel",
         "MaternKernel",
+        "PolynomialKernel",
+        "PrecomputedKernel",
+        "ProductKernel",
+        "SumKernel",
         "check_kernel",
     ],
     "skdiscrepancy.model_checking": [
@@ -93,9 +108,13 @@ PACKAGE_IMPORTS = {
     ],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
+        "CKADisplay",
+        "ColumnTestsDisplay",
         "DesignDisplay",
         "NullDistributionDisplay",
+        "SelectionCVDisplay",
         "SelectionDisplay",
+        "SubsetsDisplay",
         "WitnessDisplay",
     ],
     "skdiscrepancy.pooling": ["normalize_statistics", "pool_statistics"],
@@ -260,6 +279,12 @@ COMMON_NAMES |= parameter_names(
     *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.kernels"]),
     *(NAMESPACE[name] for name in PACKAGE_IMPORTS["skdiscrepancy.designs"]),
 )
+# Words of so many messages that they say nothing; calls of the kernels know them.
+COMMON_NAMES -= {"first", "second", "function", "names", "name"}
+
+
+# Given in every call of what has them.
+ALWAYS = ("n_jobs", "random_state", "n_resamples", "n_probes")
 
 
 def target(expression, data, *groups, callables, also=(), always=None, **options):
@@ -269,10 +294,7 @@ def target(expression, data, *groups, callables, also=(), always=None, **options
     names |= COMMON_NAMES.union(also, *groups.values())
     if always is None:
         always = [
-            name
-            for name in ("n_jobs", "random_state", "n_resamples", "n_probes")
-            for members in groups.values()
-            if name in members
+            name for name in ALWAYS for members in groups.values() if name in members
         ]
     given = {
         group: tuple(name for name in always if name in members)

@@ -342,7 +342,37 @@ def with_model(draw, *names, fitted=False, functions=True):
 
 
 @st.composite
-def gram_matrices(draw, *shapes):
+def layers(draw, *names):
+    """Draw representations of the same rows: arrays, or lists or dicts of layers."""
+    n, recipe = draw(lengths(8, 300)), draw(recipes())
+    several = ["[{A}, {A}[:, :1]]", "{{'a': {A}, 'b': -1 * {A}}}", "{{0: {A}}}"]
+    hostile = [
+        "[]",
+        "{{}}",
+        "[{A}, {A}[1:]]",
+        "[{A}, None]",
+        "({A}, {A})",
+        "{{'a': 3}}",
+    ]
+    hostile += [
+        "[{A}, {A}[:, 0]]",
+        "{{'a': {A}[:, 0]}}",
+        "{{10**400: {A}}}",
+        "{A}[None]",
+    ]
+    hostile += ["{{'a': {A}, 1: {A}}}", "{{None: {A}}}", "[[{A}]]", "{{('a', 1): {A}}}"]
+    hostile += ["{{'layer': {A}, 'layer_': {A}}}", "{{1: {A}, '1': {A}}}"]
+    form = rarely(one_of(hostile), one_of(["{A}", *several]))
+    data = {}
+    for seed, name in enumerate(names):
+        own = draw(rarely(recipes(), st.just(recipe), 6)) if seed else recipe
+        text = own.expression(n, draw(widths(64)), seed)
+        data[name] = draw(form).format(A=f"({text})")
+    return data, ()
+
+
+@st.composite
+def gram_matrices(draw, *shapes, lists=False):
     """Draw Gram matrices: `shapes` are pairs of a name and one or two letters."""
     rows = {"m": draw(lengths()), "n": draw(lengths())}
     forms = [
@@ -358,7 +388,10 @@ def gram_matrices(draw, *shapes):
     changes += ["sp.csr_matrix({A})", "np.triu({A})", "{A}[:, 1:]", "{A} * 1j", "None"]
     changes += ["{A} > 0.5", "({A}).astype(int)", "({A}).astype(str)", "{A}[None]"]
     changes += ["np.ma.masked_greater({A}, 0.5)", "{A}.astype(object)", "{A} + 1e12"]
-    change = draw(rarely(one_of(changes), st.just("{A}"), 3))
+    if lists:
+        changes += ["[]", "[{A}, None]", "({A},)", "[{A}, {A}[1:]]", "np.array([{A}])"]
+    usual = ["{A}", "[{A}, {A} ** 2]"] if lists else ["{A}"]
+    change = draw(rarely(one_of(changes), one_of(usual), 3))
     data = {}
     for name, letters in shapes:
         m, n = rows[letters[0]], rows[letters[-1]]

@@ -23,6 +23,24 @@ KERNELS = [
     "(lambda A, B: A @ B.T)",
     "'linear'",
     "'energy'",
+    "'rbf'",
+    "'polynomial'",
+    "'cosine'",
+    "'laplacian'",
+    "('gaussian', 'energy', 'linear')",
+    "EnergyKernel(0.5)",
+    "PolynomialKernel(2, gamma=0.5, coef0=0)",
+    "FunctionKernel('sigmoid', {'gamma': 0.1})",
+    "(lambda A, B: np.minimum(A[:, :1], B[:, 0]))",
+    "GaussianKernel() + LaplaceKernel(bandwidth=1.0)",
+    "GaussianKernel() * LinearKernel()",
+    "ColumnKernel(GaussianKernel(), 0)",
+    "ColumnKernel(MaternKernel(), [0]) * ColumnKernel(IndicatorKernel(), -1)",
+    "ColumnKernel(EnergyKernel(), slice(None)) + CosineKernel()",
+    "GaussianKernel(metric='cosine')",
+    "LaplaceKernel(metric='hamming')",
+    "IMQKernel(bandwidth=2.0, metric='chebyshev')",
+    "MaternKernel(metric='sqeuclidean')",
 ]
 HOSTILE_KERNELS = [
     "'nope'",
@@ -42,6 +60,50 @@ HOSTILE_KERNELS = [
     "IndicatorKernel(balanced='a')",
     "(lambda A, B: 1.0)",
     "(lambda A, B: np.full((len(A), len(B)), np.nan))",
+    "(lambda A, B: np.full((len(A), len(B)), 1e300))",
+    "(lambda A, B: 1j * (A @ B.T))",
+    "(lambda A, B: sp.csr_matrix(A @ B.T))",
+    "(lambda A, B: (A @ B.T).astype(str))",
+    "(lambda A, B: (A @ B.T)[:, 1:])",
+    "(lambda A, B: np.negative(A, out=A) @ B.T)",
+    "(lambda A: A)",
+    "'precomputed'",
+    "'chi2'",
+    "'additive_chi2'",
+    "'sigmoid'",
+    "GaussianKernel(metric='nope')",
+    "GaussianKernel(metric='precomputed')",
+    "GaussianKernel(metric='mahalanobis')",
+    "GaussianKernel(metric='haversine')",
+    "GaussianKernel(metric='jaccard')",
+    "IMQKernel(metric='canberra')",
+    "IMQKernel(metric='correlation')",
+    "LaplaceKernel(metric='nan_euclidean')",
+    "LaplaceKernel(metric=3)",
+    "GaussianKernel(metric=lambda a, b: np.nan)",
+    "PolynomialKernel(0)",
+    "PolynomialKernel(100)",
+    "PolynomialKernel(10**400)",
+    "PolynomialKernel(gamma=1e300)",
+    "PolynomialKernel(coef0=-1)",
+    "EnergyKernel(3)",
+    "EnergyKernel(1e-300)",
+    "EnergyKernel(origin=[1.0])",
+    "EnergyKernel(origin='a')",
+    "ColumnKernel(GaussianKernel(), 10**400)",
+    "ColumnKernel(GaussianKernel(), 'c0')",
+    "ColumnKernel(GaussianKernel(), [True])",
+    "ColumnKernel(GaussianKernel(), [0, 0])",
+    "ColumnKernel(GaussianKernel(), [])",
+    "ColumnKernel(GaussianKernel(), lambda X: [0])",
+    "ColumnKernel(GaussianKernel(), lambda X: None)",
+    "ColumnKernel('gaussian', 0)",
+    "GaussianKernel(bandwidth=[1.0, 2.0]) + GaussianKernel()",
+    "GaussianKernel(bandwidth='nope') * LinearKernel()",
+    "PrecomputedKernel(np.eye(3))",
+    "PrecomputedKernel([[1.0, 2.0]])",
+    "FunctionKernel('rbf', {'nope': 1})",
+    "LinearKernel",
 ]
 BANDWIDTHS = ["'grid'", "'median'", "1.0", "0.1", "[0.5, 2.0]", "'dyadic'"]
 BANDWIDTHS += ["np.array([1, 2])", "np.float32(1)", "10", "1e-3", "1e3"]
@@ -142,6 +204,7 @@ def sizes(*allowed):
 
 KERNEL = values(KERNELS, HOSTILE_KERNELS)
 BOOL = values(BOOLS, HOSTILE_BOOLS)
+ORDER = {"p": numbers("2", "1", "3", "np.inf", "1.5")}
 VERBOSE = {
     "verbose": values(["0"], ["-1", "'a'", "None", "True", "np.int64(0)", "10**400"], 4)
 }
@@ -173,6 +236,26 @@ TEST = {
     "pooling": words("pooling"),
     "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
 }
+# What takes one kernel, and one bandwidth.
+ONE_KERNEL = {
+    "kernel": KERNEL,
+    "bandwidth": values(
+        ["'median'", "1.0", "0.1", "10", "np.float32(1)", "1e3"],
+        [*BANDWIDTHS, *HOSTILE_NUMBERS],
+    ),
+}
+CKA = {
+    **ONE_KERNEL,
+    "target_kernel": values(["None", "'indicator'", *KERNELS], HOSTILE_KERNELS),
+    "design": values(["'u'", "'v'"], [*DESIGNS, *HOSTILE_DESIGNS]),
+    **VERBOSE,
+}
+SUBSETS = {
+    **ONE_KERNEL,
+    **VERBOSE,
+    "n_subsets": sizes("3", "1", "np.int64(2)"),
+    "subset_size": sizes("4", "2", "np.int64(3)", "6"),
+}
 RESAMPLES = {"n_resamples": sizes("19", "9", "np.int64(19)", "1")}
 GRAM = {key: MMD[key] for key in ("design", "normalize", "second_order")}
 FACTORS = {
@@ -180,6 +263,14 @@ FACTORS = {
     "target_kernel": TARGET["target_kernel"],
     "bandwidth_factor": numbers("1.0", "0.1", "10"),
     "target_bandwidth_factor": numbers("1.0", "0.1", "10"),
+}
+GRAM_TEST = {
+    **TEST,
+    **RESAMPLES,
+    **RUN,
+    **VERBOSE,
+    "design": MMD["design"],
+    "second_order": BOOL,
 }
 SCORE = {
     **FACTORS,
@@ -195,7 +286,7 @@ SELECTOR = {
     ),
     "method": words("selection"),
     "step": values(["1", "2", "0.5"], HOSTILE_INTEGERS),
-    "n_probes": sizes("3", "0", "1"),
+    "n_probes": sizes("3", "1", "np.int64(5)"),
 }
 SCORER = {
     "kernel": KERNEL,

@@ -1,10 +1,10 @@
-"""What is called: bandwidths, kernels, designs, pooling and displays."""
+"""What is called: bandwidths, designs, pooling and displays."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import hostile_data as data
 import hostile_parameters as params
-from calls import is_array, is_float, target
+from calls import ALWAYS, is_array, is_float, target
 from hypothesis import strategies as st
 
 NONE = st.just(())
@@ -13,8 +13,8 @@ SAMPLES = data.samples("X", "Y")
 
 
 def noun_targets():
-    """Yield bandwidths, kernels, designs and pooling."""
-    p = {"p": params.numbers("2", "1", "3", "np.inf", "1.5")}
+    """Yield bandwidths, designs and pooling."""
+    p = params.ORDER
     count = {"n_bandwidths": params.STATISTIC["n_bandwidths"]}
     one = data.samples("X")
     for name, members in [
@@ -30,28 +30,6 @@ def noun_targets():
             f"bandwidths.{name}",
             target(
                 f"{name}(X, {{keywords}})", one, members, callables=name, near="value"
-            ),
-        )
-    width = {"bandwidth": params.numbers("1.0", "0.1", "np.int64(3)", "1e3")}
-    order = {"nu": params.numbers("1.5", "0.5", "2.5", "4.5"), **p}
-    radial = [
-        ("GaussianKernel", width),
-        ("LaplaceKernel", width),
-        ("IMQKernel", width),
-        ("MaternKernel", {**width, **order}),
-    ]
-    for name, members in [*radial, ("IndicatorKernel", {"balanced": params.BOOL})]:
-        yield (
-            f"kernels.{name}",
-            target(
-                f"{name}({{keywords}})(X, Y)",
-                SAMPLES,
-                members,
-                callables=name,
-                also=("X", "Y"),
-                always=["bandwidth"],
-                documented=is_array,
-                near="value",
             ),
         )
     design = params.values(params.DESIGNS, params.HOSTILE_DESIGNS)
@@ -76,34 +54,6 @@ def noun_targets():
                 also=("n", "max_pairs", "random_state"),
             ),
         )
-    yield (
-        "kernels.check_kernel",
-        target(
-            "check_kernel(kernel)",
-            st.tuples(st.fixed_dictionaries({"kernel": params.KERNEL}), NONE),
-            callables="check_kernel MaternKernel IndicatorKernel",
-        ),
-    )
-    distances = ["np.linspace(0, 3, 5)", "[0.0, 1.0]", "2.0", "np.float32([[0, 1]])"]
-    distances += ["np.arange(3)", "[1e-300, 1e300]", "[0.0, 5e-324]", "1e160"]
-    hostile = ["-1.0", "np.nan", "np.inf", "'a'", "None", "[]", "[[1.0], [1.0, 2.0]]"]
-    hostile += ["1j", "10**400", "sp.csr_matrix([[1.0]])", "object()", "{}", "[None]"]
-    hostile += ["np.ma.masked_greater([1.0, 2.0], 1.5)", "np.datetime64('2020-01-01')"]
-    distance = params.values(distances, hostile)
-    for name, members in radial:
-        for method in ("profile", "profile_derivatives"):
-            yield (
-                f"kernels.{name}.{method}",
-                target(
-                    f"{name}({{keywords}}).{method}(distance)",
-                    st.tuples(st.fixed_dictionaries({"distance": distance}), NONE),
-                    members,
-                    callables=name,
-                    # What says that there are no derivatives.
-                    also=("distance", name),
-                    always=["bandwidth"],
-                ),
-            )
     yield from pooling_targets()
 
 
@@ -207,6 +157,52 @@ def display_targets():
             "HSICSelector SelectionDisplay",
         ),
         (
+            "SelectionCVDisplay",
+            "SelectionCVDisplay.from_estimator(HSICSelectorCV("
+            "HSICSelector({keywords}), {options}).fit(X, y))",
+            pairs,
+            [
+                {**params.SELECTOR, **SEED},
+                {
+                    "cv": params.values(params.FOLDS, params.HOSTILE_FOLDS, 5),
+                    "param_grid": params.values(
+                        ["{'bandwidth_factor': [0.5, 1.0]}", "None"], ["{}"]
+                    ),
+                },
+            ],
+            "HSICSelector HSICSelectorCV SelectionCVDisplay",
+        ),
+        (
+            "ColumnTestsDisplay",
+            "ColumnTestsDisplay.from_result(mmd_column_tests(X, Y, {keywords}), "
+            "{options})",
+            two,
+            [test, {**level, "max_columns": params.sizes("30", "None", "1")}],
+            "mmd_column_tests ColumnTestsDisplay",
+        ),
+        (
+            "SubsetsDisplay",
+            "SubsetsDisplay.from_result(mmd_subsets(X, Y, {keywords}), {options})",
+            two,
+            [{**params.SUBSETS, **SEED}, bins],
+            "mmd_subsets SubsetsDisplay",
+        ),
+        (
+            "CKADisplay",
+            "CKADisplay.from_result(cka_score([X], [X, -X], {keywords}), {options})",
+            two,
+            [
+                params.CKA,
+                {
+                    "include_values": params.BOOL,
+                    "cmap": params.values(
+                        ["'viridis'", "'Greys'", "None"], ["'nope'", "3", "[]"]
+                    ),
+                },
+            ],
+            "cka_score CKADisplay",
+        ),
+        (
             "DesignDisplay",
             "DesignDisplay.from_design(design, n, {keywords})",
             drawn,
@@ -221,6 +217,8 @@ def display_targets():
                 strategy,
                 *groups,
                 callables=callables,
+                # Without a size a subset has more rows than the samples.
+                always=[*ALWAYS, "n_subsets", "subset_size"],
                 also=("X", "Y", "y", "n", "n_samples", "design", "features", "kernel"),
             ),
         )

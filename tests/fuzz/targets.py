@@ -5,7 +5,9 @@
 import hostile_data as data
 import hostile_parameters as params
 from calls import is_array, is_evaluation, is_float, is_test, target
+from kernel_targets import kernel_targets
 from noun_targets import display_targets, noun_targets
+from representation_targets import representation_targets
 
 RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
 SAMPLES = data.samples("X", "Y")
@@ -105,6 +107,30 @@ TARGETS = {
         callables="ksd_from_gram",
         documented=is_float,
         near="value",
+    ),
+    "mmd_test_from_gram": target(
+        "mmd_test_from_gram(K_xx, K_yy, K_xy, {keywords})",
+        data.gram_matrices(("K_xx", "m"), ("K_yy", "n"), ("K_xy", "mn"), lists=True),
+        params.GRAM_TEST,
+        callables="mmd_test_from_gram",
+        documented=is_test,
+        near="pvalue",
+    ),
+    "hsic_test_from_gram": target(
+        "hsic_test_from_gram(K, L, {keywords})",
+        data.gram_matrices(("K", "m"), ("L", "m"), lists=True),
+        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"},
+        callables="hsic_test_from_gram",
+        documented=is_test,
+        near="pvalue",
+    ),
+    "ksd_test_from_gram": target(
+        "ksd_test_from_gram(H, {keywords})",
+        data.gram_matrices(("H", "m"), lists=True),
+        {k: v for k, v in params.GRAM_TEST.items() if k != "second_order"},
+        callables="ksd_test_from_gram",
+        documented=is_test,
+        near="pvalue",
     ),
 }
 
@@ -383,7 +409,7 @@ def model_checking_targets():
         target(
             "stein_thinning(X, gradients, {keywords})",
             data.samples("X", "gradients"),
-            {**options, "n_points": points},
+            {**options, **params.VERBOSE, "n_points": points},
             callables="stein_thinning",
             always=["n_points"],
             documented=is_array,
@@ -394,7 +420,7 @@ def model_checking_targets():
         target(
             "SteinThinning(model=model, {keywords}).fit(X)",
             MODEL,
-            {**options, "n_points": points},
+            {**options, **params.VERBOSE, "n_points": points},
             callables="SteinThinning",
             always=["n_points"],
             also=("X", "model", "gradients"),
@@ -422,4 +448,6 @@ TARGETS.update(estimator_targets())
 TARGETS.update(selection_targets())
 TARGETS.update(model_checking_targets())
 TARGETS.update(noun_targets())
+TARGETS.update(kernel_targets())
+TARGETS.update(representation_targets())
 TARGETS.update(display_targets())
