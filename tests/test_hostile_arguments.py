@@ -551,6 +551,7 @@ def test_a_slice_that_is_not_of_positions_is_refused(columns):
     [
         lambda: cka_score(X, X[::-1], kernel=lambda A, B: 1e300 + 0 * (A @ B.T)),
         lambda: CKAEstimator().fit(1e300 * np.tile(X, 30), X),
+        lambda: mmd_test(X, -X, kernel=PolynomialKernel(999), n_resamples=19),
         lambda: hsic_test_from_gram(1e300 * X @ X.T, 1e300 * X @ X.T),
     ],
 )
@@ -601,3 +602,13 @@ def test_columns_beyond_floating_point_do_not_count_as_constant(select, kernel):
     selector = clone(select).set_params(kernel=kernel)
     with pytest.raises(ValueError, match="not finite"):
         getattr(selector, "fit", selector)(1e300 * X, X[:, 0])
+
+
+@pytest.mark.parametrize("origin", [[1.0], np.zeros(3), [[0.0, 0.0]]])
+@pytest.mark.parametrize("combined", [False, True])
+def test_an_origin_of_other_columns_is_refused_in_every_gram_matrix(origin, combined):
+    kernel = EnergyKernel(origin=origin)
+    if combined:
+        kernel = ColumnKernel(kernel, [0, 1]) + LinearKernel()
+    with pytest.raises(ValueError, match=r"origin has shape .* must have shape \(2,\)"):
+        kernel(X)

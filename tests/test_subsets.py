@@ -193,3 +193,16 @@ def test_samples_must_have_the_same_columns():
 def test_numbers_beyond_floating_point_are_refused():
     with pytest.raises(ValueError, match="not finite"):
         mmd_subsets(X * 1e150, Y, **FEW)
+
+
+def test_mean_and_deviation_are_finite_where_squares_of_the_values_are_not():
+    small = mmd_subsets(X, Y, kernel="linear", **FEW)
+    scale = 2.0**300
+    large = mmd_subsets(scale * X, scale * Y, kernel="linear", **FEW)
+    assert_allclose(large.mean / scale**2, small.mean)
+    assert_allclose(large.standard_deviation / scale**2, small.standard_deviation)
+
+
+def test_result_is_independent_of_the_type_of_the_sizes():
+    sizes = {"n_subsets": np.int8(4), "subset_size": np.uint8(12)}
+    assert mmd_subsets(X, Y, **{**FEW, **sizes}) == mmd_subsets(X, Y, **FEW)

@@ -328,8 +328,10 @@ class KernelSource(Source):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the kernel values of pairs."""
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for key, members in self.groups.items():
-            self.readings[key].aligned(members, rows, cols, values)
+        # As for tiles: statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            for key, members in self.groups.items():
+                self.readings[key].aligned(members, rows, cols, values)
         return values
 
 

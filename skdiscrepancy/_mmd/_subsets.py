@@ -202,6 +202,8 @@ def mmd_subsets(
     """
     check_number(n_subsets, "n_subsets", integer=True, least=1)
     check_number(subset_size, "subset_size", integer=True, least=2)
+    # Sums of numbers of eight bits overflow.
+    n_subsets, subset_size = int(n_subsets), int(subset_size)
     mmd = MMDEstimator(
         kernel=kernel,
         bandwidth=bandwidth,
@@ -233,11 +235,15 @@ def mmd_subsets(
     seeds = draw_seeds(generator_of(random_state), n_subsets)
     work = _SubsetTask(X, Y, kernels, subset_size)
     values = check_finite(np.array(list(run_all(seeds, work, n_jobs, verbose))))
+    # Sums and squares may be beyond floating point where their means are not. Powers of
+    # two change no digit.
+    exponent = np.frexp(np.abs(values).max())[1]
+    units = np.ldexp(values, -exponent)
     return MMDSubsetsResult(
-        mean=float(values.mean()),
-        standard_deviation=float(values.std()),
+        mean=float(np.ldexp(units.mean(), exponent)),
+        standard_deviation=float(np.ldexp(units.std(), exponent)),
         values=values,
-        subset_size=int(subset_size),
+        subset_size=subset_size,
         kernel=kernels[0],
     )
 

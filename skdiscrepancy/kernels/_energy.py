@@ -70,17 +70,20 @@ class EnergyKernel(RowKernel):
         if self.origin is not None:
             check_rows(np.atleast_2d(np.asarray(self.origin)), "origin")
 
+    def resolve(self, table: Any, n_features: int) -> EnergyKernel:
+        if self.origin is not None and np.shape(self.origin) != (n_features,):
+            raise ValueError(
+                f"origin has shape {np.shape(self.origin)}, must have shape "
+                f"({n_features},) as a row of the data."
+            )
+        return self
+
     def learn(self, samples: list[np.ndarray]) -> EnergyKernel:
         kernel = clone(self)
         if self.origin is None:
             totals = sum(np.sum(sample, axis=0, dtype=np.float64) for sample in samples)
             kernel.set_params(origin=totals / sum(map(len, samples)))
-        elif np.shape(self.origin) != samples[0].shape[1:]:
-            raise ValueError(
-                f"origin has shape {np.shape(self.origin)}, must have shape "
-                f"{samples[0].shape[1:]} as a row of the data."
-            )
-        return kernel
+        return kernel.resolve(None, samples[0].shape[1])
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         A, B = self._from_origin(A), self._from_origin(B)

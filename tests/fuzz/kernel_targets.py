@@ -52,7 +52,7 @@ HOSTILE_COLUMNS += [
     "slice(1.5)",
 ]
 FUNCTIONS = ["'rbf'", "'sigmoid'", "(lambda A, B: A @ B.T)", "'chi2'", "'cosine'"]
-FUNCTIONS += ["(lambda A, B, gamma=1: gamma * (A @ B.T))", "np.subtract.outer"]
+FUNCTIONS += ["(lambda A, B, gamma=1: gamma * (A @ B.T))"]
 HOSTILE_FUNCTIONS = [
     "'nope'",
     "None",
