@@ -179,7 +179,7 @@ def kernel_targets():
                     always=REQUIRED,
                     documented=is_array,
                     # A product of rows has no bound, and may be far below its terms.
-                    near="value" if "bandwidth" in members else None,
+                    near="value" if {"bandwidth", "balanced"} & {*members} else None,
                 ),
             )
     yield (
