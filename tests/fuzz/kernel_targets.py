@@ -61,7 +61,7 @@ HOSTILE_FUNCTIONS = [
     "'precomputed'",
     "[]",
 ]
-HOSTILE_FUNCTIONS += ["(lambda A, B: 1j * (A @ B.T))", "(lambda A, B: A)", "np.dot"]
+HOSTILE_FUNCTIONS += ["(lambda A, B: 1j * (A @ B.T))", "(lambda A, B: A)"]
 HOSTILE_FUNCTIONS += ["(lambda A, B: sp.csr_matrix(A @ B.T))", "(lambda A: A)", "float"]
 HOSTILE_FUNCTIONS += ["(lambda A, B: (A @ B.T).astype(object))", "GaussianKernel()"]
 PARAMS = ["None", "{}", "{'gamma': 0.5}"]
@@ -179,7 +179,7 @@ def kernel_targets():
                     always=REQUIRED,
                     documented=is_array,
                     # A product of rows has no bound, and may be far below its terms.
-                    near="value" if "bandwidth" in members else None,
+                    near="value" if {"bandwidth", "balanced"} & {*members} else None,
                 ),
             )
     yield (
