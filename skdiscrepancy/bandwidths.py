@@ -409,7 +409,13 @@ def _choose(
     if rule == "dyadic":
         # Half the smallest float is zero, and twice the largest float is infinite.
         return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
-    return np.linspace(low, high, n_bandwidths).tolist()
+    with np.errstate(over="ignore", invalid="ignore"):
+        grid = np.linspace(low, high, n_bandwidths)
+    if not np.all(np.isfinite(grid)):
+        # Multiples of a very large step overflow, but weighted means do not.
+        shares = np.linspace(0, 1, n_bandwidths)
+        grid = low * (1 - shares) + high * shares
+    return grid.tolist()
 
 
 def _dyadic_steps(low: float, high: float) -> list[float]:

@@ -15,6 +15,8 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import (
     CKAEstimator,
@@ -33,6 +35,7 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
+from skdiscrepancy.bandwidths import kernel_collection
 from skdiscrepancy.designs import (
     Blocks,
     CompleteU,
@@ -46,14 +49,21 @@ from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelecto
 from skdiscrepancy.kernels import (
     ColumnKernel,
     EnergyKernel,
+    FunctionKernel,
     GaussianKernel,
     IMQKernel,
     LaplaceKernel,
     LinearKernel,
     MaternKernel,
     PolynomialKernel,
+    PrecomputedKernel,
 )
-from skdiscrepancy.model_checking import HyvarinenScorer, neg_mmd_scorer, stein_thinning
+from skdiscrepancy.model_checking import (
+    HyvarinenScorer,
+    MMDScorer,
+    neg_mmd_scorer,
+    stein_thinning,
+)
 from skdiscrepancy.plotting import CKADisplay, WitnessDisplay
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
@@ -612,3 +622,37 @@ def test_an_origin_of_other_columns_is_refused_in_every_gram_matrix(origin, comb
         kernel = ColumnKernel(kernel, [0, 1]) + LinearKernel()
     with pytest.raises(ValueError, match=r"origin has shape .* must have shape \(2,\)"):
         kernel(X)
+
+
+def test_kernels_of_scikit_learn_take_arrays_that_are_read_only():
+    X = np.random.RandomState(0).uniform(size=(6, 2))
+    expected = FunctionKernel("chi2")(X)
+    X.setflags(write=False)
+    assert_array_equal(FunctionKernel("chi2")(X), expected)
+
+
+def test_parameters_that_scikit_learn_refuses_are_named():
+    with pytest.raises(TypeError, match=r"'sigmoid' .* params == {'gamma': 'a'}"):
+        FunctionKernel("sigmoid", {"gamma": "a"})(np.ones((3, 1)))
+
+
+def test_a_gram_matrix_of_objects_is_one_of_numbers():
+    rows = np.arange(2)[:, np.newaxis]
+    K = PrecomputedKernel(np.eye(3).astype(object))(rows)
+    assert K.dtype == np.float64
+    assert_array_equal(K, np.eye(2))
+
+
+def test_a_grid_up_to_the_largest_number_is_finite():
+    X = np.array([[0.0], [1.0], [np.finfo(float).max]])
+    grid = [kernel.bandwidth for kernel in kernel_collection(X, kernel="laplace")]
+    assert np.all(np.isfinite(grid))
+    assert np.all(np.diff(grid) > 0)
+
+
+def test_missing_dates_are_refused_before_a_pipeline():
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    model = make_pipeline(StandardScaler(), GaussianMixture(random_state=0)).fit(X)
+    dates = np.array([["2020-01-01"], ["NaT"]] * 3, dtype="M8[D]")
+    with pytest.raises(ValueError, match="NaT"):
+        MMDScorer()(model, dates)

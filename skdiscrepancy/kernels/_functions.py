@@ -114,7 +114,7 @@ class FunctionKernel(RowKernel):
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         params = dict(self.params or {})
         if isinstance(self.function, str):
-            return pairwise_kernels(A, B, metric=self.function, **params)
+            return self._of_scikit_learn(A, B, params)
         shape = (A.shape[0], B.shape[0])
         try:
             K = self.function(A, B, **params)
@@ -126,6 +126,21 @@ class FunctionKernel(RowKernel):
                 f"return their Gram matrix. {self._single_rows}"
             ) from error
         return self._checked(K, shape)
+
+    def _of_scikit_learn(
+        self, A: np.ndarray, B: np.ndarray, params: dict[str, Any]
+    ) -> np.ndarray:
+        if not issparse(A):
+            # Some functions of scikit-learn do not take arrays that are read-only.
+            A, B = (np.require(block, requirements="W") for block in (A, B))
+        try:
+            return pairwise_kernels(A, B, metric=self.function, **params)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"The kernel {self.function!r} of scikit-learn failed with params == "
+                f"{shown(self.params)}: {error}"
+            ) from error
 
     @property
     def _name(self) -> str:

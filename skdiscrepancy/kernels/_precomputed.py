@@ -99,10 +99,15 @@ class PrecomputedKernel(RowKernel):
                 raise ValueError("K must be symmetric.")
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return np.asarray(self.K)[np.ix_(self._positions(A), self._positions(B))]
+        return self._entries(np.ix_(self._positions(A), self._positions(B)))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return np.asarray(self.K)[self._positions(A), self._positions(B)]
+        return self._entries((self._positions(A), self._positions(B)))
+
+    def _entries(self, index: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Return entries of the matrix as numbers, whatever its type is."""
+        entries = np.asarray(self.K)[index]
+        return entries if entries.dtype.kind in "fiu" else entries.astype(np.float64)
 
     def _positions(self, A: np.ndarray) -> np.ndarray:
         """Return the positions of rows in the matrix."""

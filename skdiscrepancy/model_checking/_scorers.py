@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_rows,
     generator_of,
     refuse_masked,
+    refuse_missing,
     validate_rows,
 )
 from skdiscrepancy._gradients import draw_from, score_function_of, widths, without_names
@@ -334,8 +335,10 @@ class MMDScorer(KeywordHints, BaseEstimator):
 
 def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     """Return the last step of a pipeline, and X after all previous steps."""
-    # Checked first, because a step may drop the mask.
+    # Checked first, because a step may drop the mask, or read NaT as a number.
     refuse_masked(X, "X")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        refuse_missing(np.asarray(X), "X")
     if isinstance(estimator, FrozenEstimator):
         return last_step(estimator.estimator, X)
     if hasattr(estimator, "best_estimator_"):
