@@ -41,8 +41,8 @@ Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
 # Functions cannot evaluate single pairs, so pairs are read from the diagonal of small
 # matrices.
 PAIRS_AT_ONCE = 32
-# From so many columns on, functions are matrix products, which are faster on tiles of
-# this side. So are products of sparse matrices.
+# With at least this many columns, functions are matrix products, faster on tiles of
+# this side, as are products of sparse matrices.
 MANY_COLUMNS, LARGE_TILE = 512, 1024
 
 
