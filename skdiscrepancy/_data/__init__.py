@@ -14,7 +14,9 @@ from skdiscrepancy._data._keywords import (
     KeywordHints,
     check_run_options,
     check_verbose,
+    explains_keywords,
     refuse_unknown_keywords,
+    takes_parameters_of,
 )
 from skdiscrepancy._data._labels import (
     as_array,
@@ -85,6 +87,7 @@ __all__ = [
     "cross_products",
     "draw_seeds",
     "encode_labels",
+    "explains_keywords",
     "generator_of",
     "inner_products",
     "is_numeric",
@@ -99,6 +102,7 @@ __all__ = [
     "representative_rows",
     "shown",
     "tag_target",
+    "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
     "warn_user",

@@ -11,20 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import (
-    BaseDiscrepancy,
-    DiscrepancyResult,
-    Settings,
-    explains_keywords,
-    takes_parameters_of,
-)
+from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
     as_table,
     draw_seeds,
+    explains_keywords,
     generator_of,
     tag_target,
+    takes_parameters_of,
     validate_with_target,
 )
 from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
