@@ -25,6 +25,7 @@ from skdiscrepancy._data._labels import (
     refuse_masked,
     refuse_missing,
 )
+from skdiscrepancy._data._layouts import Layout
 from skdiscrepancy._data._metrics import (
     SPARSE_METRICS,
     aligned_metric_distances,
@@ -62,6 +63,7 @@ __all__ = [
     "Distances",
     "Index",
     "KeywordHints",
+    "Layout",
     "ListedDistances",
     "RandomStateLike",
     "Result",
