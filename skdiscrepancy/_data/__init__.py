@@ -2,7 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
+from skdiscrepancy._data._arrays import (
+    as_table,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -80,6 +86,7 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_columns",
     "check_flag",
     "check_metric",
     "check_number",

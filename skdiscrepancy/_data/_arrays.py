@@ -103,6 +103,14 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
         return as_rows(validate_data(estimator, X, **options))
 
 
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Store the number and names of the columns, or compare them with the stored ones.
+
+    The values are not read, so a table may hold anything.
+    """
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
 @contextmanager
 def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     """Raise an error for data that scikit-learn would misread, or cannot read.

@@ -113,6 +113,12 @@ class HSICEstimator(BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode X, if it is a table. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data. y is encoded in the same way if it is a
+        table or a column with missing values, unless `encoder` is None.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -128,6 +134,8 @@ class HSICEstimator(BaseDiscrepancy):
         Collection of kernels on X, each with one number as bandwidth.
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -177,6 +185,7 @@ class HSICEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -192,6 +201,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -98,6 +98,10 @@ class KSDEstimator(BaseDiscrepancy):
     fuse_nu : "auto" or float, default="auto"
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number of
         rows n for complete designs, and the number of pairs divided by n for others.
+    encoder : "auto", None or transformer, default="auto"
+        A transformer is cloned, fitted, and encodes all data before the model sees
+        them. "auto" and None refuse a DataFrame that has categories, dates or missing
+        values, because they have no density.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -118,6 +122,8 @@ class KSDEstimator(BaseDiscrepancy):
         Standard deviations of the columns, None if `standardize` is False.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -162,6 +168,7 @@ class KSDEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -176,6 +183,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
