@@ -52,6 +52,7 @@ from skdiscrepancy._data._sparse import (
     inner_products,
     of_one_kind,
 )
+from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
     are_labels,
     refuse_different_labels,
@@ -65,6 +66,7 @@ __all__ = [
     "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",
+    "Column",
     "ColumnDistances",
     "Distances",
     "Index",
@@ -100,9 +102,12 @@ __all__ = [
     "generator_of",
     "inner_products",
     "is_numeric",
+    "is_table",
     "metric_distances",
     "names_of",
+    "needs_encoding",
     "of_one_kind",
+    "read_columns",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",
