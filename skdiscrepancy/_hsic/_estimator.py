@@ -15,6 +15,7 @@ from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
+    check_columns,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -51,6 +52,7 @@ from skdiscrepancy.kernels import (
     tag_sparse,
 )
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
 
 class HSICEstimator(BaseDiscrepancy):
@@ -135,7 +137,9 @@ class HSICEstimator(BaseDiscrepancy):
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
     encoder_ : transformer or None
-        Fitted encoder. None if the data need none.
+        Fitted encoder of X. None if X needs none.
+    target_encoder_ : TableEncoder or None
+        Fitted encoder of y. None if y needs none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -225,16 +229,21 @@ class HSICEstimator(BaseDiscrepancy):
         settings = self._check_params()
         kernels = settings.kernels
         tables = X, y
+        self._fit_encoder([X], kernels)
+        self.target_encoder_ = fit_target_encoder(
+            self.encoder, y, labels=self._reads_labels()
+        )
         X, y = self._validate(X, y, kernels, settings.design, reset=True)
         target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
         y = as_target(y, target_kernels, self.target_kernel)
-        collection = self._collection([X], kernels, self.bandwidth, table=tables[0])
+        layout = layout_of(self.encoder_, tables[0])
+        collection = self._collection([X], kernels, self.bandwidth, table=layout)
         target_collection = self._collection(
             [y],
             target_kernels,
             self.target_bandwidth,
             "target_bandwidth",
-            table=tables[1],
+            table=layout_of(self.target_encoder_, tables[1]),
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
         self.n_targets_in_ = y.shape[1]
@@ -420,6 +429,12 @@ class HSICEstimator(BaseDiscrepancy):
         kernel, target_kernel = pairs[0]
         return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
+    def _reads_labels(self) -> bool:
+        """Return whether the parameter `target_kernel` asks for labels."""
+        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
+            return False
+        return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
+
     def _validate_fitted(
         self, X: Any, y: Any, design: Design
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -437,8 +452,17 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> tuple[np.ndarray, np.ndarray]:
         least = 2 if design.biased else 4
         options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
+        y = encode_target(
+            self.encoder, self.target_encoder_, y, labels=self._reads_labels()
+        )
+        if self.encoder_ is not None:
+            check_columns(self, X, reset=reset)
+            X = encode(self.encoder_, X)
         options["accept_sparse"] = accept_sparse(X, "X", kernels)
-        X, y = validate_with_target(self, X, y, reset=reset, **options)
+        if self.encoder_ is not None:
+            X, y = validate_with_target(None, X, y, **options)
+        else:
+            X, y = validate_with_target(self, X, y, reset=reset, **options)
         return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
     def __sklearn_tags__(self) -> Any:

@@ -19,6 +19,8 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import (
     RandomStateLike,
+    check_columns,
+    check_rows,
     explains_keywords,
     generator_of,
     validate_rows,
@@ -33,6 +35,7 @@ from skdiscrepancy._ksd._models import (
     fingerprint,
     fit_model,
     gradients_at,
+    refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
@@ -41,6 +44,7 @@ from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder
 
 
 class KSDEstimator(BaseDiscrepancy):
@@ -458,7 +462,14 @@ class KSDEstimator(BaseDiscrepancy):
         """Validate the sample that is passed to `fit`."""
         # The Gaussian distribution that None stands for needs two rows.
         one_is_enough = design.biased and self.model is not None
+        # Categories and missing values have no density, so "auto" has nothing to do.
+        encoder = None if isinstance(self.encoder, str) else self.encoder
+        self.encoder_ = fit_encoder(encoder, [X])
         return self._validate(X, reset=True, least=1 if one_is_enough else 2)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
-        return validate_rows(self, X, reset=reset, ensure_min_samples=least)
+        if self.encoder_ is None:
+            refuse_without_density(X)
+            return validate_rows(self, X, reset=reset, ensure_min_samples=least)
+        check_columns(self, X, reset=reset)
+        return check_rows(encode(self.encoder_, X), ensure_min_samples=least)
