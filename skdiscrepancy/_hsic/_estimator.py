@@ -116,11 +116,12 @@ class HSICEstimator(BaseDiscrepancy):
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
     encoder : "auto", None or transformer, default="auto"
-        How to encode X, if it is a table. "auto" encodes a DataFrame that has categories, dates or
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
         missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all data. y is encoded in the same way if it is a
-        table or a column with missing values, unless `encoder` is None.
+        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
+        missing values or beside labels are encoded too, and a missing label is a label
+        of its own.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
