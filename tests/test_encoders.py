@@ -177,9 +177,7 @@ def test_scores_do_not_depend_on_package_index_and_order_of_categories():
 
     assert_allclose(mmd_score(of_polars(X), of_polars(Y)), expected, rtol=1e-10)
     mmd = MMDEstimator().fit(of_polars(X))
-    assert_allclose(
-        mmd.score(of_polars(Y)), MMDEstimator().fit(X).score(Y), rtol=1e-10
-    )
+    assert_allclose(mmd.score(of_polars(Y)), MMDEstimator().fit(X).score(Y), rtol=1e-10)
 
 
 def test_complete_numbers_are_left_alone():
