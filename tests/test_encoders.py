@@ -90,13 +90,10 @@ def encoded_by_hand(frame):
 
 @pytest.mark.parametrize("params", [{}, ONE, {"design": "x"}, {"kernel": "imq"}])
 def test_mmd_of_tables_equals_mmd_of_columns_encoded_by_hand(params):
-    X, Y = mixed_table(40, 0), mixed_table(50, 1, shift=1.0)
+    X, Y = mixed_table(40, 0), mixed_table(40, 1, shift=1.0)
     Z = encoded_by_hand(pd.concat((X, Y)))
-    options = {"random_state": 0, **params}
-    with pytest.warns(UserWarning) if "design" in params else _no_warning():
-        expected = mmd_score(Z[:40], Z[40:], **options)
-    with pytest.warns(UserWarning) if "design" in params else _no_warning():
-        value = mmd_score(X, Y, **options)
+    expected = mmd_score(Z[:40], Z[40:], **params)
+    value = mmd_score(X, Y, **params)
     assert_allclose(value, expected, rtol=1e-10, atol=1e-12)
 
 
@@ -138,7 +135,7 @@ def test_numbers_of_y_beside_labels_are_encoded():
     assert_allclose(hsic.score(X, y), expected, rtol=1e-10)
     assert isinstance(hsic.target_encoder_, TableEncoder)
     assert hsic.n_targets_in_ == 5
-    with pytest.raises(ValueError, match="columns|features"):
+    with pytest.raises(ValueError, match=r"size|features"):
         hsic.score(X, y[["size", "day"]])
 
 
@@ -184,7 +181,7 @@ def test_complete_numbers_are_left_alone():
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 2)), columns=["a", "b"])
     mmd = MMDEstimator().fit(X)
     assert mmd.encoder_ is None
-    assert mmd.score(X + 1) == MMDEstimator().fit(X.to_numpy()).score(X + 1)
+    assert mmd.score(X + 1) == MMDEstimator().fit(X.to_numpy()).score(X.to_numpy() + 1)
     assert HSICEstimator().fit(X, X["a"]).encoder_ is None
 
 
@@ -232,8 +229,9 @@ def test_kernel_on_named_columns_sees_their_encoded_columns():
 
 
 def test_columns_after_a_transformer_are_known_by_their_names():
-    X, Y = (mixed_table(40, seed)[["day", "new"]].astype(float) for seed in (0, 1))
-    kernel = ColumnKernel(GaussianKernel(bandwidth=1.0), "new")
+    X, Y = (mixed_table(40, seed)[["new", "grade"]] for seed in (0, 1))
+    X, Y = (Z.assign(grade=Z["grade"].cat.codes).astype(float) for Z in (X, Y))
+    kernel = ColumnKernel(GaussianKernel(bandwidth=1.0), "grade")
     scaler = StandardScaler()
     value = mmd_score(X, Y, kernel=kernel, pooling=None, encoder=scaler)
     both = scaler.fit_transform(pd.concat((X, Y)))[:, [1]]
@@ -301,27 +299,27 @@ def test_column_of_all_different_labels_does_not_break_the_level_of_a_test():
 @pytest.mark.parametrize("Estimator", [MMDEstimator, HSICEstimator, KSDEstimator])
 def test_bad_encoder_is_refused(Estimator, encoder):
     X = np.random.RandomState(0).normal(size=(10, 1))
-    with pytest.raises(TypeError, match="encoder == .*must be 'auto', None or"):
+    with pytest.raises(TypeError, match=r"encoder == .*must be 'auto', None or"):
         Estimator(encoder=encoder).fit(X, X[:, 0])
 
 
 def test_errors_name_the_column_and_what_to_do():
     X = mixed_table(40, 0)
-    with pytest.raises(ValueError, match="'colour'.*TableEncoder"):
+    with pytest.raises(ValueError, match=r"'colour'.*TableEncoder"):
         mmd_score(X[["new", "colour"]], X[["new", "colour"]], encoder=None)
     complete = X[["new"]].astype(float)
     incomplete = complete.copy()
     incomplete.iloc[3] = np.nan
-    with pytest.raises(ValueError, match="'new'.*TableEncoder"):
+    with pytest.raises(ValueError, match=r"'new'.*TableEncoder"):
         MMDEstimator().fit(complete).score(incomplete)
-    with pytest.raises(ValueError, match="NaN.*TableEncoder"):
+    with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
         mmd_score(incomplete.to_numpy(), incomplete.to_numpy())
     with pytest.raises(ValueError, match="Y has the columns"):
         mmd_score(X, X.rename(columns={"size": "width"}))
 
 
 @pytest.mark.parametrize(
-    "column, what",
+    ("column", "what"),
     [
         ("size", "missing values"),
         ("colour", "missing values"),
@@ -351,9 +349,3 @@ def test_ksd_encodes_with_a_given_transformer():
         for encoder, Z in ((StandardScaler(), X), (None, scaled))
     ]
     assert tests[0].pvalue == tests[1].pvalue
-
-
-def _no_warning():
-    import warnings
-
-    return warnings.catch_warnings(action="error")

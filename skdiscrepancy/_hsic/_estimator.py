@@ -247,7 +247,8 @@ class HSICEstimator(BaseDiscrepancy):
             table=layout_of(self.target_encoder_, tables[1]),
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
-        self.n_targets_in_ = y.shape[1]
+        encoder = self.target_encoder_
+        self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
         return self
 
@@ -442,7 +443,7 @@ class HSICEstimator(BaseDiscrepancy):
         """Return X and y, whose columns must agree with `fit`."""
         X, y = self._validate(X, y, self.kernels_, design, reset=False)
         y = as_target(y, self.target_kernels_, self.target_kernel)
-        if y.shape[1] != self.n_targets_in_:
+        if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
