@@ -135,8 +135,16 @@ def test_numbers_of_y_beside_labels_are_encoded():
     assert_allclose(hsic.score(X, y), expected, rtol=1e-10)
     assert isinstance(hsic.target_encoder_, TableEncoder)
     assert hsic.n_targets_in_ == 5
-    with pytest.raises(ValueError, match=r"size|features"):
+    with pytest.raises(ValueError, match="colour"):
         hsic.score(X, y[["size", "day"]])
+
+
+@pytest.mark.parametrize("kind", ["string", "category", "Int64"])
+def test_missing_label_of_any_type_is_a_label_of_its_own(kind):
+    X = mixed_table(40, 0)[["size"]]
+    y = pd.Series([1, None, 2, 2] * 10, dtype="Int64")
+    expected = hsic_score(X, y.fillna(7).to_numpy(dtype=int))
+    assert hsic_score(X, y.astype(kind)) == expected
 
 
 @pytest.mark.parametrize("target_kernel", ["auto", "indicator"])

@@ -54,6 +54,7 @@ from skdiscrepancy._data._sparse import (
 )
 from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
+    are_integers,
     are_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
@@ -80,6 +81,7 @@ __all__ = [
     "aligned_distances",
     "aligned_metric_distances",
     "aligned_products",
+    "are_integers",
     "are_labels",
     "as_array",
     "as_block",

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import is_table, needs_encoding, read_columns
+from skdiscrepancy._data import (
+    Column,
+    are_integers,
+    are_labels,
+    is_table,
+    names_of,
+    needs_encoding,
+    read_columns,
+)
 from skdiscrepancy.tables._encoder import TableEncoder
 
 # Kinds of columns that are labels in y.
@@ -43,7 +51,7 @@ def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | 
     if encoder is None or labels or not needs_encoding(table):
         return None
     columns = read_columns(table, "y")
-    if all(column.kind in LABELS for column in columns):
+    if _are_labels(table, columns):
         return None
     some_missing = any(column.missing.any() for column in columns)
     some_labels = any(column.kind in LABELS for column in columns)
@@ -78,11 +86,31 @@ def encode_target(
         return y
     columns = read_columns(table, "y")
     missing = np.column_stack([column.missing for column in columns])
-    readable = labels or all(column.kind in LABELS for column in columns)
-    if not (missing.any() and readable):
+    if not (missing.any() and (labels or _are_labels(table, columns))):
         return y
-    values = np.asarray(table, dtype=object).copy()
+    values = _objects(table)
     values[missing] = MissingLabel.MISSING
+    return values
+
+
+def _are_labels(table: Any, columns: list[Column]) -> bool:
+    """Return whether the known values are labels, as `target_kernel="auto"` says."""
+    values = _objects(table)
+    some_labels = False
+    for j, column in enumerate(columns):
+        if column.kind in LABELS:
+            some_labels = True
+        elif not are_integers(values[~column.missing, j]):
+            return False
+    missing = np.any([column.missing for column in columns], axis=0)
+    return some_labels or bool(np.any(~missing) and are_labels(values[~missing]))
+
+
+def _objects(table: Any) -> np.ndarray:
+    """Return the values of a table with their types, which arrays would not keep."""
+    values = np.empty(table.shape, dtype=object)
+    for j, name in enumerate(names_of(table)):
+        values[:, j] = list(table[name])
     return values
 
 
