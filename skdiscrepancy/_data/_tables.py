@@ -324,8 +324,8 @@ def _hashable(value: Any, place: _Place) -> Any:
 
 
 def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
-    objects = np.empty(len(levels) + 1, dtype=object)
-    objects[:-1] = levels
+    # Other ways to an array would look into levels that are tuples.
+    objects = np.fromiter([*levels, None], dtype=object)
     return Column(place.label, "category", objects[codes], codes, levels)
 
 
