@@ -135,7 +135,7 @@ HOSTILE_DESIGNS += ["RandomPairs(replace='a')", "Blocks(block_sizes=[2**63, 2**6
 HOSTILE_DESIGNS += ["RandomPairs(n_pairs=1.5)", "Subdiagonals(n_subdiagonals='half')"]
 ENCODERS = ["'auto'", "None", "TableEncoder()", "StandardScaler()"]
 HOSTILE_ENCODERS = ["'nope'", "3", "TableEncoder", "[]", "GaussianKernel()"]
-HOSTILE_ENCODERS += ["TableEncoder(max_categories=0)", "TableEncoder(max_categories=1)"]
+HOSTILE_ENCODERS += ["TableEncoder(max_categories=1)"]
 BOOLS = ["True", "False"]
 HOSTILE_BOOLS = ["None", "'a'", "1", "np.True_", "2", "np.array([True])"]
 HOSTILE_WORDS = ["'nope'", "None", "3", "['max']", "''", "np.str_('max')"]
