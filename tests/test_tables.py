@@ -352,6 +352,13 @@ def test_column_of_missing_values_is_constant(column, kind):
         assert_array_equal(encoded, [[0, 1], [0, 1]])
 
 
+def test_values_of_a_column_that_was_missing_in_fit_are_at_distance_zero():
+    missing = pd.DataFrame({"n": [np.nan, np.nan], "d": [pd.NaT, pd.NaT]})
+    dates = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    new = pd.DataFrame({"n": [-1e308, 5.0], "d": dates})
+    assert_array_equal(TableEncoder().fit(missing).transform(new), 0)
+
+
 def test_one_row_is_enough():
     table = pd.DataFrame({"number": [3.0], "text": ["a"], "none": [None]})
     encoder = TableEncoder().fit(table)
