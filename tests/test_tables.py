@@ -186,7 +186,6 @@ def test_dates_are_encoded_like_their_number_of_days():
     hours = naive.dt.tz_localize("UTC")
     forms = [
         pd.DataFrame({"d": naive}),
-        pd.DataFrame({"d": naive.astype("M8[s]")}),
         pd.DataFrame({"d": hours.dt.tz_convert(BERLIN)}),
         pd.DataFrame({"d": naive.dt.to_period("D")}),
         pd.DataFrame({"d": dates.tolist()}),
@@ -198,6 +197,7 @@ def test_dates_are_encoded_like_their_number_of_days():
         pl.DataFrame({"d": hours.tolist()}).cast(pl.Datetime("ms", BERLIN)),
         pl.DataFrame({"d": [dt.timedelta(int(day)) for day in days]}),
         dates[:, None],
+        dates.astype("M8[s]")[:, None],
         dates.astype("M8[2h]")[:, None],
         dates.astype(object)[:, None],
         days.astype("m8[D]")[:, None],
@@ -333,7 +333,7 @@ def test_new_value_of_a_constant_column_is_at_its_plain_distance():
     [
         (pd.Series([None, None], dtype=object), "number"),
         (pd.Series([np.nan, np.nan]), "number"),
-        (pd.Series([None, None], dtype="str"), "category"),
+        (pd.Series([None, None], dtype="string"), "category"),
         (pd.Series([None, None], dtype="boolean"), "category"),
         (pd.Series([pd.NaT, pd.NaT]), "date"),
         (pl.Series([None, None]), "number"),

@@ -119,7 +119,9 @@ def read_columns(
     if is_table(X):
         names = names_of(X)
         if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
+            raise ValueError(
+                f"{name} has the columns {shown(names)}, must have each once."
+            )
         columns: Iterable[Any] = _series(X)
         read: Callable = _read_polars
         if _is_a(X, "pandas", "DataFrame"):
