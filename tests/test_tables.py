@@ -53,8 +53,10 @@ def mixed_table(n=N, seed=0):
 def as_polars(table):
     """Return the same table in polars, without pyarrow."""
     columns = {}
+    to_python = {"day": pd.Timestamp.to_pydatetime, "wait": pd.Timedelta.to_pytimedelta}
     for name, column in table.items():
-        values = [None if pd.isna(v) else v for v in column.astype(object)]
+        convert = to_python.get(name, lambda value: value)
+        values = [None if pd.isna(v) else convert(v) for v in column.astype(object)]
         kind = pl.Enum(SIZES) if name == "size" else None
         columns[name] = pl.Series(name, values, dtype=kind)
     return pl.DataFrame(columns)
