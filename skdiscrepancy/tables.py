@@ -178,9 +178,10 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                     found or [None] * len(parts[-1]), parts[-1], strict=True
                 )
             ]
+        # Of columns of missing values, the types are known.
         forms = [
-            _without_rows(column) if form is None else form
-            for form, column in zip(found, parts[0], strict=True)
+            _without_rows(max(columns, key=_rank)) if form is None else form
+            for form, *columns in zip(found, *parts, strict=True)
         ]
         # What an earlier table holds can depend on a later one.
         for i, (table, name) in enumerate(zip(tables, names, strict=True)):
@@ -362,6 +363,10 @@ class _CategoryBlock:
         levels, codes = _coded(column)
         found = [self.positions.get(level, unseen) for level in levels]
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
+
+
+def _rank(column: Column) -> int:
+    return list(WORDS).index(column.kind)
 
 
 def _without_rows(column: Column) -> Column:
