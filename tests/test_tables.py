@@ -541,6 +541,22 @@ def test_names_of_the_output_are_unique():
     assert names[:2] == ["a_1", "a_1_2"]
 
 
+def test_category_without_text_has_a_name():
+    # Python does not convert this integer to text.
+    names = TableEncoder().fit([[10**5000], ["a"]]).get_feature_names_out()
+    assert names[0] == "x0_a"
+    assert names[1].startswith("x0_an integer of")
+
+
+def test_tuples_in_lists_are_categories():
+    rows = [[(1, 2), 0], [(3, 4), 0], [(1, 2), 1]]
+    encoder = TableEncoder().fit(rows)
+    assert encoder.kinds_ == ["category", "number"]
+    encoded = encoder.transform(rows)
+    assert_array_equal(encoded[0, :4], encoded[2, :4])
+    assert_array_equal(encoder.transform(rows[1:2]), encoded[1:2])
+
+
 def test_names_of_the_input_can_be_given():
     encoder = TableEncoder().fit([[1, "a"], [2, "a"]])
     names = encoder.get_feature_names_out(["u", "v"])
