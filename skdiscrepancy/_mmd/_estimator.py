@@ -15,10 +15,10 @@ from skdiscrepancy._base import (
     DiscrepancyResult,
     Settings,
     explains_keywords,
-    second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows
-from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._data import RandomStateLike, as_block
+from skdiscrepancy._mmd._batches import BatchesMixin
+from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
@@ -26,7 +26,6 @@ from skdiscrepancy._mmd._samples import (
     validate_pair,
     validate_sample,
 )
-from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
 from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
@@ -36,7 +35,7 @@ from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 
 
-class MMDEstimator(WitnessMixin, BaseDiscrepancy):
+class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
     MMD measures how much the distributions of two samples differ. Use it to detect data
@@ -138,6 +137,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     """
 
     _flags = ("second_order", "normalize", "squared")
+    # The reference sample with its sums, if `fit` has computed them.
+    _reference: Reference | None = None
 
     def __init__(
         self,
@@ -191,7 +192,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        return self._learn([rows], settings, X)
+        self._learn([rows], settings, X)
+        if not self._is_paired(settings.design):
+            reference = Reference(self.reference_, self.kernels_)
+            self._reference = reference.with_sums(**self._walk_options())
+        return self
 
     def _learn(
         self, samples: list[np.ndarray], settings: Settings, table: Any
@@ -202,6 +207,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         check_pooling(self.pooling, len(collection))
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
+        self._reference = None
         return self
 
     @explains_keywords
@@ -251,22 +257,21 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        X, options = as_rows(self.reference_), self._walk_options()
-        m, n = len(X), len(Y)
-        if self._is_paired(design):
-            m = n = paired_size(m, n, design)
-        source = kernel_source(self.kernels_, X[:m], Y[:n])
-        if not self._is_paired(design):
-            unbiased = not design.biased
-            statistics = two_sample_statistics(
-                source, m, n, unbiased=unbiased, **options
-            )
-        else:
-            core = RowSums(PairedSource(source, n), moments=True)
-            statistics = second_order_statistics(
-                design, n, core, random_state=self.random_state, **options
-            )
+        statistics = self._known_reference().statistics(
+            Y,
+            design,
+            paired=self._is_paired(design),
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
         return self._result(statistics, list(self.kernels_))
+
+    def _known_reference(self) -> Reference:
+        """Return the reference sample, with its sums if they are still valid."""
+        kept = self._reference
+        if kept and kept.rows is self.reference_ and kept.kernels is self.kernels_:
+            return kept
+        return Reference(self.reference_, self.kernels_)
 
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
