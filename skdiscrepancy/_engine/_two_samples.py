@@ -44,7 +44,7 @@ class KeptSums:
     setting : tuple
         Everything else that the sums over tiles depend on.
     tiles : ndarray of shape (n_kernels_over_tiles, m) or None
-        Sums over tiles. None if they depend on the second sample.
+        Sums over tiles, if there are kernels that are summed over tiles.
     column : ndarray of shape (m,) or None
         The sorted column, if there are kernels in sorted order.
     states : dict
@@ -66,7 +66,8 @@ def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
     Parameters
     ----------
     source : KernelSource
-        Kernels on the rows of the reference sample.
+        Kernels on the rows of the reference sample, whose values do not depend on
+        other rows.
     m : int
         Number of rows.
     **walk_options : dict
@@ -82,7 +83,7 @@ def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
     tiles = column = None
     states, features = {}, {}
     with progress("kernel sums", source.n_kernels, verbose) as both:
-        if ways.others and not source.depends_on_all_rows:
+        if ways.others:
             both.step = len(ways.others)
             regions = [square(0, m, diagonal=False)]
             [(tiles, _)] = walk(regions, RowSums(ways.tiles), **walk_options)

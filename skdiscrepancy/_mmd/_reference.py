@@ -40,13 +40,15 @@ class Reference(NamedTuple):
     sums: KeptSums | None = None
 
     def with_sums(self, **walk_options: Any) -> Reference:
-        """Compute the sums within the sample, in the time of a score."""
+        """Compute the sums within the sample, unless they depend on other rows too."""
         X = as_rows(self.rows)
         try:
             source = kernel_source(self.kernels, X, reference=True)
         except ValueError:
             # These rows alone are out of the range of squares. Together with other rows
             # they may be in range, and if not, this error is raised then.
+            return self
+        if source.depends_on_all_rows:
             return self
         return self._replace(sums=keep_sums(source, len(X), **walk_options))
 
