@@ -31,6 +31,7 @@ from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import MaternKernel
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
+    BatchScoresDisplay,
     ColumnTestsDisplay,
     DesignDisplay,
     NullDistributionDisplay,
@@ -64,6 +65,9 @@ def displays():
         "witness": lambda ax: WitnessDisplay.from_estimator(
             mmd, Y, grid_resolution=5, ax=ax
         ),
+        "batches": lambda ax: BatchScoresDisplay.from_estimator(
+            mmd, Y, batch_size=5, n_resamples=3, ax=ax
+        ),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
@@ -78,6 +82,7 @@ DISPLAYS = (
     "bandwidth",
     "bandwidth of a test",
     "witness",
+    "batches",
     "null",
     "selection",
     "columns",

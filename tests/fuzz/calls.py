@@ -108,6 +108,7 @@ PACKAGE_IMPORTS = {
     ],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
+        "BatchScoresDisplay",
         "CKADisplay",
         "ColumnTestsDisplay",
         "DesignDisplay",
