@@ -11,11 +11,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import DiscrepancyResult, explains_keywords, warn_unused
+from skdiscrepancy._base import DiscrepancyResult, warn_unused
 from skdiscrepancy._data import (
     as_array,
     check_number,
     draw_seeds,
+    explains_keywords,
     generator_of,
     refuse_missing,
     shown,
