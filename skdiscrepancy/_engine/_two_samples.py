@@ -221,7 +221,9 @@ def _tile_sums(
         # Not within the walk, because the sums without a diagonal are kept.
         every = np.arange(m + n)
         values = aligned_by_parts(tiles, every, every)
-        within_x, within_y = within_x + values[:, :m], within_y + values[:, m:]
+        # Statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            within_x, within_y = within_x + values[:, :m], within_y + values[:, m:]
     return within_x, within_y, *cross
 
 
@@ -235,8 +237,9 @@ def _feature_sums(
         of_x, within_x = known or features.sums_within(i, 0, m)
         of_y, within_y = features.sums_within(i, m)
         if diagonal:
-            within_x = within_x + features.squares(i, 0, m)
-            within_y += features.squares(i, m)
+            with np.errstate(all="ignore"):
+                within_x = within_x + features.squares(i, 0, m)
+                within_y += features.squares(i, m)
         cross = features.inner(i, of_y, 0, m), features.inner(i, of_x, m)
         yield k, [sums[np.newaxis] for sums in (within_x, within_y, *cross)]
 
@@ -251,8 +254,9 @@ def _without(
     """Leave the rows of the second sample out of the first sample."""
     if held_out is None:
         return within_x, within_y, cross_x, cross_y
-    cross_y = within_x[:, held_out] - within_y
-    within_x = np.delete(within_x - cross_x, held_out, axis=1)
+    with np.errstate(all="ignore"):
+        cross_y = within_x[:, held_out] - within_y
+        within_x = np.delete(within_x - cross_x, held_out, axis=1)
     return within_x, within_y, np.delete(cross_x, held_out, axis=1), cross_y
 
 

@@ -240,10 +240,19 @@ def run_exponentials(points, bounds, ends, lower, upper, rate, out):
     for run in range(ends.shape[1]):
         below, above = ends[0, run], ends[1, run]
         weight_below, weight_above = lower[run], upper[run]
-        for i in range(bounds[run], bounds[run + 1]):
-            out[i] = weight_below * exponential(
-                -rate * (points[i] - below)
-            ) + weight_above * exponential(-rate * (above - points[i]))
+        start, stop = bounds[run], bounds[run + 1]
+        across = rate * (above - below)
+        if across < 1.0:
+            # The second exponential is a quotient, which takes less time.
+            weight_above *= exponential(-across)
+            for i in range(start, stop):
+                factor = exponential(-rate * (points[i] - below))
+                out[i] = weight_below * factor + weight_above / factor
+        else:
+            for i in range(start, stop):
+                from_below = weight_below * exponential(-rate * (points[i] - below))
+                from_above = weight_above * exponential(-rate * (above - points[i]))
+                out[i] = from_below + from_above
 
 
 @loop

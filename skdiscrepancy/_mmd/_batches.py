@@ -92,7 +92,7 @@ class BatchesMixin:
         >>> X[300:] += 1
         >>> mmd = MMDEstimator().fit(X[:200])
         >>> mmd.score_batches(X[200:], batch_size=50).round(1).tolist()
-        [0.0, 0.0, 0.5, 0.4]
+        [0.0, -0.1, 0.4, 0.5]
         """
         return self._score_batches(batches, batch_size, by)[0]
 
@@ -109,16 +109,13 @@ class BatchesMixin:
         def validated() -> Iterator[tuple[Any, Any]]:
             parts = divide(batches, batch_size, by, least)
             seeds = _seeds(self.random_state)
-            for i, (label, batch) in enumerate(parts):
+            for label, batch in parts:
                 try:
                     rows = self._validate(
                         batch, self.kernels_, reset=False, least=least
                     )
                 except ValueError as error:
-                    where = (
-                        f"by == {shown(by)}, label {label!r}" if by is not None else i
-                    )
-                    raise ValueError(f"Batch {where}: {error}") from error
+                    raise ValueError(f"Batch {label!r}: {error}") from error
                 labels.append(label)
                 sizes.append(len(rows))
                 yield rows, next(seeds)

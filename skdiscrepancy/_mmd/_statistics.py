@@ -31,7 +31,7 @@ from skdiscrepancy._engine import (
 from skdiscrepancy.designs import Design, check_design
 
 # Numbers of a part that stay in the cache.
-PART = 2**15
+PART = 2**16
 
 
 def two_sample_mmd(

@@ -174,6 +174,8 @@ class WitnessDisplay:
             if len(columns) < estimator.n_features_in_:
                 some = estimator.reference_[:, columns]
                 estimator = clone(estimator)
+                # The columns are encoded already.
+                estimator.encoder_ = None
                 # Not `fit`, because the function needs no sums over the reference.
                 estimator._learn([some], estimator._check_params(), some)
                 rows, columns = rows[:, columns], list(range(len(columns)))
