@@ -1,0 +1,100 @@
+"""Small pictures of the distribution of a column in two tables, as SVG."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+# Sizes in pixels.
+WIDTH, HEIGHT = 220, 56
+BAR, GAP, LABEL = 7, 6, 92
+# Letters of the name of a bar, at most.
+LETTERS = 14
+
+
+def picture(bars: dict[str, Any], name: str) -> str:
+    """Draw the distributions of a column in both tables.
+
+    Parameters
+    ----------
+    bars : dict
+        The bars, see :func:`skdiscrepancy.monitoring._marginals.marginal`.
+    name : str
+        Name of the column, for readers who cannot see the picture.
+
+    Returns
+    -------
+    svg : str
+        The picture. Its colours are those of the classes "r" and "n" of the page.
+    """
+    draw = _histogram if bars["histogram"] else _bars
+    height, content = draw(bars)
+    title = escape(f"Distribution of {name} in the reference and the new table")
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img" aria-label="{title}">{content}</svg>'
+    )
+
+
+def _histogram(bars: dict[str, Any]) -> tuple[int, str]:
+    """Draw the reference as an area, and the new table as a line above it."""
+    both = [bars["reference"], bars["new"]]
+    if not len(both[0]):
+        return 16, _text(0, 12, "no known values")
+    largest = max(float(np.max(shares)) for shares in both) or 1.0
+    step = WIDTH / len(both[0])
+    low, high = bars["labels"]
+    paths = []
+    for shares, css in zip(both, ("r area", "n line"), strict=True):
+        tops = HEIGHT - 2 - (HEIGHT - 6) * shares / largest
+        points = [f"M0 {HEIGHT - 2}"]
+        for i, top in enumerate(tops):
+            points.append(f"L{i * step:.1f} {top:.1f}L{(i + 1) * step:.1f} {top:.1f}")
+        points.append(f"L{WIDTH} {HEIGHT - 2}")
+        paths.append(f'<path class="{css}" d="{"".join(points)}"/>')
+    axis = f'<path class="axis" d="M0 {HEIGHT - 1.5}H{WIDTH}"/>'
+    ends = _text(0, HEIGHT + 11, low)
+    if high != low:
+        ends += _text(WIDTH, HEIGHT + 11, high, anchor="end")
+    return HEIGHT + 15, "".join([*paths, axis, ends])
+
+
+def _bars(bars: dict[str, Any]) -> tuple[int, str]:
+    """Draw two horizontal bars for each category."""
+    largest = max(
+        (float(np.max(bars[key], initial=0)) for key in ("reference", "new"))
+    )
+    unit = (WIDTH - LABEL - 34) / (largest or 1.0)
+    parts, y = [], 0
+    for label, *shares in zip(
+        bars["labels"], bars["reference"], bars["new"], strict=True
+    ):
+        parts.append(_text(LABEL - 6, y + BAR + 4, shortened(label), anchor="end"))
+        for share, css in zip(shares, "rn", strict=True):
+            parts.append(
+                f'<rect class="{css}" x="{LABEL}" y="{y}" '
+                f'width="{max(unit * share, 0.5):.1f}" height="{BAR}"/>'
+            )
+            x = LABEL + unit * share + 4
+            parts.append(_text(x, y + BAR, f"{share:.0%}", css="small"))
+            y += BAR + 1
+        y += GAP
+    return max(y - GAP + 2, 16), "".join(parts)
+
+
+def shortened(label: str) -> str:
+    """Return the name of a bar in a few letters."""
+    return label if len(label) <= LETTERS else f"{label[: LETTERS - 1]}…"
+
+
+def _text(
+    x: float, y: float, text: str, *, anchor: str = "start", css: str = "label"
+) -> str:
+    return (
+        f'<text class="{css}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
+        f"{escape(text)}</text>"
+    )
