@@ -14,7 +14,9 @@ from skdiscrepancy._data._keywords import (
     KeywordHints,
     check_run_options,
     check_verbose,
+    explains_keywords,
     refuse_unknown_keywords,
+    takes_parameters_of,
 )
 from skdiscrepancy._data._labels import (
     as_array,
@@ -23,6 +25,7 @@ from skdiscrepancy._data._labels import (
     refuse_masked,
     refuse_missing,
 )
+from skdiscrepancy._data._layouts import Layout
 from skdiscrepancy._data._metrics import (
     SPARSE_METRICS,
     aligned_metric_distances,
@@ -62,6 +65,7 @@ __all__ = [
     "Distances",
     "Index",
     "KeywordHints",
+    "Layout",
     "ListedDistances",
     "RandomStateLike",
     "Result",
@@ -87,6 +91,7 @@ __all__ = [
     "cross_products",
     "draw_seeds",
     "encode_labels",
+    "explains_keywords",
     "generator_of",
     "inner_products",
     "is_numeric",
@@ -104,6 +109,7 @@ __all__ = [
     "representative_rows",
     "shown",
     "tag_target",
+    "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
     "warn_user",

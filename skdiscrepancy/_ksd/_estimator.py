@@ -14,11 +14,16 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    explains_keywords,
     second_order_statistics,
     warn_left_out,
 )
-from skdiscrepancy._data import RandomStateLike, generator_of, validate_rows, warn_user
+from skdiscrepancy._data import (
+    RandomStateLike,
+    explains_keywords,
+    generator_of,
+    validate_rows,
+    warn_user,
+)
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws

@@ -8,8 +8,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import takes_parameters_of
-from skdiscrepancy._data import as_table
+from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams

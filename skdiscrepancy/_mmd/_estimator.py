@@ -14,10 +14,9 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows
+from skdiscrepancy._data import RandomStateLike, as_block, as_rows, explains_keywords
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._samples import (
     as_sample,
