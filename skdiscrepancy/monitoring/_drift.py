@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import StatisticParams, takes_parameters_of
+from skdiscrepancy._base import StatisticParams
 from skdiscrepancy._data import (
     Column,
     RandomStateLike,
@@ -18,6 +18,7 @@ from skdiscrepancy._data import (
     generator_of,
     is_table,
     read_columns,
+    takes_parameters_of,
 )
 from skdiscrepancy._engine import progress
 from skdiscrepancy._mmd import MMDEstimator
@@ -26,7 +27,13 @@ from skdiscrepancy.kernels import LaplaceKernel
 from skdiscrepancy.monitoring._explanation import explain
 from skdiscrepancy.monitoring._marginals import marginal, write_value
 from skdiscrepancy.monitoring._report import DriftReport
-from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
+from skdiscrepancy.tables import TableEncoder
+try:
+    from skdiscrepancy.tables import encode, fit_encoder
+except ImportError:
+    from sklearn.base import clone
+    def fit_encoder(e, t): return None if e is None else clone(e)._fit_tables(t, ["reference", "new"])
+    def encode(e, X): return X if e is None else e.transform(X)
 
 # Rows of each table that the search for an explanation compares, at most.
 EXPLAINED_ROWS = 1000
@@ -224,10 +231,10 @@ class _Tables:
 
     def __init__(self, reference: Any, new: Any, encoder: Any):
         encoder = TableEncoder() if _is_auto(encoder) else encoder
-        fitted = fit_encoder(encoder, [reference, new], name="reference")
+        fitted = fit_encoder(encoder, [reference, new])
         self.joint = [encode(fitted, table) for table in (reference, new)]
         if not isinstance(fitted, TableEncoder):
-            fitted = fit_encoder(TableEncoder(), [reference, new], name="reference")
+            fitted = fit_encoder(TableEncoder(), [reference, new])
         self.encoder = fitted
         self.x, self.y = (encode(fitted, table) for table in (reference, new))
 
