@@ -25,7 +25,11 @@ from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.inference import mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import LaplaceKernel
 from skdiscrepancy.monitoring._explanation import explain
-from skdiscrepancy.monitoring._marginals import marginal, write_value
+from skdiscrepancy.monitoring._marginals import (
+    marginal,
+    pair_points,
+    write_value,
+)
 from skdiscrepancy.monitoring._report import DriftReport
 from skdiscrepancy.tables import TableEncoder
 try:
@@ -220,6 +224,15 @@ def drift_report(
         ],
         contributions=contributions[rows],
         marginals=[marginal(*pair) for pair in zip(first, second, strict=True)],
+        pairs=[
+            pair_points(
+                [names[j] for j in group[:2]],
+                *([columns[j] for j in group[:2]] for columns in (first, second)),
+                generator_of(random_state),
+            )
+            for group in groups
+            if len(group) > 1
+        ],
         n_reference=len(tables.x),
         n_new=len(tables.y),
         level=float(level),

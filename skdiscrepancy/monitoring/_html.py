@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy.monitoring._pictures import picture
+from skdiscrepancy.monitoring._pictures import pair_picture, picture
 
 # Columns of the table of columns, and of the table of rows, at most.
 MAX_COLUMNS = 100
@@ -46,7 +46,7 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
 th { font-weight: 500; text-align: left; vertical-align: bottom; }
 th, td { padding: 0.45rem 0.9rem 0.45rem 0; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; white-space: nowrap; }
-td.name { overflow-wrap: anywhere; min-width: 7rem; }
+td.row { white-space: nowrap; } td.name { overflow-wrap: anywhere; min-width: 7rem; }
 .name b { display: block; }
 .kind { font-size: 0.8rem; }
 .tag { display: inline-block; font-size: 0.75rem; padding: 0 0.45em; margin-right: 0.3em;
@@ -59,6 +59,9 @@ svg { display: block; max-width: 100%; height: auto; }
 svg .r { fill: var(--reference); } svg .n { fill: var(--new); }
 svg .r.area { fill-opacity: 0.35; stroke: var(--reference); }
 svg .n.line { fill: none; stroke: var(--new); stroke-width: 1.6; }
+svg circle { fill-opacity: 0.6; } svg text.axis-name { font-weight: 600; }
+.pair { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; margin: 0.5rem 0 1rem; }
+figure { margin: 0; } figcaption { font-size: 0.8rem; color: var(--quiet); }
 svg .axis { stroke: var(--quiet); fill: none; }
 svg text { fill: var(--quiet); font-size: 10px; } svg .small { font-size: 8px; }
 ol { padding-left: 1.3rem; margin: 0.5rem 0; } footer { margin-top: 2.5rem; }
@@ -105,37 +108,39 @@ def report_page(report: Any) -> str:
 
 def answer(report: Any) -> tuple[str, list[str]]:
     """Return the answer of a report in one line, and in some sentences."""
-    pvalue = f"p = {report.joint_test.pvalue:.2g}"
+    pvalue = _pvalue(report.joint_test.pvalue)
     drifted = _drifted(report)
-    alone = (
-        f"On {'its' if len(drifted) == 1 else 'their'} own, "
-        f"{_counted(len(drifted), 'column')} of {len(report.kinds)} "
-        f"{'differs' if len(drifted) == 1 else 'differ'} significantly"
-    )
-    alone += f": {_listed(drifted)}." if drifted else "."
-    if not drifted:
-        alone = "No column differs significantly on its own."
+    alone = "No column differs significantly on its own."
+    if drifted:
+        alone = (
+            f"{len(drifted)} of {_counted(len(report.kinds), 'column')} "
+            f"{'differs on its' if len(drifted) == 1 else 'differ on their'} own: "
+            f"{_listed(drifted)}."
+        )
     if not _rejects(report):
         return f"No drift detected ({pvalue})", [
             "The joint test of all columns does not distinguish the new table from the "
             f"reference at level {report.level:g}.",
             alone,
         ]
-    named = [name for group in report.explanation for name in group]
-    cause = f"The drift is in {_listed(named)}."
-    together = [group for group in report.explanation if len(group) > 1]
-    if len(together) == 1 == len(report.explanation) and not drifted:
-        cause = (
-            f"The drift is in how {_listed(named)} depend on each other: "
-            "together they differ, but none of them differs on its own."
-        )
+    causes = [_cause(group, drifted) for group in report.explanation]
+    cause = f"The drift is in {_listed(causes)}."
     return f"The tables differ ({pvalue})", [alone, cause, _remaining(report)]
+
+
+def _cause(group: list[Any], drifted: list[Any]) -> str:
+    """Return a group of columns that differ together in words."""
+    if len(group) == 1:
+        return _cut(group[0])
+    if any(name in drifted for name in group):
+        return f"{_listed(group)} together"
+    return f"how {_listed(group)} depend on each other"
 
 
 def _remaining(report: Any) -> str:
     if report.remaining_pvalue is None:
         return "These are all columns."
-    pvalue = f"(p = {report.remaining_pvalue:.2g})"
+    pvalue = f"({_pvalue(report.remaining_pvalue)})"
     if report.remaining_pvalue > report.level:
         return f"Without them, no significant difference remains {pvalue}."
     return (
@@ -163,9 +168,11 @@ def _explanation(report: Any) -> str:
             f"{head}<p>There is nothing to explain, because the joint test does not "
             "reject.</p></section>"
         )
+    pairs = iter(report.pairs)
     groups = "".join(
-        f"<li><b>{_names(group)}</b>"
-        f"{', which differ together' if len(group) > 1 else ''}</li>"
+        f"<li><b>{_names(group)}</b>{_together(next(pairs))}</li>"
+        if len(group) > 1
+        else f"<li><b>{_names(group)}</b></li>"
         for group in report.explanation
     )
     return (
@@ -173,6 +180,15 @@ def _explanation(report: Any) -> str:
         "elimination removes the columns without which the discrepancy (MMD) is "
         f"largest. {escape(_remaining(report))}</p></section>"
     )
+
+
+def _together(points: dict[str, Any]) -> str:
+    """Return the pictures of the columns of a group, one for each table."""
+    figures = "".join(
+        f"<figure><figcaption>{text}</figcaption>{pair_picture(points, table)}</figure>"
+        for table, text in [("reference", "Reference"), ("new", "New")]
+    )
+    return f', which differ together<div class="pair">{figures}</div>'
 
 
 def _columns(report: Any) -> str:
@@ -245,7 +261,7 @@ def _rows(report: Any) -> str:
     ):
         cells = "".join(f"<td>{_short(values[name])}</td>" for name in shown)
         body += (
-            f"<tr><td>{_short(label)}</td>"
+            f'<tr><td class="row">{_short(label)}</td>'
             f'<td class="number">{contribution:.3f}</td>{cells}</tr>'
         )
     what = "the columns that explain the drift" if named else "all columns"
@@ -281,13 +297,18 @@ def _drifted(report: Any) -> list[Any]:
     return [name for name, pvalue in pairs if pvalue <= report.level]
 
 
+def _pvalue(pvalue: float) -> str:
+    # Spaces that are no end of a line.
+    return f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{pvalue:.2g}"
+
+
 def _counted(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _listed(names: list[Any], most: int = 6) -> str:
     """Return names as words of a sentence."""
-    words = [_cut(name) for name in names[:most]]
+    words = [str(name) if len(names) == 1 else _cut(name) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(words)} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -14,6 +14,8 @@ WIDTH, HEIGHT = 220, 56
 BAR, GAP, LABEL = 7, 6, 92
 # Letters of the name of a bar, at most.
 LETTERS = 14
+# Sizes of a picture of two columns: its width, the area of the points, and its left.
+PAIR, AREA, LEFT = 300, 150, 84
 
 
 def picture(bars: dict[str, Any], name: str) -> str:
@@ -37,6 +39,49 @@ def picture(bars: dict[str, Any], name: str) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'role="img" aria-label="{title}">{content}</svg>'
+    )
+
+
+def pair_picture(points: dict[str, Any], table: str) -> str:
+    """Draw the rows of one table as points, by the values of two columns.
+
+    Parameters
+    ----------
+    points : dict
+        The points, see :func:`skdiscrepancy.monitoring._marginals.pair_points`.
+    table : {"reference", "new"}
+        The table to draw.
+
+    Returns
+    -------
+    svg : str
+        The picture.
+    """
+    across, up = (shortened(str(name), 24) for name in points["names"])
+    title = escape(f"{up} against {across}, {table} table")
+    width = PAIR - LEFT
+    parts = [
+        f'<path class="axis" d="M{LEFT} 0V{AREA}H{PAIR}"/>',
+        _text(LEFT + width / 2, AREA + 26, across, anchor="middle", css="axis-name"),
+        _text(LEFT - 4, AREA + 26, up, anchor="end", css="axis-name"),
+    ]
+    for x, y in points[table]:
+        parts.append(
+            f'<circle class="{table[0]}" cx="{LEFT + 4 + (width - 8) * x:.1f}" '
+            f'cy="{AREA - 4 - (AREA - 8) * y:.1f}" r="2"/>'
+        )
+    across_ticks, up_ticks = points["ticks"]
+    for place, label in across_ticks:
+        anchor = {0: "start", 1: "end"}.get(place, "middle")
+        short = shortened(label, max(4, 40 // len(across_ticks)))
+        parts.append(_text(LEFT + width * place, AREA + 12, short, anchor=anchor))
+    for place, label in up_ticks:
+        # The ends of an axis of numbers are beside its ends.
+        y = AREA * (1 - place) + {0: 0, 1: 9}.get(place, 4)
+        parts.append(_text(LEFT - 4, y, shortened(label), anchor="end"))
+    return (
+        f'<svg viewBox="0 0 {PAIR} {AREA + 32}" width="{PAIR}" height="{AREA + 32}" '
+        f'role="img" aria-label="{title}">{"".join(parts)}</svg>'
     )
 
 
@@ -86,9 +131,9 @@ def _bars(bars: dict[str, Any]) -> tuple[int, str]:
     return max(y - GAP + 2, 16), "".join(parts)
 
 
-def shortened(label: str) -> str:
+def shortened(label: str, letters: int = LETTERS) -> str:
     """Return the name of a bar in a few letters."""
-    return label if len(label) <= LETTERS else f"{label[: LETTERS - 1]}…"
+    return label if len(label) <= letters else f"{label[: letters - 1]}…"
 
 
 def _text(

@@ -64,6 +64,9 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
         empty.
     marginals : list of dict
         Distribution of each column in both tables, for the pictures of :meth:`to_html`.
+    pairs : list of dict
+        Some rows of both tables in the first two columns of each group of several
+        columns, for the pictures of :meth:`to_html`.
     n_reference, n_new : int
         Number of rows of both tables.
     level : float
@@ -105,6 +108,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     row_values: list[dict[Any, str]]
     contributions: np.ndarray
     marginals: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
     n_reference: int
     n_new: int
     level: float
