@@ -25,19 +25,21 @@ from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.inference import mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import LaplaceKernel
 from skdiscrepancy.monitoring._explanation import explain
-from skdiscrepancy.monitoring._marginals import (
-    marginal,
-    pair_points,
-    write_value,
-)
+from skdiscrepancy.monitoring._marginals import marginal, pair_points, write_value
 from skdiscrepancy.monitoring._report import DriftReport
 from skdiscrepancy.tables import TableEncoder
+
 try:
     from skdiscrepancy.tables import encode, fit_encoder
 except ImportError:
     from sklearn.base import clone
-    def fit_encoder(e, t): return None if e is None else clone(e)._fit_tables(t, ["reference", "new"])
-    def encode(e, X): return X if e is None else e.transform(X)
+
+    def fit_encoder(e, t):
+        return None if e is None else clone(e)._fit_tables(t, ["reference", "new"])
+
+    def encode(e, X):
+        return X if e is None else e.transform(X)
+
 
 # Rows of each table that the search for an explanation compares, at most.
 EXPLAINED_ROWS = 1000
@@ -173,9 +175,7 @@ def drift_report(
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:
-        column_tests = mmd_column_tests(
-            reference, new, correction=correction, **tested
-        )
+        column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
         line.advance()
         tables = _Tables(reference, new, encoder)
         joint_test = mmd_test(*tables.joint, **tested)
@@ -291,7 +291,9 @@ class _Tables:
         return np.array(sizes)
 
 
-def _effect_size(x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None) -> float:
+def _effect_size(
+    x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None
+) -> float:
     options = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
     try:
         value = MMDEstimator(**options)._evaluate_pair(x, y).value
@@ -302,9 +304,7 @@ def _effect_size(x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None) 
     return max(value, 0.0)
 
 
-def _read_tables(
-    reference: Any, new: Any
-) -> tuple[Any, list[Column], list[Column]]:
+def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
     """Return the new table and the columns of both tables, in the same order."""
     first = read_columns(reference, "reference")
     if is_table(reference) and is_table(new):

@@ -62,7 +62,10 @@ class ColumnSets(Source):
 
 
 def unbiased_mmds(
-    blocks: list[np.ndarray], m: int, removed: Sequence[Sequence[int]], n_jobs: int | None
+    blocks: list[np.ndarray],
+    m: int,
+    removed: Sequence[Sequence[int]],
+    n_jobs: int | None,
 ) -> np.ndarray:
     """Compute the unbiased MMD without each of several sets of blocks.
 

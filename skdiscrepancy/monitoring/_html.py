@@ -49,8 +49,9 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 td.row { white-space: nowrap; } td.name { overflow-wrap: anywhere; min-width: 7rem; }
 .name b { display: block; }
 .kind { font-size: 0.8rem; }
-.tag { display: inline-block; font-size: 0.75rem; padding: 0 0.45em; margin-right: 0.3em;
-  border: 1px solid currentColor; border-radius: 1em; color: var(--alarm); }
+.tag { display: inline-block; font-size: 0.75rem; padding: 0 0.45em;
+  margin-right: 0.3em; border: 1px solid currentColor; border-radius: 1em;
+  color: var(--alarm); }
 .key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px;
   margin: 0 0.3em 0 0.9em; vertical-align: -0.05em; }
 .key.r { background: var(--reference); } .key.n { background: var(--new); }
@@ -72,7 +73,8 @@ ol { padding-left: 1.3rem; margin: 0.5rem 0; } footer { margin-top: 2.5rem; }
   .columns td { border: none; padding: 0.1rem 0; }
   .columns td.number { display: flex; justify-content: space-between; }
   .columns td.number::before { content: attr(data-label); color: var(--quiet); }
-  .columns td.picture { padding: 0.4rem 0; } .columns td.picture:empty { display: none; }
+  .columns td.picture { padding: 0.4rem 0; }
+  .columns td.picture:empty { display: none; }
 }
 @media print { body { max-width: none; } tr, li { break-inside: avoid; } }
 """
@@ -115,7 +117,7 @@ def answer(report: Any) -> tuple[str, list[str]]:
         alone = (
             f"{len(drifted)} of {_counted(len(report.kinds), 'column')} "
             f"{'differs on its' if len(drifted) == 1 else 'differ on their'} own: "
-            f"{_listed(drifted)}."
+            f"{_listed(list(map(_cut, drifted)))}."
         )
     if not _rejects(report):
         return f"No drift detected ({pvalue})", [
@@ -132,9 +134,10 @@ def _cause(group: list[Any], drifted: list[Any]) -> str:
     """Return a group of columns that differ together in words."""
     if len(group) == 1:
         return _cut(group[0])
+    names = _listed(list(map(_cut, group)))
     if any(name in drifted for name in group):
-        return f"{_listed(group)} together"
-    return f"how {_listed(group)} depend on each other"
+        return f"{names} together"
+    return f"how {names} depend on each other"
 
 
 def _remaining(report: Any) -> str:
@@ -169,12 +172,11 @@ def _explanation(report: Any) -> str:
             "reject.</p></section>"
         )
     pairs = iter(report.pairs)
-    groups = "".join(
-        f"<li><b>{_names(group)}</b>{_together(next(pairs))}</li>"
-        if len(group) > 1
-        else f"<li><b>{_names(group)}</b></li>"
-        for group in report.explanation
-    )
+    groups = ""
+    for group in report.explanation:
+        together = _together(next(pairs)) if len(group) > 1 else ""
+        names = escape(_listed(list(map(_cut, group))))
+        groups += f"<li><b>{names}</b>{together}</li>"
     return (
         f'{head}<ol>{groups}</ol><p class="note">Strongest first. A backward '
         "elimination removes the columns without which the discrepancy (MMD) is "
@@ -308,14 +310,10 @@ def _counted(n: int, what: str) -> str:
 
 def _listed(names: list[Any], most: int = 6) -> str:
     """Return names as words of a sentence."""
-    words = [str(name) if len(names) == 1 else _cut(name) for name in names[:most]]
+    words = [str(name) for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(words)} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def _names(names: list[Any]) -> str:
-    return escape(" and ".join(map(_cut, names)))
 
 
 def _cut(value: Any) -> str:

@@ -79,8 +79,8 @@ def pair_points(
     -------
     points : dict
         `names`, the names of the columns, the vertical axis last, `ticks`, the places
-        and texts on each axis, and `reference` and `new`, arrays of shape (n_points, 2) with
-        numbers from 0 to 1. Rows with missing values are left out.
+        and texts on each axis, and `reference` and `new`, arrays of shape (n_points, 2)
+        with numbers from 0 to 1. Rows with missing values are left out.
     """
     axes = [_axis(*pair) for pair in zip(first, second, strict=True)]
     # Names of categories need the room at the left.

@@ -63,7 +63,7 @@ def pair_picture(points: dict[str, Any], table: str) -> str:
     parts = [
         f'<path class="axis" d="M{LEFT} 0V{AREA}H{PAIR}"/>',
         _text(LEFT + width / 2, AREA + 26, across, anchor="middle", css="axis-name"),
-        _text(LEFT - 4, AREA + 26, up, anchor="end", css="axis-name"),
+        _text(LEFT, -6, up, css="axis-name"),
     ]
     for x, y in points[table]:
         parts.append(
@@ -80,7 +80,7 @@ def pair_picture(points: dict[str, Any], table: str) -> str:
         y = AREA * (1 - place) + {0: 0, 1: 9}.get(place, 4)
         parts.append(_text(LEFT - 4, y, shortened(label), anchor="end"))
     return (
-        f'<svg viewBox="0 0 {PAIR} {AREA + 32}" width="{PAIR}" height="{AREA + 32}" '
+        f'<svg viewBox="0 -18 {PAIR} {AREA + 50}" width="{PAIR}" height="{AREA + 50}" '
         f'role="img" aria-label="{title}">{"".join(parts)}</svg>'
     )
 
@@ -110,9 +110,7 @@ def _histogram(bars: dict[str, Any]) -> tuple[int, str]:
 
 def _bars(bars: dict[str, Any]) -> tuple[int, str]:
     """Draw two horizontal bars for each category."""
-    largest = max(
-        (float(np.max(bars[key], initial=0)) for key in ("reference", "new"))
-    )
+    largest = max(float(np.max(bars[key], initial=0)) for key in ("reference", "new"))
     unit = (WIDTH - LABEL - 34) / (largest or 1.0)
     parts, y = [], 0
     for label, *shares in zip(
