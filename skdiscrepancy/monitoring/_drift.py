@@ -170,8 +170,12 @@ def drift_report(
     check_number(max_rows, "max_rows", integer=True, least=1)
     check_run_options(n_jobs, random_state, verbose)
     new, first, second = _read_tables(reference, new)
-    options = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    tested = {**params, **options}
+    options: dict[str, Any] = {
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+        "verbose": verbose,
+    }
+    tested: dict[str, Any] = {**params, **options}
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:
@@ -180,29 +184,23 @@ def drift_report(
         tables = _Tables(reference, new, encoder)
         joint_test = mmd_test(*tables.joint, **tested)
         line.advance()
-
-        def test(columns: list[int]) -> float:
-            return mmd_test(*tables.of(columns), **tested).pvalue
-
-        blocks, m = tables.sampled_blocks(random_state)
         groups, remaining = explain(
-            blocks,
-            m,
+            *tables.sampled_blocks(random_state),
             joint_test.pvalue,
-            test,
+            lambda columns: mmd_test(*tables.of(columns), **tested).pvalue,
             level=level,
             max_columns=max_columns,
             n_jobs=n_jobs,
         )
         line.advance()
         found = [j for group in groups for j in group]
-        given = {key: params[key] for key in KERNEL_PARAMS if key in params}
-        estimator = MMDEstimator(**given, **options)
         x, y = tables.of(found) if found else tables.joint
+        kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
+        estimator = MMDEstimator(**{**kernels, **options})
         contributions = estimator.fit(x).contributions(y)
-        rows = np.argsort(-contributions, kind="stable")[:max_rows]
         line.advance()
     names = column_tests.feature_names
+    rows = np.argsort(-contributions, kind="stable")[:max_rows]
     index = getattr(new, "index", None)
     return DriftReport(
         joint_test=joint_test,
@@ -227,7 +225,8 @@ def drift_report(
         pairs=[
             pair_points(
                 [names[j] for j in group[:2]],
-                *([columns[j] for j in group[:2]] for columns in (first, second)),
+                [first[j] for j in group[:2]],
+                [second[j] for j in group[:2]],
                 generator_of(random_state),
             )
             for group in groups
@@ -251,7 +250,7 @@ class _Tables:
         self.encoder = fitted
         self.x, self.y = (encode(fitted, table) for table in (reference, new))
 
-    def of(self, columns: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def of(self, columns: list[int]) -> list[np.ndarray]:
         """Return the encoded columns of both tables."""
         slices = self.encoder.output_slices_
         parts = [[Z[:, slices[j]] for j in columns] for Z in (self.x, self.y)]
@@ -260,7 +259,7 @@ class _Tables:
         # change no distance, and one column is faster than two.
         varies = np.any(np.concatenate((x, y)) != x[0], axis=0)
         varies[0] |= not varies.any()
-        return x[:, varies], y[:, varies]
+        return [x[:, varies], y[:, varies]]
 
     def sampled_blocks(
         self, random_state: RandomStateLike
@@ -294,7 +293,7 @@ class _Tables:
 def _effect_size(
     x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None
 ) -> float:
-    options = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
     try:
         value = MMDEstimator(**options)._evaluate_pair(x, y).value
     except ValueError:

@@ -220,7 +220,7 @@ def _handles() -> list[Any]:
     """Return the artists of the legend, which has entries for all cases."""
     from matplotlib.lines import Line2D
 
-    dot = {"marker": "o", "linestyle": ""}
+    dot: dict[str, Any] = {"marker": "o", "linestyle": ""}
     return [
         Line2D([], [], **dot, color=GREY, label="differs on its own"),
         Line2D([], [], **dot, color=GREY, markerfacecolor="white", label="does not"),
