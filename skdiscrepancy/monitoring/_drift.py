@@ -14,6 +14,7 @@ from skdiscrepancy._data import (
     Column,
     RandomStateLike,
     check_number,
+    check_rows,
     check_run_options,
     generator_of,
     is_table,
@@ -305,6 +306,9 @@ def _effect_size(
 
 def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
     """Return the new table and the columns of both tables, in the same order."""
+    for table, name in ((reference, "reference"), (new, "new")):
+        if not is_table(table):
+            check_rows(table, name, dtype=None)
     first = read_columns(reference, "reference")
     if is_table(reference) and is_table(new):
         names = [column.name for column in first]

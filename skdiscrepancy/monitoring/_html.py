@@ -46,7 +46,8 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
 th { font-weight: 500; text-align: left; vertical-align: bottom; }
 th, td { padding: 0.45rem 0.9rem 0.45rem 0; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; white-space: nowrap; }
-td.row { white-space: nowrap; } td.name { overflow-wrap: anywhere; min-width: 7rem; }
+.wide td { white-space: nowrap; }
+td.name { overflow-wrap: anywhere; min-width: 7rem; }
 .name b { display: block; }
 .kind { font-size: 0.8rem; }
 .tag { display: inline-block; font-size: 0.75rem; padding: 0 0.45em;
@@ -263,7 +264,7 @@ def _rows(report: Any) -> str:
     ):
         cells = "".join(f"<td>{_short(values[name])}</td>" for name in shown)
         body += (
-            f'<tr><td class="row">{_short(label)}</td>'
+            f"<tr><td>{_short(label)}</td>"
             f'<td class="number">{contribution:.3f}</td>{cells}</tr>'
         )
     what = "the columns that explain the drift" if named else "all columns"

@@ -35,6 +35,10 @@ def picture(bars: dict[str, Any], name: str) -> str:
     """
     draw = _histogram if bars["histogram"] else _bars
     height, content = draw(bars)
+    if any(bars["missing"]):
+        top = height + 4
+        content += _bar_pair("missing", bars["missing"], top, max(bars["missing"]))
+        height = top + 2 * BAR + 3
     title = escape(f"Distribution of {name} in the reference and the new table")
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
@@ -89,7 +93,7 @@ def _histogram(bars: dict[str, Any]) -> tuple[int, str]:
     """Draw the reference as an area, and the new table as a line above it."""
     both = [bars["reference"], bars["new"]]
     if not len(both[0]):
-        return 16, _text(0, 12, "no known values")
+        return 0, ""
     largest = max(float(np.max(shares)) for shares in both) or 1.0
     step = WIDTH / len(both[0])
     low, high = bars["labels"]
@@ -110,23 +114,29 @@ def _histogram(bars: dict[str, Any]) -> tuple[int, str]:
 
 def _bars(bars: dict[str, Any]) -> tuple[int, str]:
     """Draw two horizontal bars for each category."""
-    largest = max(float(np.max(bars[key], initial=0)) for key in ("reference", "new"))
+    both = bars["reference"], bars["new"]
+    largest = max(float(np.max(shares, initial=0)) for shares in both)
+    step = 2 * BAR + 2 + GAP
+    content = "".join(
+        _bar_pair(label, shares, i * step, largest)
+        for i, (label, *shares) in enumerate(zip(bars["labels"], *both, strict=True))
+    )
+    return max(len(bars["labels"]) * step - GAP, 0), content
+
+
+def _bar_pair(label: str, shares: list[float], top: int, largest: float) -> str:
+    """Draw the fraction of rows in both tables, as a multiple of the largest one."""
     unit = (WIDTH - LABEL - 34) / (largest or 1.0)
-    parts, y = [], 0
-    for label, *shares in zip(
-        bars["labels"], bars["reference"], bars["new"], strict=True
-    ):
-        parts.append(_text(LABEL - 6, y + BAR + 4, shortened(label), anchor="end"))
-        for share, css in zip(shares, "rn", strict=True):
-            parts.append(
-                f'<rect class="{css}" x="{LABEL}" y="{y}" '
-                f'width="{max(unit * share, 0.5):.1f}" height="{BAR}"/>'
-            )
-            x = LABEL + unit * share + 4
-            parts.append(_text(x, y + BAR, f"{share:.0%}", css="small"))
-            y += BAR + 1
-        y += GAP
-    return max(y - GAP + 2, 16), "".join(parts)
+    parts = [_text(LABEL - 6, top + BAR + 4, shortened(label), anchor="end")]
+    for i, (share, css) in enumerate(zip(shares, "rn", strict=True)):
+        y = top + i * (BAR + 1)
+        parts.append(
+            f'<rect class="{css}" x="{LABEL}" y="{y}" '
+            f'width="{max(unit * share, 0.5):.1f}" height="{BAR}"/>'
+        )
+        x = LABEL + unit * share + 4
+        parts.append(_text(x, y + BAR, f"{share:.0%}", css="small"))
+    return "".join(parts)
 
 
 def shortened(label: str, letters: int = LETTERS) -> str:
