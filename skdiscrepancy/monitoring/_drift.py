@@ -14,7 +14,6 @@ from skdiscrepancy._data import (
     Column,
     RandomStateLike,
     check_number,
-    check_rows,
     check_run_options,
     generator_of,
     is_table,
@@ -306,10 +305,7 @@ def _effect_size(
 
 def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
     """Return the new table and the columns of both tables, in the same order."""
-    for table, name in ((reference, "reference"), (new, "new")):
-        if not is_table(table):
-            check_rows(table, name, dtype=None)
-    first = read_columns(reference, "reference")
+    first = _read(reference, "reference", None)
     if is_table(reference) and is_table(new):
         names = [column.name for column in first]
         others = list(new.columns)
@@ -319,8 +315,27 @@ def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Colu
                 f"{names}."
             )
         new = new[names]
-    second = read_columns(new, "new", like=first)
-    return new, first, second
+    elif np.shape(new)[1:] != (len(first),):
+        raise ValueError(
+            f"new has shape {np.shape(new)}, must have {len(first)} columns as "
+            "reference."
+        )
+    return new, first, _read(new, "new", first)
+
+
+def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
+    columns = read_columns(table, name, like)
+    if is_table(table):
+        return columns
+    for column in columns:
+        known = not np.any(column.missing)
+        if column.kind not in ("number", "category") or not known:
+            what = f"{column.kind}s" if known else "missing values"
+            raise ValueError(
+                f"{name} has {what} in column {column.name}, must be a DataFrame of "
+                "pandas or polars to have them."
+            )
+    return columns
 
 
 def _is_auto(encoder: Any) -> bool:
