@@ -17,15 +17,15 @@ from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
     check_run_options,
-    validate_with_target,
 )
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
+from skdiscrepancy.feature_selection._inputs import read_inputs
+from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
-    column_scales,
 )
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel
@@ -136,6 +136,7 @@ class HSICScore(KeywordHints, BaseEstimator):
         statistic: str = "cka",
         pvalue: str | None = "gamma",
         n_resamples: int = 999,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -147,6 +148,7 @@ class HSICScore(KeywordHints, BaseEstimator):
         self.statistic = statistic
         self.pvalue = pvalue
         self.n_resamples = n_resamples
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -179,10 +181,13 @@ class HSICScore(KeywordHints, BaseEstimator):
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
-        X, y = validate_with_target(None, X, y, dtype=np.float64, ensure_min_samples=2)
-        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
+        inputs, y = read_inputs(None, X, y, encoder=self.encoder)
         columns = Columns(
-            X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose, keep=False
+            inputs,
+            Measures(inputs, kernel, self.bandwidth_factor),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            keep=False,
         )
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
@@ -193,7 +198,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             if self.statistic == "cka":
                 score = column.alignment(target)
             else:
-                score = max(column.product(target), 0.0) / len(X) ** 2
+                score = max(column.product(target), 0.0) / inputs.n_samples**2
             return score, pvalue(column)
 
         results = columns.map(evaluate)

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,10 +20,11 @@ from skdiscrepancy._data import (
     check_number,
     check_run_options,
     tag_target,
-    validate_with_target,
     warn_user,
 )
 from skdiscrepancy._engine import progress
+from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector, read_inputs
+from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._paths import PATHS
 from skdiscrepancy.feature_selection._permutations import Permutations
 from skdiscrepancy.feature_selection._probes import Path, Probes
@@ -32,11 +32,31 @@ from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
-    column_scales,
 )
 
 
-class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
+class Choice(NamedTuple):
+    """The columns or groups that were chosen.
+
+    Attributes
+    ----------
+    columns : Columns
+        All columns or groups.
+    scores : ndarray of shape (n_variables,)
+        CKA of each of them with y.
+    path : Path
+        The chosen ones, in the order of their choice.
+    n_informative : int
+        Number of entries of the path that carry information about y.
+    """
+
+    columns: Columns
+    scores: np.ndarray
+    path: Path
+    n_informative: int
+
+
+class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ
@@ -160,6 +180,8 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         target_bandwidth_factor: float = 3.0,
         step: Any = 1,
         n_probes: int = 19,
+        groups: Any = None,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -172,6 +194,8 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         self.target_bandwidth_factor = target_bandwidth_factor
         self.step = step
         self.n_probes = n_probes
+        self.groups = groups
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -191,39 +215,38 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         self : HSICSelector
             Fitted selector.
         """
-        columns, path, n_informative = self._choose(X, y)
-        if n_informative < len(path):
-            self._warn_of_noise(path, n_informative)
-        self._set_path(columns, path)
+        self._check_params()
+        inputs, y = read_inputs(self, X, y, encoder=self.encoder, groups=self.groups)
+        choice = self._choose(inputs, y)
+        if choice.n_informative < len(choice.path):
+            self._warn_of_noise(inputs, choice)
+        self._set_choice(inputs, choice)
         return self
 
-    def _choose(self, X: ArrayLike, y: ArrayLike) -> tuple[Columns, Path, int]:
-        """Return the columns, the path, and its number of informative columns."""
+    def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
+        """Choose columns, or groups of columns."""
         kernel = self._check_params()
-        X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        k = self._number_of_features(X.shape[1])
-        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
-        columns = Columns(X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose)
+        k = self._number_of_features(inputs.n_variables)
+        measures = Measures(inputs, kernel, self.bandwidth_factor)
+        columns = Columns(inputs, measures, n_jobs=self.n_jobs, verbose=self.verbose)
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
-        most = k or X.shape[1]
+        most = k or inputs.n_variables
         probes = None
         if k is None:
-            orders = Permutations(len(X), self.n_probes, self.random_state)
+            orders = Permutations(inputs.n_samples, self.n_probes, self.random_state)
             probes = Probes(columns, orders)
         options = {"step": self.step} if self.method == "backward" else {}
         with progress("columns", 1 + most, self.verbose) as line:
-            self.scores_ = check_finite(columns.alignments(target))
+            scores = check_finite(columns.alignments(target))
             line.advance()
             line.step = most
-            path = PATHS[self.method](
-                columns, target, self.scores_, most, probes, **options
-            )
+            path = PATHS[self.method](columns, target, scores, most, probes, **options)
         if probes is not None and len(probes.permutations) < self.n_probes:
             # So few rows have too few permutations to detect anything.
             path = []
-        return columns, self._complete(path, k), len(path)
+        return Choice(columns, scores, _complete(path, scores, k), len(path))
 
     def _check_params(self) -> Any:
         if self.method not in list(PATHS):
@@ -246,6 +269,7 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
         k = self.n_features_to_select
+        what = "features" if self.groups is None else "groups"
         if isinstance(k, str) and k == "auto":
             return None
         if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
@@ -256,31 +280,27 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
                 least=1,
                 most=n_features,
                 keyword="auto",
-                context=", the number of features, or a number between 0 and 1",
+                context=f", the number of {what}, or a number between 0 and 1",
             )
             return int(k)
         if not 0 < k < 1:
             raise ValueError(
                 f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
-                f"{n_features}, the number of features, or a number between 0 and 1."
+                f"{n_features}, the number of {what}, or a number between 0 and 1."
             )
         return max(1, int(k * n_features))
 
-    def _complete(self, path: Path, k: int | None) -> Path:
-        """Add columns that carry no information if there are not enough others."""
-        chosen = [j for j, _ in path]
-        others = [int(j) for j in np.argsort(-self.scores_, kind="stable")]
-        others = [j for j in others if j not in chosen]
-        if k is None:
-            k = max(len(path), 1)
-        return path + [(j, 0.0) for j in others[: k - len(path)]]
-
-    def _warn_of_noise(self, path: Path, n_informative: int) -> None:
+    def _warn_of_noise(self, inputs: Inputs, choice: Choice) -> None:
+        path, n_informative = choice.path, choice.n_informative
         if self.n_features_to_select == "auto":
+            first = path[0][0]
+            what = f"column {first}"
+            if self.groups is not None:
+                what = f"the group {inputs.group_names[first]!r}"
             warn_user(
                 "n_features_to_select == 'auto' found no column that it can "
-                f"distinguish from noise. It selected column {path[0][0]}, which has "
-                "the largest score."
+                f"distinguish from noise. It selected {what}, which has the largest "
+                "score."
             )
             return
         warn_user(
@@ -288,9 +308,9 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
             f"constant, or y is constant: {n_informative} columns have a score above 0."
         )
 
-    def _set_path(self, columns: Columns, path: Path) -> None:
-        chosen = [j for j, _ in path]
-        variables = [columns.variable(j) for j in chosen]
+    def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
+        chosen = [v for v, _ in choice.path]
+        variables = [choice.columns.variable(v) for v in chosen]
         redundancy = [
             np.mean([variable.alignment(other) for other in variables[:i]])
             if i
@@ -298,18 +318,24 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
             for i, variable in enumerate(variables)
         ]
         self.path_ = Bunch(
-            feature=np.array(chosen),
-            objective=check_finite(np.array([value for _, value in path])),
-            relevance=self.scores_[chosen],
+            feature=np.array([inputs.groups[v][0] for v in chosen]),
+            objective=check_finite(np.array([value for _, value in choice.path])),
+            relevance=choice.scores[chosen],
             redundancy=check_finite(np.array(redundancy)),
         )
-        self.n_features_ = len(chosen)
-        self.support_ = np.zeros(columns.n_features, dtype=bool)
-        self.support_[chosen] = True
-        left = np.argsort(-self.scores_, kind="stable")
-        order = [*chosen, *(j for j in left if not self.support_[j])]
-        self.ranking_ = np.empty(columns.n_features, dtype=int)
-        self.ranking_[order] = np.arange(1, columns.n_features + 1)
+        if self.groups is not None:
+            self.path_.group = [inputs.group_names[v] for v in chosen]
+        selected = np.zeros(inputs.n_variables, dtype=bool)
+        selected[chosen] = True
+        left = np.argsort(-choice.scores, kind="stable")
+        ranking = np.empty(inputs.n_variables, dtype=int)
+        order = [*chosen, *(v for v in left if not selected[v])]
+        ranking[order] = np.arange(1, inputs.n_variables + 1)
+        self.scores_ = inputs.expand(choice.scores)
+        self.support_ = inputs.expand(selected)
+        self.ranking_ = inputs.expand(ranking)
+        self.n_features_ = int(self.support_.sum())
+        self._encoded = inputs.encoded
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -317,3 +343,13 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return tag_target(super().__sklearn_tags__())
+
+
+def _complete(path: Path, scores: np.ndarray, k: int | None) -> Path:
+    """Add columns that carry no information if there are not enough others."""
+    chosen = [v for v, _ in path]
+    others = [int(v) for v in np.argsort(-scores, kind="stable")]
+    others = [v for v in others if v not in chosen]
+    if k is None:
+        k = max(len(path), 1)
+    return path + [(v, 0.0) for v in others[: k - len(path)]]
