@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import time
 from decimal import Decimal
 from itertools import compress
@@ -49,8 +49,8 @@ class Column:
         NaN where they are missing: dates are seconds since `origin`, durations seconds,
         and ordered levels their ranks from 0.
     codes : ndarray of shape (n_samples,) or None
-        Position in `levels` of each category, -1 where it is missing. None for other
-        kinds.
+        Position in `levels` of each category and each ordered level, -1 where it is
+        missing. None for other kinds.
     levels : list or None
         All levels in their order if the kind is "ordered", and the distinct values in
         any order if the kind is "category".
@@ -95,7 +95,7 @@ def needs_encoding(X: Any) -> bool:
 
 
 def read_columns(
-    X: Any, name: str = "X", origins: Sequence[int | None] | None = None
+    X: Any, name: str = "X", like: Sequence[Column | None] | None = None
 ) -> list[Column]:
     """Read the columns of a table of any types.
 
@@ -105,10 +105,11 @@ def read_columns(
         DataFrame of pandas or polars, or array or list of lists.
     name : str, default="X"
         Name of the table, for error messages.
-    origins : sequence of int or None, default=None
-        Date that the dates of each column count from, in seconds since 1970. None
-        means the earliest date of the column. Seconds since a fixed date would lose
-        digits of the differences.
+    like : sequence of Column or None, default=None
+        A column of another table for each column of this one. Dates count from the
+        same origin. Without it, they count from the earliest date of the column,
+        because seconds since 1970 would lose digits of the differences. If `like` has
+        categories or ordered levels, values of any type are categories.
 
     Returns
     -------
@@ -126,19 +127,24 @@ def read_columns(
     else:
         table = _as_objects_or_numbers(X, name)
         names, columns, read = list(range(table.shape[1])), table.T, _read_array
-    starts = [None] * len(names) if origins is None else origins
+    others = [None] * len(names) if like is None else like
     return [
-        read(column, _Place(label, name), origin)
-        for label, column, origin in zip(names, columns, starts, strict=True)
+        read(column, _Place(label, name, other))
+        for label, column, other in zip(names, columns, others, strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Name of a column and its table, for error messages."""
+    """Name of a column and its table, for error messages, and a column like it."""
 
     label: Hashable
     table: str
+    like: Column | None
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.like is not None and self.like.kind in ("category", "ordered")
 
     def error(
         self, what: str, allowed: str, kind: type[Exception] = ValueError
@@ -193,38 +199,45 @@ def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
     return table
 
 
-def _read_array(values: np.ndarray, place: _Place, origin: int | None) -> Column:
+def _read_array(values: np.ndarray, place: _Place) -> Column:
     kind = values.dtype.kind
-    if kind in "iuf":
-        return Column(place.label, "number", _finite(values, place))
     if kind == "c":
         raise _complex(values[0] if len(values) else 0j, place)
-    if kind == "M":
-        return _dates([(slice(None), values)], len(values), place, origin)
-    if kind == "m":
-        return Column(place.label, "duration", _durations(values))
     if kind == "b":
         return _category(values.astype(np.int64), [False, True], place)
-    return _read_objects(values.tolist(), place, origin)
+    if place.is_categorical:
+        # Lists made by numpy have integers instead of dates.
+        return _read_objects(
+            list(values) if kind in "mM" else values.tolist(), place, "category"
+        )
+    if kind in "iuf":
+        return Column(place.label, "number", _finite(values, place))
+    if kind == "M":
+        return _dates([(slice(None), values)], len(values), place)
+    if kind == "m":
+        return Column(place.label, "duration", _durations(values))
+    return _read_objects(values.tolist(), place)
 
 
-def _read_pandas(column: Any, place: _Place, origin: int | None) -> Column:
+def _read_pandas(column: Any, place: _Place) -> Column:
     dtype = column.dtype
-    if hasattr(column, "cat"):
+    if hasattr(dtype, "ordered"):
         codes = column.cat.codes.to_numpy().astype(np.int64)
         levels = dtype.categories.tolist()
         return (_ordered if dtype.ordered else _category)(codes, levels, place)
-    if isinstance(dtype, np.dtype):
-        return _read_array(column.to_numpy(), place, origin)
-    if dtype.kind in "iuf":
+    if isinstance(dtype, np.dtype) and dtype.kind != "O" and not place.is_categorical:
+        return _read_array(column.to_numpy(), place)
+    if dtype.kind in "iuf" and not place.is_categorical:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return Column(place.label, "number", _finite(values, place))
-    if str(dtype).startswith("datetime64"):
-        return _read_array(column.dt.tz_convert(None).to_numpy(), place, origin)
-    return _read_objects(column.tolist(), place, origin)
+    if str(dtype).startswith("datetime64") and not place.is_categorical:
+        return _read_array(column.dt.tz_convert(None).to_numpy(), place)
+    of_category = dtype.kind == "b" or str(dtype).startswith("str")
+    empty: Kind = "category" if of_category else "number"
+    return _read_objects(column.tolist(), place, empty)
 
 
-def _read_polars(column: Any, place: _Place, origin: int | None) -> Column:
+def _read_polars(column: Any, place: _Place) -> Column:
     dtype = column.dtype
     kind = str(dtype)
     if kind.startswith("Enum"):
@@ -232,15 +245,32 @@ def _read_polars(column: Any, place: _Place, origin: int | None) -> Column:
         return _ordered(codes, list(dtype.categories), place)
     if kind.startswith("Categorical"):
         column = column.cast(str)
-    elif dtype.is_numeric():
-        return _read_array(column.cast(float).to_numpy(), place, origin)
-    elif kind.startswith(("Date", "Duration")):
-        return _read_array(column.to_numpy(), place, origin)
-    return _read_objects(column.to_list(), place, origin)
+    elif dtype.is_numeric() and not place.is_categorical:
+        return _read_array(column.cast(float).to_numpy(), place)
+    elif kind.startswith(("Date", "Duration")) and not place.is_categorical:
+        return _read_array(column.to_numpy(), place)
+    of_category = kind.startswith(("Boolean", "String", "Categorical"))
+    empty: Kind = "category" if of_category else "number"
+    return _read_objects(column.to_list(), place, empty)
 
 
-def _read_objects(values: list[Any], place: _Place, origin: int | None) -> Column:
-    """Read values of any types, with a loop over the distinct ones."""
+def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> Column:
+    """Read values of any types, with a loop over the distinct values.
+
+    Parameters
+    ----------
+    values : list
+        The values.
+    place : _Place
+        Where the values are from.
+    empty : {"number", "category"}, default="number"
+        What the values are if all are missing.
+
+    Returns
+    -------
+    column : Column
+        Column of the kind that all known values have, or of categories.
+    """
     try:
         distinct = dict.fromkeys(values)
     except TypeError:
@@ -251,6 +281,10 @@ def _read_objects(values: list[Any], place: _Place, origin: int | None) -> Colum
     positions = dict.fromkeys(distinct, -1)
     positions.update((value, i) for i, value in enumerate(known))
     codes = np.fromiter(map(positions.__getitem__, values), np.int64, len(values))
+    if place.is_categorical or not known:
+        if place.is_categorical or empty == "category":
+            return _category(codes, known, place)
+        return Column(place.label, empty, np.full(len(values), np.nan))
     # Equal values can have several types: 1, 1.0 and True.
     present = list(compress(values, codes >= 0))
     examples = dict(zip(map(type, present), present, strict=True))
@@ -268,11 +302,10 @@ def _read_objects(values: list[Any], place: _Place, origin: int | None) -> Colum
         numbers = _finite([_float(value, place) for value in known], place)
         return Column(place.label, "number", spread(numbers))
     if are(is_date):
-        groups = _date_groups(known, place)
-        column = _dates(groups, len(known), place, origin)
-        return Column(place.label, "date", spread(column.values), origin=column.origin)
+        column = _dates(_date_groups(known, place), len(known), place)
+        return replace(column, values=spread(column.values))
     if are(lambda value: is_span(value) or isinstance(value, time)):
-        numbers = np.array([_duration(value) for value in known], dtype=np.float64)
+        numbers = np.array([_duration(value) for value in known])
         return Column(place.label, "duration", spread(numbers))
     return _category(codes, known, place)
 
@@ -297,7 +330,7 @@ def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
 
 def _ordered(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
     ranks = np.where(codes < 0, np.nan, codes)
-    return Column(place.label, "ordered", ranks, levels=levels)
+    return Column(place.label, "ordered", ranks, codes, levels)
 
 
 def _complex(value: Any, place: _Place) -> Exception:
@@ -343,16 +376,15 @@ def _date_groups(known: list[Any], place: _Place) -> list[tuple[Any, np.ndarray]
     ]
 
 
-def _dates(
-    groups: list[tuple[Any, np.ndarray]], n: int, place: _Place, origin: int | None
-) -> Column:
+def _dates(groups: list[tuple[Any, np.ndarray]], n: int, place: _Place) -> Column:
     """Convert dates of several units to seconds since an origin."""
     whole, rest = np.full(n, np.nan), np.zeros(n)
     for index, dates in groups:
         whole[index], rest[index] = _whole_seconds(dates, place)
-    if origin is None:
-        origin = 0 if np.isnan(whole).all() else int(np.nanmin(whole))
-    return Column(place.label, "date", (whole - origin) + rest, origin=origin)
+    origin = None if place.like is None else place.like.origin
+    if origin is None and not np.isnan(whole).all():
+        origin = int(np.nanmin(whole))
+    return Column(place.label, "date", whole - (origin or 0) + rest, origin=origin)
 
 
 def _whole_seconds(dates: np.ndarray, place: _Place) -> tuple[np.ndarray, np.ndarray]:
