@@ -51,8 +51,8 @@ class Inputs:
         The columns of each variable, in the order of their first columns.
     group_names : list
         Name of each variable.
-    encoded : bool
-        Whether the columns come from a table that was encoded.
+    kinds : list of str or None
+        What each column of a table holds. None if X holds numbers, all of them known.
     """
 
     values: np.ndarray
@@ -61,7 +61,7 @@ class Inputs:
     names: list[Any]
     groups: list[list[int]]
     group_names: list[Any]
-    encoded: bool
+    kinds: list[str] | None
 
     @property
     def n_samples(self) -> int:
@@ -98,7 +98,7 @@ class Inputs:
 class TableSelector(SelectorMixin):
     """Selector that returns the columns of a table as they are, if it was encoded."""
 
-    _encoded: bool
+    kinds_: list[str] | None
 
     def transform(self, X: Any) -> Any:
         """Reduce X to the selected columns.
@@ -116,7 +116,7 @@ class TableSelector(SelectorMixin):
             array, unless `set_output` says otherwise.
         """
         check_is_fitted(self)
-        if not (self._encoded and is_table(X)):
+        if self.kinds_ is None or not is_table(X):
             return super().transform(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         columns = names_of(X)
@@ -136,7 +136,7 @@ class TableSelector(SelectorMixin):
             Sample with the columns of :term:`fit`.
         """
         check_is_fitted(self)
-        if self._encoded:
+        if self.kinds_ is not None:
             raise ValueError(
                 "inverse_transform inserts zeros, so it needs columns of numbers in "
                 "fit, but X had labels, dates or missing values."
@@ -200,8 +200,8 @@ def read_inputs(
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
     if encoder is not None:
         y = code_missing_labels(y)
-    encoded = needs_encoding(X)
-    if not encoded:
+    kinds: list[str] | None = None
+    if not needs_encoding(X):
         names = names_of(X)
         values, y = validate_with_target(estimator, X, y, **options)
         names = names or list(range(values.shape[1]))
@@ -209,10 +209,11 @@ def read_inputs(
     else:
         columns = read_columns(X)
         names = [column.name for column in columns]
-        labels = np.array([column.codes is not None for column in columns])
+        kinds = [str(column.kind) for column in columns]
+        labels = np.array([kind == "category" for kind in kinds])
         values = np.empty(X.shape)
         for j, column in enumerate(columns):
-            values[:, j] = column.values if column.codes is None else column.codes
+            values[:, j] = column.codes if labels[j] else column.values
         gaps = np.isnan(values).any(axis=0)
         if estimator is not None:
             validate_data(estimator, X, skip_check_array=True)
@@ -220,7 +221,7 @@ def read_inputs(
         options["ensure_all_finite"] = "allow-nan"
         values, y = validate_with_target(None, values, y, **options)
     group_names, members = read_groups(groups, names)
-    return Inputs(values, labels, gaps, names, members, group_names, encoded), y
+    return Inputs(values, labels, gaps, names, members, group_names, kinds), y
 
 
 def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int]]]:

@@ -335,7 +335,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         self.support_ = inputs.expand(selected)
         self.ranking_ = inputs.expand(ranking)
         self.n_features_ = int(self.support_.sum())
-        self._encoded = inputs.encoded
+        self.kinds_ = inputs.kinds
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -176,11 +176,11 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
             self.selector_ = clone(selector).set_params(
                 **{**self.best_params_, "n_features_to_select": n_best}
             )
-            self.selector_.fit(X if inputs.encoded else inputs.values, y)
+            self.selector_.fit(inputs.values if inputs.kinds is None else X, y)
         self.n_features_ = self.selector_.n_features_
         self.support_ = self.selector_.support_
         self.ranking_ = self.selector_.ranking_
-        self._encoded = inputs.encoded
+        self.kinds_ = inputs.kinds
         return self
 
     def _checked_selector(self) -> HSICSelector:
