@@ -127,7 +127,8 @@ def read_columns(
     else:
         table = _as_objects_or_numbers(X, name)
         names, columns, read = list(range(table.shape[1])), table.T, _read_array
-    others = [None] * len(names) if like is None else like
+    # An estimator refuses another number of columns, with the words of scikit-learn.
+    others = like if like and len(like) == len(names) else [None] * len(names)
     return [
         read(column, _Place(label, name, other))
         for label, column, other in zip(names, columns, others, strict=True)
