@@ -4,6 +4,7 @@
 
 from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
+from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
     Distances,
     aligned_distances,
@@ -79,6 +80,7 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_column_encoder",
     "check_flag",
     "check_metric",
     "check_number",

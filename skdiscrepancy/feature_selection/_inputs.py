@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._data import (
+    check_column_encoder,
     code_missing_labels,
     is_table,
     names_of,
@@ -22,14 +23,6 @@ from skdiscrepancy._data import (
     shown,
     validate_with_target,
 )
-
-# What a column of each kind has, for error messages.
-KINDS = {
-    "category": "labels",
-    "date": "dates",
-    "duration": "durations",
-    "ordered": "ordered categories",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,33 +137,6 @@ class TableSelector(SelectorMixin):
         return super().inverse_transform(X)
 
 
-def check_column_encoder(encoder: Any, X: Any) -> None:
-    """Refuse an unknown encoder, and a table that needs one if it is None.
-
-    Parameters
-    ----------
-    encoder : object
-        Parameter of a selector.
-    X : object
-        Columns, not validated.
-    """
-    if encoder is None:
-        if needs_encoding(X):
-            for column in read_columns(X):
-                if column.kind != "number" or column.missing.any():
-                    what = "missing values" if column.missing.any() else column.kind
-                    raise ValueError(
-                        f"encoder == None, must be 'auto' for column {column.name!r} "
-                        f"of X, which has {KINDS.get(what, what)}."
-                    )
-    elif not (isinstance(encoder, str) and encoder == "auto"):
-        raise ValueError(
-            f"encoder == {shown(encoder)}, must be 'auto' or None, because every "
-            "column has a kernel of its own. Put a transformer of all columns before "
-            "this step in a pipeline."
-        )
-
-
 def read_inputs(
     estimator: Any, X: Any, y: Any, *, encoder: Any, groups: Any = None
 ) -> tuple[Inputs, np.ndarray]:
@@ -196,7 +162,7 @@ def read_inputs(
     y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Numbers or labels.
     """
-    check_column_encoder(encoder, X)
+    check_column_encoder(encoder, X, kinds=("number",))
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
     if encoder is not None:
         y = code_missing_labels(y)

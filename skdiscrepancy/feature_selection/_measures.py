@@ -13,6 +13,7 @@ from skdiscrepancy.bandwidths import column_medians, median_bandwidth
 from skdiscrepancy.feature_selection._inputs import Inputs
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel, Kernel, RadialKernel
+from skdiscrepancy.tables import TableEncoder
 
 # Levels of a column of labels that have a column of their own in a block. The other
 # levels share one column, so that a block does not grow with the number of rows.
@@ -186,19 +187,11 @@ class GapPart:
     """A column of numbers with missing values, as `TableEncoder` reads it."""
 
     def __init__(self, values: np.ndarray):
-        gaps = np.isnan(values)
-        n = len(values)
-        self.centre = np.median(values[~gaps]) if (~gaps).any() else 0.0
-        filled = np.sort(np.where(gaps, self.centre, values))
-        weights = 2 * np.arange(n) - n + 1
-        mean = 2 * (weights @ filled) / (n * (n - 1))
-        p = 2 * gaps.sum() * (~gaps).sum() / (n * (n - 1))
-        self.scale = (mean / (1 - p)) if p < 1 and mean > 0 else 1.0
+        self.encoder = TableEncoder().fit(values[:, np.newaxis])
 
     def rows(self, values: np.ndarray) -> np.ndarray:
-        gaps = np.isnan(values)
-        filled = np.where(gaps, 0.0, values - self.centre)
-        return np.column_stack([filled, self.scale * gaps])
+        """Return a column of values, and a column that marks missing values."""
+        return np.asarray(self.encoder.transform(values[:, np.newaxis]))
 
 
 class LabelPart:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from decimal import Decimal
 from functools import partial
-from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,16 +16,16 @@ from skdiscrepancy._base import StatisticParams, takes_parameters_of
 from skdiscrepancy._data import (
     RandomStateLike,
     as_array,
-    check_rows,
     check_run_options,
+    code_missing_labels,
     generator_of,
-    is_numeric,
     refuse_missing,
     shown,
 )
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._nulls import TestResult
+from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import (
     ColumnTests,
     check_correction,
@@ -40,10 +38,6 @@ from skdiscrepancy.kernels import (
     check_kernel,
     choose_target_kernels,
 )
-
-# Types that a column of objects may hold. None is refused later, as a missing value.
-# `is_numeric` decides which columns hold labels, as for y.
-VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
 
 
 class MMDColumnParams(StatisticParams, total=False):
@@ -75,6 +69,7 @@ def mmd_column_tests(
     correction: str | None = "bh",
     kernel: Any = "laplace",
     n_resamples: int | None = None,
+    encoder: Any = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
@@ -152,20 +147,10 @@ def mmd_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    names, of_x = _columns_of(X, "X")
-    y_names, of_y = _columns_of(Y, "Y")
-    if hasattr(X, "columns") and hasattr(Y, "columns"):
-        if set(names) != set(y_names):
-            raise ValueError(
-                f"Y has the columns {y_names}, must have the columns of X, {names}."
-            )
-        of_y = [of_y[y_names.index(name)] for name in names]
-    elif len(of_x) != len(of_y):
-        raise ValueError(f"Y has {len(of_y)} features, must have {len(of_x)} as X.")
-
+    names, columns = read_samples((X, Y), ("X", "Y"), encoder)
     return columnwise_tests(
         names,
-        list(zip(of_x, of_y, strict=True)),
+        columns,
         partial(
             _test_column,
             mmd_test,
@@ -188,6 +173,7 @@ def hsic_column_tests(
     correction: str | None = "bh",
     kernel: Any = ("gaussian", "laplace"),
     n_resamples: int | None = None,
+    encoder: Any = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
@@ -263,7 +249,9 @@ def hsic_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    names, columns = _columns_of(X, "X")
+    names, columns = read_samples((X,), ("X",), encoder)
+    if encoder is not None:
+        y = code_missing_labels(y)
     # Checked here, so that the error does not name the first column.
     refuse_missing(as_array(y, "y"), "y")
     # Columns of numbers and columns of labels use the same kernels on y.
@@ -272,11 +260,11 @@ def hsic_column_tests(
     )
     return columnwise_tests(
         names,
-        [(column, y) for column in columns],
+        columns,
         partial(
             _test_column,
             hsic_test,
-            second_is_column=False,
+            target=(y,),
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
             **params,
@@ -290,18 +278,18 @@ def hsic_column_tests(
 
 def _test_column(
     test: Callable[..., TestResult],
-    samples: tuple[Any, Any],
+    column: ColumnSample,
     seed: int,
     *,
     kernel: Any,
-    second_is_column: bool = True,
+    target: tuple[Any, ...] = (),
     **options: Any,
 ) -> TestResult:
     """Test one column, with a label kernel if it does not hold numbers."""
-    columns = samples if second_is_column else samples[:1]
     return test(
-        *samples,
-        kernel=kernel if all(map(is_numeric, columns)) else "indicator",
+        *column.parts,
+        *target,
+        kernel="indicator" if column.of_labels else kernel,
         n_jobs=1,
         random_state=seed,
         **options,
@@ -347,43 +335,3 @@ def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:
 
 def _resamples(n_resamples: int | None, n_columns: int) -> int:
     return max(999, 100 * n_columns - 1) if n_resamples is None else n_resamples
-
-
-def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
-    """Return the names of the columns of a table, and an array for each column.
-
-    Every column keeps its type. Categories become strings, which are labels.
-    """
-    if hasattr(X, "columns"):
-        names = list(X.columns)
-        if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
-        columns = [_column_of(X[column], column, name) for column in names]
-    else:
-        X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-        X = check_rows(X, name, dtype=None)
-        names = [f"x{j}" for j in range(X.shape[1])]
-        values = X.T.tolist() if X.dtype == object else X.T
-        columns = [_column_of(*item, name) for item in zip(values, names, strict=True)]
-    if not names:
-        raise ValueError(f"{name} has no columns, must have at least one.")
-    return names, columns
-
-
-def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
-    """Return a column of numbers, or of labels."""
-    kind = str(getattr(values, "dtype", "")).lower()
-    values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
-    if kind.startswith(("category", "categorical", "enum")):
-        refuse_missing(values, f"{column!r} of {name}")
-        return values.astype(str).astype(object)
-    wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
-    if values.dtype == object:
-        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}
-    if wrong:
-        raise ValueError(
-            f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
-            "numbers or labels (strings, booleans or categories). Convert dates and "
-            "durations to numbers, for example to seconds since the first date."
-        )
-    return values
