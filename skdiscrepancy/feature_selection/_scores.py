@@ -56,6 +56,12 @@ class HSICScore(KeywordHints, BaseEstimator):
     p-values account for these differences, so compare p-values instead of scores if
     your columns are of different kinds.
 
+    DataFrames may have categorical columns, dates and missing values. `kernel` compares
+    numbers, dates and ordered categories. The indicator kernel compares strings,
+    booleans and categories, where a missing value counts as one more category. The
+    selectors of scikit-learn pass on arrays of numbers only, so call the score function
+    yourself, or use :class:`HSICSelector`.
+
     A smooth kernel takes O(n r^2) time for each column, where r is the numerical rank
     of its Gram matrix (10 to 100). Other kernels, such as "laplace", take O(n^2) time,
     or O(n log n) time if y holds labels or is one column with such a kernel. Memory is
@@ -90,6 +96,11 @@ class HSICScore(KeywordHints, BaseEstimator):
         all rows differ, and 2 / (n (n - 1)) if only two labels agree.
     n_resamples : int, default=999
         Number of random permutations for "permutation". All columns share them.
+    encoder : "auto" or None, default="auto"
+        "auto" reads categories, dates and missing values of a DataFrame as they are: a
+        column of numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The scores do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -160,10 +171,12 @@ class HSICScore(KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to score.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to score. Columns of a DataFrame may be of any type and have missing
+            values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
+            label counts as one more label.
 
         Returns
         -------
@@ -251,8 +264,9 @@ def hsic_regression(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Columns to score.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Columns to score. Columns of a DataFrame may be of any type and have missing
+        values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numeric target.
     **params : dict
@@ -309,8 +323,9 @@ def hsic_classif(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Columns to score.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Columns to score. Columns of a DataFrame may be of any type and have missing
+        values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Labels of any type.
     **params : dict

@@ -75,6 +75,10 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
       "backward" also detects interactions of columns that carry no information about y
       on their own.
 
+    DataFrames may have categorical columns, dates and missing values. `kernel` compares
+    numbers, dates and ordered categories. The indicator kernel compares strings,
+    booleans and categories, where a missing value counts as one more category.
+
     With a smooth kernel, "filter", "mrmr" and "lasso" take O(n r^2) time for each pair
     of columns that they compare, where r is the numerical rank of a Gram matrix (10 to
     100). With other kernels, they take O(n^2) time. "forward" and "backward" take
@@ -86,10 +90,10 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns to select. A float between 0 and 1 is the fraction of the
-        columns. "auto" selects columns as long as it can distinguish them from noise:
-        the gain of a column must exceed the gain of every column with permuted rows,
-        for all of `n_probes` permutations.
+        Number of columns to select, or of groups if there are `groups`. A float between
+        0 and 1 is the fraction of the columns or groups. "auto" selects columns as long
+        as it can distinguish them from noise: the gain of a column must exceed the gain
+        of every column with permuted rows, for all of `n_probes` permutations.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
         How to select columns, as explained above. Use "backward" if you expect
         interactions, and "filter" if you want to keep redundant columns.
@@ -104,7 +108,8 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         between the values of this column. A kernel object that has its own bandwidth
         keeps it: a number is the bandwidth of all columns, "median" is the median
         distance of each column. The joint kernel of m columns has m^(1/p) times the
-        bandwidth, where p is the order of its norm.
+        bandwidth, where p is the order of its norm. In this joint kernel, different
+        categories are at distance 1.
     target_bandwidth_factor : float, default=3.0
         Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
         kernel is more sensitive to the mean of y given X. A narrow kernel is more
@@ -116,6 +121,17 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         Number of permutations for "auto". If y depends on no column, "auto" selects
         noise with a probability of 1 / (1 + `n_probes`). For "backward", and for each
         further step after true columns were selected, this probability is approximate.
+    groups : array-like of shape (n_features,), dict or None, default=None
+        Columns that are scored and selected together, such as the columns of a one-hot
+        encoding. Pass one label for each column, or a dict from the name of each group
+        to the list of its columns, by name or position. All other columns are groups of
+        their own. A group has one joint kernel, and `n_features_to_select` is a number
+        of groups.
+    encoder : "auto" or None, default="auto"
+        "auto" reads categories, dates and missing values of a DataFrame as they are: a
+        column of numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -133,15 +149,20 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
         Rank of each column. The column that was selected first has rank 1. The columns
-        that were not selected follow in the order of their scores.
+        that were not selected follow in the order of their scores. The columns of a
+        group share a rank.
     scores_ : ndarray of shape (`n_features_in_`,)
-        CKA of each column alone with y, from 0 to 1.
+        CKA of each column, or of its group, alone with y, from 0 to 1.
     path_ : Bunch
         The selected columns in the order of selection. `feature` is the index of the
-        column. `objective` is the value that the method maximised at this step, or 0
-        for a column that was only added to reach the number of columns. `relevance` is
-        the CKA of the column with y. `redundancy` is its mean CKA with the columns that
-        were selected before.
+        column, and of the first column of a group. `group` lists the names of the
+        selected groups, if there are `groups`. `objective` is the value that the method
+        maximised at this step, or 0 for a column that was only added to reach the
+        number of columns. `relevance` is the CKA of the column with y. `redundancy` is
+        its mean CKA with the columns that were selected before.
+    kinds_ : list of str or None
+        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
+        or "category". None if X holds nothing but known numbers.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -166,6 +187,12 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     >>> X = np.random.RandomState(0).normal(size=(100, 6))
     >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
     >>> HSICSelector(2).fit(X, y).get_feature_names_out().tolist()
+    ['x1', 'x4']
+
+    A group counts as one column:
+
+    >>> selector = HSICSelector(1, groups={"both": [1, 4]}).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
     ['x1', 'x4']
     """
 
@@ -205,10 +232,12 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to select from.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to select from. Columns of a DataFrame may be of any type and have
+            missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
+            label counts as one more label.
 
         Returns
         -------

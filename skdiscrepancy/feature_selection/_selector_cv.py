@@ -59,7 +59,8 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
     ----------
     selector : HSICSelector or None, default=None
         Selector with the parameters that are not searched. Its `n_features_to_select`
-        is ignored. None is ``HSICSelector()``.
+        is ignored. If it has `groups`, groups of columns are counted instead of
+        columns. None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
         Values of the parameters of the selector to try, as in
         :class:`~sklearn.model_selection.GridSearchCV`, such as
@@ -90,11 +91,14 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
         Rank of each column in `selector_`. The column that was selected first has rank
-        1.
+        1. The columns of a group share a rank.
     cv_results_ : dict of arrays
         The scores, with one entry for each setting of the parameters and each number of
-        columns. The keys are `params`, `n_features`, `mean_test_score`,
+        columns or groups. The keys are `params`, `n_features`, `mean_test_score`,
         `std_test_score` and `split0_test_score`, ...
+    kinds_ : list of str or None
+        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
+        or "category". None if X holds nothing but known numbers.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -143,12 +147,15 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to select from.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to select from. Columns of a DataFrame may be of any type and have
+            missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
+            label counts as one more label.
         groups : array-like of shape (n_samples,), default=None
-            Groups of rows, for splitters that use them.
+            Groups of rows, for splitters that use them. Groups of columns are a
+            parameter of the selector.
 
         Returns
         -------

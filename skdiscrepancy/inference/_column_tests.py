@@ -78,8 +78,10 @@ def mmd_column_tests(
     """Test every column of two samples for a difference.
 
     Use it to see which columns of a table have drifted. Each column gets its own
-    two-sample test, :func:`mmd_test`. Columns that do not hold numbers, such as
-    strings, booleans and categories, are compared as labels. These tests compare the
+    two-sample test, :func:`mmd_test`. Strings, booleans and categories are compared as
+    labels, and a missing value counts as one more label. Dates and ordered categories
+    are compared as numbers. A missing number differs from all known numbers, so the
+    test also detects that values go missing more often. These tests compare the
     distribution of each column, but not how columns depend on each other. To detect a
     changed dependence, test all columns together with :func:`mmd_test`.
 
@@ -102,6 +104,11 @@ def mmd_column_tests(
         Number of resamples of each test. None is 100 times the number of columns, and
         at least 999, so that p-values can be small enough to pass the correction. The
         time then grows with the square of the number of columns.
+    encoder : "auto" or None, default="auto"
+        "auto" reads dates and missing values of a DataFrame as they are: a column of
+        numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -116,8 +123,8 @@ def mmd_column_tests(
     Returns
     -------
     tests : ColumnTests
-        Statistics, p-values and adjusted p-values of the columns. ``print(tests)``
-        shows them, with the smallest p-value first.
+        Statistics, p-values, adjusted p-values and fractions of missing values of the
+        columns. ``print(tests)`` shows them, with the smallest p-value first.
 
     See Also
     --------
@@ -182,8 +189,9 @@ def hsic_column_tests(
     """Test for every column of X whether y depends on it.
 
     Each column gets its own test, :func:`hsic_test`, and the p-values are corrected for
-    the number of columns [1]_. Columns that do not hold numbers, such as strings,
-    booleans and categories, are treated as labels. All columns use the same kernels on
+    the number of columns [1]_. Strings, booleans and categories are labels, and a
+    missing value counts as one more label. Dates and ordered categories are numbers. A
+    missing number differs from all known numbers. All columns use the same kernels on
     y. These tests do not detect interactions, where y depends on two columns only
     together. To detect interactions, test all columns together with :func:`hsic_test`.
 
@@ -194,7 +202,8 @@ def hsic_column_tests(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Numbers, or labels of any type.
+        Numbers, or labels of any type. In a Series or DataFrame, a missing label counts
+        as one more label.
     correction : {"bh", "by", "holm"} or None, default="bh"
         Correction of the p-values for the number of columns; see
         :func:`mmd_column_tests`.
@@ -204,6 +213,11 @@ def hsic_column_tests(
         Smallest number of resamples of each test. None is 100 times the number of
         columns, and at least 999, so that p-values can be small enough to pass the
         correction. The time then grows with the square of the number of columns.
+    encoder : "auto" or None, default="auto"
+        "auto" reads dates and missing values of a DataFrame as they are: a column of
+        numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -218,8 +232,8 @@ def hsic_column_tests(
     Returns
     -------
     tests : ColumnTests
-        Statistics, p-values and adjusted p-values of the columns. ``print(tests)``
-        shows them, with the smallest p-value first.
+        Statistics, p-values, adjusted p-values and fractions of missing values of the
+        columns. ``print(tests)`` shows them, with the smallest p-value first.
 
     See Also
     --------
