@@ -69,11 +69,16 @@ def code_missing_labels(y: Any) -> Any:
     if not has_missing(labels):
         return y
     columns = labels.reshape(len(labels), -1).astype(object)
-    for j, column in enumerate(columns.T):
+    dtypes = list(y.dtypes) if is_table(y) else [y.dtype]
+    for j, (column, dtype) in enumerate(zip(columns.T, dtypes, strict=True)):
         gaps = np.array([is_missing(label) for label in column])
-        if gaps.any() and not gaps.all() and are_labels(column[~gaps]):
+        known = column[~gaps]
+        if str(dtype).lower().startswith(("int", "uint")):
+            # numpy turns integers beside a missing value into floats.
+            known = known.astype(np.int64)
+        if gaps.any() and not gaps.all() and are_labels(known):
             codes = np.zeros(len(column), dtype=np.int64)
-            codes[~gaps] = 1 + encode_labels(column[~gaps][:, np.newaxis])
+            codes[~gaps] = 1 + encode_labels(known[:, np.newaxis])
             columns[:, j] = codes.astype(str)
     return columns.reshape(labels.shape)
 
