@@ -4,6 +4,7 @@
 
 from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
+from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
     Distances,
     aligned_distances,
@@ -49,6 +50,7 @@ from skdiscrepancy._data._sparse import (
 from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
     are_labels,
+    code_missing_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
     tag_target,
@@ -82,12 +84,14 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_column_encoder",
     "check_flag",
     "check_metric",
     "check_number",
     "check_rows",
     "check_run_options",
     "check_verbose",
+    "code_missing_labels",
     "cross_products",
     "draw_seeds",
     "encode_labels",
