@@ -73,7 +73,7 @@ def measure(n, effect, *, drift, repetitions, resamples):
         named = [name for group in report.explanation for name in group]
         cause = {"segment", "amount"}
         counts["joint"] += report.joint_test.pvalue <= LEVEL
-        counts["columns"] += report.column_tests.adjusted_pvalues.min() <= LEVEL
+        counts["columns"] += int(report.column_tests.adjusted_pvalues.min() <= LEVEL)
         counts["named"] += cause <= set(named)
         counts["first"] += cause == set(named[:2])
         counts["exactly"] += cause == set(named)

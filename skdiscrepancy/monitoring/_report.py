@@ -42,8 +42,10 @@ class DriftReport(Result):
         Normalised MMD of each column, which does not grow with the number of rows. It
         scatters around 0 without drift. It is inf for a column that is constant in each
         table, but not the same constant.
-    missing_reference, missing_new : ndarray of shape (n_features,)
-        Fraction of missing values of each column in the reference and in the new table.
+    missing_reference : ndarray of shape (n_features,)
+        Fraction of missing values of each column in the reference table.
+    missing_new : ndarray of shape (n_features,)
+        Fraction of missing values of each column in the new table.
     explanation : list of list
         Names of the columns that explain the drift. The columns of one group differ
         together. The strongest group comes first, and each group begins with its
@@ -67,8 +69,10 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
     pairs : list of dict
         Some rows of both tables in the first two columns of each group of several
         columns, for the pictures of :meth:`to_html`.
-    n_reference, n_new : int
-        Number of rows of both tables.
+    n_reference : int
+        Number of rows of the reference table.
+    n_new : int
+        Number of rows of the new table.
     level : float
         Significance level.
 

@@ -50,7 +50,7 @@ class DriftReportDisplay:
     explains : array-like of shape (n_features,)
         Whether each column explains the drift.
     pvalue : float
-        p-value of the joint test.
+        The p-value of the joint test.
     level : float, default=0.05
         Significance level.
 

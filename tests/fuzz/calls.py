@@ -106,11 +106,13 @@ PACKAGE_IMPORTS = {
         "score_function_of",
         "stein_thinning",
     ],
+    "skdiscrepancy.monitoring": ["drift_report"],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
         "CKADisplay",
         "ColumnTestsDisplay",
         "DesignDisplay",
+        "DriftReportDisplay",
         "NullDistributionDisplay",
         "SelectionCVDisplay",
         "SelectionDisplay",
