@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from sklearn import config_context
 from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test
@@ -259,6 +260,11 @@ def test_polars_and_pandas_give_the_same_report(report):
     assert_allclose(other.effect_sizes, report.effect_sizes, rtol=1e-10)
     assert other.explanation == report.explanation
     assert other.row_values == report.row_values
+
+
+def test_output_of_transformers_as_frames_changes_nothing(report):
+    with config_context(transform_output="pandas"):
+        assert drift_report(REFERENCE, NEW, **FEW) == report
 
 
 def test_global_random_state_is_not_used():
