@@ -2,7 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
+from skdiscrepancy._data._arrays import (
+    as_table,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
@@ -49,6 +55,7 @@ from skdiscrepancy._data._sparse import (
 )
 from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
+    are_integers,
     are_labels,
     code_missing_labels,
     refuse_different_labels,
@@ -76,6 +83,7 @@ __all__ = [
     "aligned_distances",
     "aligned_metric_distances",
     "aligned_products",
+    "are_integers",
     "are_labels",
     "as_array",
     "as_block",
@@ -85,6 +93,7 @@ __all__ = [
     "as_table",
     "block_distances",
     "check_column_encoder",
+    "check_columns",
     "check_flag",
     "check_metric",
     "check_number",

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from skdiscrepancy._base import StatisticParams
 from skdiscrepancy._data import (
@@ -27,19 +28,7 @@ from skdiscrepancy.kernels import LaplaceKernel
 from skdiscrepancy.monitoring._explanation import explain
 from skdiscrepancy.monitoring._marginals import marginal, pair_points, write_value
 from skdiscrepancy.monitoring._report import DriftReport
-from skdiscrepancy.tables import TableEncoder
-
-try:
-    from skdiscrepancy.tables import encode, fit_encoder
-except ImportError:
-    from sklearn.base import clone
-
-    def fit_encoder(e, t):
-        return None if e is None else clone(e)._fit_tables(t, ["reference", "new"])
-
-    def encode(e, X):
-        return X if e is None else e.transform(X)
-
+from skdiscrepancy.tables import TableEncoder, check_encoder, encode, fit_encoder
 
 # Rows of each table that the search for an explanation compares, at most.
 EXPLAINED_ROWS = 1000
@@ -169,6 +158,7 @@ def drift_report(
     check_number(max_columns, "max_columns", integer=True, least=1)
     check_number(max_rows, "max_rows", integer=True, least=1)
     check_run_options(n_jobs, random_state, verbose)
+    check_encoder(encoder)
     new, first, second = _read_tables(reference, new)
     options: dict[str, Any] = {
         "n_jobs": n_jobs,
@@ -182,7 +172,7 @@ def drift_report(
         column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
         line.advance()
         tables = _Tables(reference, new, encoder)
-        joint_test = mmd_test(*tables.joint, **tested)
+        joint_test = mmd_test(*tables.joint, encoder=None, **tested)
         line.advance()
         groups, remaining = explain(
             *tables.sampled_blocks(random_state),
@@ -201,7 +191,7 @@ def drift_report(
         line.advance()
     names = column_tests.feature_names
     rows = np.argsort(-contributions, kind="stable")[:max_rows]
-    index = getattr(new, "index", None)
+    index = getattr(new, "index", None) if is_table(new) else None
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
@@ -242,13 +232,15 @@ class _Tables:
     """Both tables as numbers, for the joint test and in blocks of columns."""
 
     def __init__(self, reference: Any, new: Any, encoder: Any):
-        encoder = TableEncoder() if _is_auto(encoder) else encoder
-        fitted = fit_encoder(encoder, [reference, new])
-        self.joint = [encode(fitted, table) for table in (reference, new)]
-        if not isinstance(fitted, TableEncoder):
-            fitted = fit_encoder(TableEncoder(), [reference, new])
-        self.encoder = fitted
-        self.x, self.y = (encode(fitted, table) for table in (reference, new))
+        tables = [reference, new]
+        own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
+        self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
+        # `set_output` can make DataFrames of the encoding.
+        self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in tables)
+        self.joint = [self.x, self.y]
+        if encoder is not own and not _is_auto(encoder):
+            fitted = fit_encoder(encoder, tables)
+            self.joint = [encode(fitted, table) for table in tables]
 
     def of(self, columns: list[int]) -> list[np.ndarray]:
         """Return the encoded columns of both tables."""
@@ -315,10 +307,10 @@ def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Colu
                 f"{names}."
             )
         new = new[names]
-    elif np.shape(new)[1:] != (len(first),):
+    n_columns = len(_read(new, "new", None))
+    if n_columns != len(first):
         raise ValueError(
-            f"new has shape {np.shape(new)}, must have {len(first)} columns as "
-            "reference."
+            f"new has {n_columns} columns, must have {len(first)} as reference."
         )
     return new, first, _read(new, "new", first)
 
