@@ -134,17 +134,26 @@ def write_value(column: Column, row: int) -> str:
         return MISSING
     value = column.values[row]
     if column.kind == "category":
-        return str(value)
+        return _text_of(value)
     if column.kind == "ordered":
-        return str((column.levels or [])[int(value)])
+        return _text_of((column.levels or [])[int(value)])
     return _written(column, value)
+
+
+def _text_of(value: Any) -> str:
+    """Return a category as text, whatever it is."""
+    try:
+        return str(value)
+    except Exception:
+        # Integers of many digits, and objects of users, may have no text.
+        return f"a value of type {type(value).__name__}"
 
 
 def _bars(first: Column, second: Column) -> tuple[list[str], list[np.ndarray]]:
     counts = [_counts(column) for column in (first, second)]
     if first.kind == second.kind == "ordered":
         levels = dict.fromkeys([*(first.levels or []), *(second.levels or [])])
-        labels = [str(level) for level in levels]
+        labels = list(dict.fromkeys(map(_text_of, levels)))
     else:
         # Equal shares in the order of their names, whatever the order of the rows.
         labels = sorted(
@@ -165,13 +174,18 @@ def _bars(first: Column, second: Column) -> tuple[list[str], list[np.ndarray]]:
 
 
 def _counts(column: Column) -> Counter[str]:
-    known = column.values[~column.missing]
-    if column.kind == "ordered":
+    """Return the number of known rows of each category, by its text."""
+    counts: Counter[str] = Counter()
+    if column.kind in ("category", "ordered"):
+        places = column.values if column.codes is None else column.codes
+        known = places[~column.missing].astype(int)
         levels = column.levels or []
-        return Counter(str(levels[int(rank)]) for rank in known)
-    if column.kind == "category":
-        return Counter(map(str, known))
-    return Counter(_written(column, value) for value in known)
+        sizes = np.bincount(known, minlength=len(levels))
+        for level, n in zip(levels, sizes, strict=True):
+            counts[_text_of(level)] += int(n)
+    else:
+        counts.update(_written(column, v) for v in column.values[~column.missing])
+    return +counts
 
 
 def _histogram(first: Column, second: Column) -> tuple[list[str], list[np.ndarray]]:

@@ -186,7 +186,8 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
         """
         page = report_page(self)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            # Names may have letters that UTF-8 does not have.
+            Path(path).write_text(page, encoding="utf-8", errors="backslashreplace")
         return page
 
     def plot(self, **kwargs: Any) -> Any:
