@@ -30,8 +30,10 @@ from skdiscrepancy.monitoring._marginals import marginal, pair_points, write_val
 from skdiscrepancy.monitoring._report import DriftReport
 from skdiscrepancy.tables import TableEncoder, check_encoder, encode, fit_encoder
 
-# Rows of each table that the search for an explanation compares, at most.
+# Rows of each table that are compared, at most, by the search for an explanation, and
+# by contributions and effect sizes that take quadratic time.
 EXPLAINED_ROWS = 1000
+COMPARED_ROWS = 5000
 # Parameters of the tests that also define the kernels of the contributions.
 KERNEL_PARAMS = ("kernel", "bandwidth", "n_bandwidths")
 
@@ -78,10 +80,11 @@ def drift_report(
 
     The joint test takes the time of :func:`skdiscrepancy.mmd_test`, O(n^2) for n rows
     of both tables, and so does each further test of remaining columns. The elimination
-    compares at most 1000 rows of each table, and at most p^2 / 2 sets of p columns, or
-    10 p sets if there are more than 19 columns. Memory is O(n). For more than 20 000
-    rows, pass an incomplete design such as ``design="r"``, or a random part of the
-    rows.
+    compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
+    columns, or 10 p sets if there are more than 19 columns. Contributions, and the
+    effect sizes of categories and of columns with missing numbers, compare at most 5000
+    random rows of each table. Memory is O(n). For more than 20 000 rows, pass an incomplete design
+    such as ``design="r"``.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -185,18 +188,20 @@ def drift_report(
         line.advance()
         found = [j for group in groups for j in group]
         x, y = tables.of(found) if found else tables.joint
+        kept, rows = tables.draw_rows(COMPARED_ROWS, random_state)
         kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
         estimator = MMDEstimator(**{**kernels, **options})
-        contributions = estimator.fit(x).contributions(y)
+        contributions = estimator.fit(x[kept]).contributions(y[rows])
         line.advance()
     names = column_tests.feature_names
-    rows = np.argsort(-contributions, kind="stable")[:max_rows]
+    largest = np.argsort(-contributions, kind="stable")[:max_rows]
+    rows = rows[largest]
     index = getattr(new, "index", None) if is_table(new) else None
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
         kinds=list(tables.encoder.kinds_),
-        effect_sizes=tables.effect_sizes(n_jobs),
+        effect_sizes=tables.effect_sizes(random_state, n_jobs),
         missing_reference=np.array([np.mean(column.missing) for column in first]),
         missing_new=np.array([np.mean(column.missing) for column in second]),
         explanation=[[names[j] for j in group] for group in groups],
@@ -210,7 +215,7 @@ def drift_report(
             }
             for row in rows
         ],
-        contributions=contributions[rows],
+        contributions=contributions[largest],
         marginals=[marginal(*pair) for pair in zip(first, second, strict=True)],
         pairs=[
             pair_points(
@@ -253,27 +258,39 @@ class _Tables:
         varies[0] |= not varies.any()
         return [x[:, varies], y[:, varies]]
 
+    def draw_rows(
+        self, n_rows: int, random_state: RandomStateLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows of both tables, in their order; all rows if there are not more."""
+        generator = generator_of(random_state)
+        first, second = (
+            np.sort(generator.permutation(len(Z))[:n_rows]) for Z in (self.x, self.y)
+        )
+        return first, second
+
     def sampled_blocks(
         self, random_state: RandomStateLike
     ) -> tuple[list[np.ndarray], int]:
         """Return the block of each column for some rows, and those of the reference."""
-        generator = generator_of(random_state)
-        pairs = [self.of([j]) for j in range(len(self.encoder.output_slices_))]
-        kept = [
-            generator.permutation(len(Z))[:EXPLAINED_ROWS] for Z in (self.x, self.y)
-        ]
-        blocks = [
-            np.concatenate([Z[rows] for Z, rows in zip(pair, kept, strict=True)])
-            for pair in pairs
-        ]
-        return blocks, len(kept[0])
+        kept, others = self.draw_rows(EXPLAINED_ROWS, random_state)
+        blocks = []
+        for j in range(len(self.encoder.output_slices_)):
+            x, y = self.of([j])
+            blocks.append(np.concatenate((x[kept], y[others])))
+        return blocks, len(kept)
 
-    def effect_sizes(self, n_jobs: int | None) -> np.ndarray:
+    def effect_sizes(
+        self, random_state: RandomStateLike, n_jobs: int | None
+    ) -> np.ndarray:
         """Return the normalised MMD of each column."""
+        kept, others = self.draw_rows(COMPARED_ROWS, random_state)
         sizes = []
         for j, kind in enumerate(self.encoder.kinds_):
             x, y = self.of([j])
             kernel: Any = LaplaceKernel(bandwidth=1.0)
+            if kind == "category" or x.shape[1] > 1:
+                # A single column of numbers is compared in sorted order, in less time.
+                x, y = x[kept], y[others]
             if kind == "category":
                 # The same value, in less time: one category is in each row.
                 kernel = "indicator"
