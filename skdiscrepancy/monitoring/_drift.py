@@ -83,8 +83,8 @@ def drift_report(
     compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
     columns, or 10 p sets if there are more than 19 columns. Contributions, and the
     effect sizes of categories and of columns with missing numbers, compare at most 5000
-    random rows of each table. Memory is O(n). For more than 20 000 rows, pass an incomplete design
-    such as ``design="r"``.
+    random rows of each table. Memory is O(n). For more than 20 000 rows, pass an
+    incomplete design such as ``design="r"``.
 
     Read more in the :ref:`User Guide <tables>`.
 
