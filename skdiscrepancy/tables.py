@@ -33,22 +33,24 @@ def __dir__() -> list[str]:
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     """Encoder of tables with numbers, categories, dates and missing values.
 
-    The encoder takes a DataFrame of pandas or polars, or an array of objects. Each
-    column becomes a block of numeric columns. The mean L1 distance between two rows of
-    a block is 1, so each column of the table has the same weight, as in the coefficient
-    of Gower [1]_:
+    Pass a DataFrame of pandas or polars, or an array of objects. Each column of the
+    table becomes a block of numeric columns. The mean L1 distance between two rows of a
+    block is 1, so each column of the table has the same weight. The coefficient of
+    Gower [1]_ divides by the range instead.
 
-    - A number, date, duration or ordered level becomes two columns. The first is the
-      value minus its median, divided by a scale. Dates and durations are seconds, and
-      ordered levels are their ranks. The second column is 1 if the value is missing. A
-      missing value is replaced by the median.
-    - A category, string or bool becomes one column for each category, with the scale
-      where the row has this category and 0 elsewhere. Missing values are a category,
-      and all categories that :term:`fit` did not see are another one.
+    - A number, date, duration or ordered level becomes two columns. The first column is
+      the value minus its median, divided by a scale. Dates and durations count in
+      seconds, and ordered levels are ranks. The second column is 1 if the value is
+      missing, and the median replaces the missing value.
+    - A category, string or bool becomes one column for each category. This column is
+      the scale if the row has the category, and 0 otherwise. Missing values are a
+      category of their own. All categories that :term:`fit` did not see are one more
+      category.
 
-    So two missing values are at distance 0 from each other. Types are found in each
-    column: text among numbers makes categories, and so do values of several types. A
-    column of one value has the scale of a column of distances 1.
+    So two missing values are at distance 0 from each other. A column of objects has
+    numbers, dates or durations if all known values are, and categories otherwise. If
+    :term:`fit` saw only one value of a column, a new number is at its plain distance,
+    and a new category at distance 1. Encoding takes O(n log n) time for each column.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -228,6 +230,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
 class _NumberBlock:
     """Encoding of a number, date, duration or ordered level.
 
+    SimpleImputer of scikit-learn drops columns of missing values.
+
     Attributes
     ----------
     form : Column
@@ -262,8 +266,11 @@ class _NumberBlock:
             parts.append(values)
         values = np.concatenate(parts)
         known = values[~np.isnan(values)]
-        if len(known) == 0 or known.min() == known.max():
-            return cls(form, 0, float(known[0]) if len(known) else 0.0, 1.0)
+        if len(known) == 0:
+            # Nothing is known about distances, so known values are at distance 0.
+            return cls(form, 0, 0.0, np.inf)
+        if known.min() == known.max():
+            return cls(form, 0, float(known[0]), 1.0)
         exponent = int(np.frexp(np.abs(known).max())[1])
         known = np.ldexp(known, -exponent)
         median = float(np.median(known))

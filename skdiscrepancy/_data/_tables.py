@@ -119,7 +119,9 @@ def read_columns(
     if is_table(X):
         names = names_of(X)
         if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
+            raise ValueError(
+                f"{name} has the columns {shown(names)}, must have each once."
+            )
         columns: Iterable[Any] = _series(X)
         read: Callable = _read_polars
         if _is_a(X, "pandas", "DataFrame"):
@@ -274,9 +276,9 @@ def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> C
     """
     try:
         distinct = dict.fromkeys(values)
-    except TypeError:
+    except (TypeError, ValueError):
         values = [_hashable(value, place) for value in values]
-        distinct = dict.fromkeys(values)
+        distinct = _distinct(values, place)
     # A missing value need not be equal to itself, so there can be several.
     known = [value for value in distinct if not is_missing(value)]
     positions = dict.fromkeys(distinct, -1)
@@ -300,7 +302,9 @@ def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> C
         return np.append(numbers, np.nan)[codes]
 
     if are(is_number):
-        numbers = _finite([_float(value, place) for value in known], place)
+        # A longdouble can be larger than every float.
+        with np.errstate(over="ignore"):
+            numbers = _finite([_float(value, place) for value in known], place)
         return Column(place.label, "number", spread(numbers))
     if are(is_date):
         column = _dates(_date_groups(known, place), len(known), place)
@@ -314,7 +318,7 @@ def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> C
 def _hashable(value: Any, place: _Place) -> Any:
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):
         if isinstance(value, Decimal):
             # A signalling NaN.
             return None
@@ -323,9 +327,18 @@ def _hashable(value: Any, place: _Place) -> Any:
     return value
 
 
+def _distinct(values: list[Any], place: _Place) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(values)
+    except (TypeError, ValueError) as error:
+        # pandas refuses to compare its durations with months of numpy.
+        what = f"values that cannot be compared ({error})"
+        raise place.error(what, "values of one type") from None
+
+
 def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
-    objects = np.empty(len(levels) + 1, dtype=object)
-    objects[:-1] = levels
+    # Other ways to an array would look into levels that are tuples.
+    objects = np.fromiter([*levels, None], dtype=object)
     return Column(place.label, "category", objects[codes], codes, levels)
 
 
@@ -350,7 +363,8 @@ def _float(value: Any, place: _Place) -> float:
 
 
 def _finite(values: Any, place: _Place) -> np.ndarray:
-    numbers = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        numbers = np.asarray(values, dtype=np.float64)
     infinite = np.isinf(numbers)
     if infinite.any():
         # scikit-learn calls this value infinity.
