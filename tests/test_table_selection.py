@@ -401,6 +401,10 @@ def test_bad_values_are_named_with_their_column():
         bad.at[3, "age"] = value
         with pytest.raises(error, match=words):
             HSICSelector(1).fit(bad, y)
+    table["age"] = np.where(table["member"], 1.7e308, -1.7e308)
+    for groups, words in ((None, "Column 'age': "), ({"g": [0, 1]}, "Group 'g': ")):
+        with pytest.raises(ValueError, match=f"^{words}The distances .* too large"):
+            HSICSelector(1, groups=groups).fit(table, y)
     with pytest.raises(ValueError, match="must not hold encoder or groups"):
         HSICSelectorCV(param_grid={"groups": [None]}).fit(table, y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
