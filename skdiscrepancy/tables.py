@@ -130,7 +130,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             The blocks of all columns, float64. A DataFrame if you call `set_output`.
         """
         check_is_fitted(self)
-        columns = self._read(X, "X", self._forms, reset=False)
+        forms = [block.form for block in self._blocks]
+        columns = self._read(X, "X", forms, reset=False)
         encoded = np.zeros((len(columns[0].values), self.output_slices_[-1].stop))
         for block, column, where in zip(
             self._blocks, columns, self.output_slices_, strict=True
@@ -168,31 +169,32 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         if self.max_categories is not None:
             check_number(self.max_categories, "max_categories", integer=True, least=1)
         parts: list[list[Column]] = []
-        forms: list[Column | None] = []
+        found: list[Column | None] = []
         for table, name in zip(tables, names, strict=True):
-            parts.append(self._read(table, name, forms or None, reset=not parts))
-            forms = [
+            parts.append(self._read(table, name, found or None, reset=not parts))
+            found = [
                 _common_form(form, column, name)
                 for form, column in zip(
-                    forms or [None] * len(parts[-1]), parts[-1], strict=True
+                    found or [None] * len(parts[-1]), parts[-1], strict=True
                 )
             ]
-        self._forms = [
-            _without_rows(column) if form is None else form
-            for form, column in zip(forms, parts[0], strict=True)
+        # Of columns of missing values, the types are known.
+        forms = [
+            _without_rows(max(columns, key=_rank)) if form is None else form
+            for form, *columns in zip(found, *parts, strict=True)
         ]
         # What an earlier table holds can depend on a later one.
         for i, (table, name) in enumerate(zip(tables, names, strict=True)):
-            pairs = zip(self._forms, parts[i], strict=True)
+            pairs = zip(forms, parts[i], strict=True)
             if any(f.kind in CODED and c.kind not in CODED for f, c in pairs):
-                parts[i] = self._read(table, name, self._forms, reset=False)
+                parts[i] = self._read(table, name, forms, reset=False)
         self._blocks: list[_NumberBlock | _CategoryBlock] = [
             _CategoryBlock.learn(form, columns, self.max_categories)
             if form.kind == "category"
             else _NumberBlock.learn(form, columns, names)
-            for form, *columns in zip(self._forms, *parts, strict=True)
+            for form, *columns in zip(forms, *parts, strict=True)
         ]
-        self.kinds_ = [str(form.kind) for form in self._forms]
+        self.kinds_ = [str(form.kind) for form in forms]
         ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
         self.output_slices_ = [
             slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)
@@ -363,8 +365,13 @@ class _CategoryBlock:
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
 
 
+def _rank(column: Column) -> int:
+    return list(WORDS).index(column.kind)
+
+
 def _without_rows(column: Column) -> Column:
-    return replace(column, values=column.values[:0], codes=None)
+    levels = column.levels if column.kind == "ordered" else None
+    return replace(column, values=column.values[:0], codes=None, levels=levels)
 
 
 def _common_form(form: Column | None, column: Column, table: str) -> Column | None:

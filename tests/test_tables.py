@@ -53,8 +53,10 @@ def mixed_table(n=N, seed=0):
 def as_polars(table):
     """Return the same table in polars, without pyarrow."""
     columns = {}
+    to_python = {"day": pd.Timestamp.to_pydatetime, "wait": pd.Timedelta.to_pytimedelta}
     for name, column in table.items():
-        values = [None if pd.isna(v) else v for v in column.astype(object)]
+        convert = to_python.get(name, lambda value: value)
+        values = [None if pd.isna(v) else convert(v) for v in column.astype(object)]
         kind = pl.Enum(SIZES) if name == "size" else None
         columns[name] = pl.Series(name, values, dtype=kind)
     return pl.DataFrame(columns)
@@ -537,6 +539,22 @@ def test_names_of_the_output_are_unique():
     names = TableEncoder().fit(table).get_feature_names_out().tolist()
     assert len(set(names)) == len(names) == 10
     assert names[:2] == ["a_1", "a_1_2"]
+
+
+def test_category_without_text_has_a_name():
+    # Python does not convert this integer to text.
+    names = TableEncoder().fit([[10**5000], ["a"]]).get_feature_names_out()
+    assert names[0] == "x0_a"
+    assert names[1].startswith("x0_an integer of")
+
+
+def test_tuples_in_lists_are_categories():
+    rows = [[(1, 2), 0], [(3, 4), 0], [(1, 2), 1]]
+    encoder = TableEncoder().fit(rows)
+    assert encoder.kinds_ == ["category", "number"]
+    encoded = encoder.transform(rows)
+    assert_array_equal(encoded[0, :4], encoded[2, :4])
+    assert_array_equal(encoder.transform(rows[1:2]), encoded[1:2])
 
 
 def test_names_of_the_input_can_be_given():
