@@ -79,16 +79,6 @@ ON_X = {
     "kernel": lambda X: GaussianKernel(bandwidth=1.0)(X),
     "label kernel": lambda X: IndicatorKernel()(X),
 }
-# Columns of tables may be of any type if each column has its own kernel.
-COLUMN_BY_COLUMN = [
-    ON_X[name]
-    for name in (
-        "hsic_column_tests",
-        "hsic_regression",
-        "HSICSelector",
-        "HSICSelectorCV",
-    )
-]
 ON_Y = {
     "hsic_score": lambda y: hsic_score(NUMBERS, y),
     "hsic_test": lambda y: hsic_test(NUMBERS, y),
@@ -121,19 +111,6 @@ class TestMissingRows:
     def test_missing_dates_are_refused(self, call):
         with pytest.raises(ValueError, match=r"[XY].* (contains NaN, NaT|holds date)"):
             call(missing_dates((N, 2)))
-
-    def test_missing_dates_of_a_table_are_refused_or_read(self, call):
-        pd = pytest.importorskip("pandas")
-        X = pd.DataFrame({"a": NUMBERS[:, 0], "b": missing_dates(N)})
-        if call in COLUMN_BY_COLUMN:
-            call(X)
-            return
-        if call is ON_X["mmd_column_tests"]:
-            with pytest.raises(ValueError, match="Y has numbers in column 'b', must"):
-                call(X)
-            return
-        with pytest.raises(ValueError, match=r"[XY].* (contains NaN, NaT|holds date)"):
-            call(X)
 
     def test_columns_of_one_name_are_refused(self, call):
         pd = pytest.importorskip("pandas")
