@@ -2,7 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
+from skdiscrepancy._data._arrays import (
+    as_table,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
@@ -15,7 +21,9 @@ from skdiscrepancy._data._keywords import (
     KeywordHints,
     check_run_options,
     check_verbose,
+    explains_keywords,
     refuse_unknown_keywords,
+    takes_parameters_of,
 )
 from skdiscrepancy._data._labels import (
     as_array,
@@ -24,6 +32,7 @@ from skdiscrepancy._data._labels import (
     refuse_masked,
     refuse_missing,
 )
+from skdiscrepancy._data._layouts import Layout
 from skdiscrepancy._data._metrics import (
     SPARSE_METRICS,
     aligned_metric_distances,
@@ -46,8 +55,8 @@ from skdiscrepancy._data._sparse import (
 )
 from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
+    are_integers,
     are_labels,
-    code_missing_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
     tag_target,
@@ -64,6 +73,7 @@ __all__ = [
     "Distances",
     "Index",
     "KeywordHints",
+    "Layout",
     "ListedDistances",
     "RandomStateLike",
     "Result",
@@ -72,6 +82,7 @@ __all__ = [
     "aligned_distances",
     "aligned_metric_distances",
     "aligned_products",
+    "are_integers",
     "are_labels",
     "as_array",
     "as_block",
@@ -81,16 +92,17 @@ __all__ = [
     "as_table",
     "block_distances",
     "check_column_encoder",
+    "check_columns",
     "check_flag",
     "check_metric",
     "check_number",
     "check_rows",
     "check_run_options",
     "check_verbose",
-    "code_missing_labels",
     "cross_products",
     "draw_seeds",
     "encode_labels",
+    "explains_keywords",
     "generator_of",
     "inner_products",
     "is_numeric",
@@ -108,6 +120,7 @@ __all__ = [
     "representative_rows",
     "shown",
     "tag_target",
+    "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
     "warn_user",

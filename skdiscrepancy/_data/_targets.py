@@ -12,16 +12,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy._data._arrays import readable
-from skdiscrepancy._data._labels import (
-    as_array,
-    encode_labels,
-    has_missing,
-    is_missing,
-    refuse_missing,
-)
+from skdiscrepancy._data._labels import as_array, encode_labels, refuse_missing
 from skdiscrepancy._data._numbers import is_numeric
 from skdiscrepancy._data._sparse import as_rows
-from skdiscrepancy._data._tables import is_table
 
 # Integers with at most this many distinct values count as labels.
 MAX_LABELS = 20
@@ -48,41 +41,6 @@ def validate_with_target(
     return as_rows(X), y
 
 
-def code_missing_labels(y: Any) -> Any:
-    """Return y with a label for missing labels, if y is a column or a table of labels.
-
-    Parameters
-    ----------
-    y : object
-        Target, not validated.
-
-    Returns
-    -------
-    y : object
-        The target itself if no label is missing, or if y is neither a DataFrame nor a
-        Series of pandas or polars. Else an array in which each column with a missing
-        label holds a string for each label. Numbers stay missing.
-    """
-    if not (is_table(y) or hasattr(y, "to_frame")):
-        return y
-    labels = as_array(y, "y")
-    if not has_missing(labels):
-        return y
-    columns = labels.reshape(len(labels), -1).astype(object)
-    dtypes = list(y.dtypes) if is_table(y) else [y.dtype]
-    for j, (column, dtype) in enumerate(zip(columns.T, dtypes, strict=True)):
-        gaps = np.array([is_missing(label) for label in column])
-        known = column[~gaps]
-        if str(dtype).lower().startswith(("int", "uint")):
-            # numpy turns integers beside a missing value into floats.
-            known = known.astype(np.int64)
-        if gaps.any() and not gaps.all() and are_labels(known):
-            codes = np.zeros(len(column), dtype=np.int64)
-            codes[~gaps] = 1 + encode_labels(known[:, np.newaxis])
-            columns[:, j] = codes.astype(str)
-    return columns.reshape(labels.shape)
-
-
 def tag_target(tags: Any) -> Any:
     """Set the tags that y is required and may have several columns."""
     tags.target_tags.required = True
@@ -95,7 +53,7 @@ def are_labels(y: np.ndarray) -> bool:
     """Return whether y holds labels, as `target_kernel="auto"` defines them."""
     if not is_numeric(y):
         return True
-    if not _are_integers(y):
+    if not are_integers(y):
         return False
     n_labels = count_labels(y)
     # If all labels are different, they carry no information, but numbers may.
@@ -125,7 +83,7 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
     if y.ndim == 1 or y.dtype != object:
         return
     for j, column in enumerate(y.T):
-        if is_numeric(column) and not _are_integers(column):
+        if is_numeric(column) and not are_integers(column):
             raise ValueError(
                 f"Column {j} of y holds numbers and another one labels, must be of one "
                 "kind for target_kernel == 'auto'. To use numbers as labels, set "
@@ -133,7 +91,8 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
             )
 
 
-def _are_integers(y: np.ndarray) -> bool:
+def are_integers(y: np.ndarray) -> bool:
+    """Return whether all values have the type of an integer."""
     if y.dtype != object:
         return y.dtype.kind in "iu"
     # Python counts numpy durations as integers.

@@ -17,17 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiscrepancy._data import Column, KeywordHints, check_number, read_columns, shown
 
-__all__ = ["TableEncoder"]
-
 # What the values of each kind are called in error messages.
 WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
 WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
