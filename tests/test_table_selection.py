@@ -290,9 +290,17 @@ def test_missing_labels_of_y_are_a_label_of_their_own():
     codes = labels.map({"a": 0, "b": 1}).astype("Int64")
     assert_allclose(HSICScore()(table, codes)[0], expected, rtol=0, atol=1e-10)
     assert HSICSelectorCV(cv=3).fit(table, labels).support_[3]
-    for y in (table["income"], table["phone"].to_numpy()):
-        with pytest.raises(ValueError, match="Input y contains NaN"):
-            HSICSelector(1).fit(table, y)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        HSICSelector(1).fit(table, labels.to_numpy())
+
+
+def test_missing_numbers_of_y_are_encoded_like_those_of_x():
+    table, _ = mixed()
+    expected = HSICSelector(3).fit(table, encoded_gaps(table["income"].to_numpy()))
+    selector = HSICSelector(3).fit(table, table["income"])
+    assert_allclose(selector.scores_, expected.scores_, rtol=0, atol=1e-10)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        HSICSelector(3, encoder=None).fit(table[["age"]], table["income"])
 
 
 def test_values_that_are_missing_more_often_for_large_y_are_detected():
@@ -401,6 +409,10 @@ def test_bad_values_are_named_with_their_column():
         bad.at[3, "age"] = value
         with pytest.raises(error, match=words):
             HSICSelector(1).fit(bad, y)
+    table["age"] = np.where(table["member"], 1.7e308, -1.7e308)
+    for groups, words in ((None, "Column 'age': "), ({"g": [0, 1]}, "Group 'g': ")):
+        with pytest.raises(ValueError, match=f"^{words}The distances .* too large"):
+            HSICSelector(1, groups=groups).fit(table, y)
     with pytest.raises(ValueError, match="must not hold encoder or groups"):
         HSICSelectorCV(param_grid={"groups": [None]}).fit(table, y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

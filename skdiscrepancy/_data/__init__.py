@@ -57,7 +57,6 @@ from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_c
 from skdiscrepancy._data._targets import (
     are_integers,
     are_labels,
-    code_missing_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
     tag_target,
@@ -100,7 +99,6 @@ __all__ = [
     "check_rows",
     "check_run_options",
     "check_verbose",
-    "code_missing_labels",
     "cross_products",
     "draw_seeds",
     "encode_labels",

@@ -12,16 +12,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy._data._arrays import readable
-from skdiscrepancy._data._labels import (
-    as_array,
-    encode_labels,
-    has_missing,
-    is_missing,
-    refuse_missing,
-)
+from skdiscrepancy._data._labels import as_array, encode_labels, refuse_missing
 from skdiscrepancy._data._numbers import is_numeric
 from skdiscrepancy._data._sparse import as_rows
-from skdiscrepancy._data._tables import is_table
 
 # Integers with at most this many distinct values count as labels.
 MAX_LABELS = 20
@@ -46,41 +39,6 @@ def validate_with_target(
         else:
             X, y = validate_data(estimator, X, y, multi_output=True, **options)
     return as_rows(X), y
-
-
-def code_missing_labels(y: Any) -> Any:
-    """Return y with a label for missing labels, if y is a column or a table of labels.
-
-    Parameters
-    ----------
-    y : object
-        Target, not validated.
-
-    Returns
-    -------
-    y : object
-        The target itself if no label is missing, or if y is neither a DataFrame nor a
-        Series of pandas or polars. Else an array in which each column with a missing
-        label holds a string for each label. Numbers stay missing.
-    """
-    if not (is_table(y) or hasattr(y, "to_frame")):
-        return y
-    labels = as_array(y, "y")
-    if not has_missing(labels):
-        return y
-    columns = labels.reshape(len(labels), -1).astype(object)
-    dtypes = list(y.dtypes) if is_table(y) else [y.dtype]
-    for j, (column, dtype) in enumerate(zip(columns.T, dtypes, strict=True)):
-        gaps = np.array([is_missing(label) for label in column])
-        known = column[~gaps]
-        if str(dtype).lower().startswith(("int", "uint")):
-            # numpy turns integers beside a missing value into floats.
-            known = known.astype(np.int64)
-        if gaps.any() and not gaps.all() and are_labels(known):
-            codes = np.zeros(len(column), dtype=np.int64)
-            codes[~gaps] = 1 + encode_labels(known[:, np.newaxis])
-            columns[:, j] = codes.astype(str)
-    return columns.reshape(labels.shape)
 
 
 def tag_target(tags: Any) -> Any:

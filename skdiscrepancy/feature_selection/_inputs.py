@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
     check_column_encoder,
-    code_missing_labels,
+    check_columns,
     is_table,
     names_of,
     needs_encoding,
@@ -23,6 +23,8 @@ from skdiscrepancy._data import (
     shown,
     validate_with_target,
 )
+from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,7 @@ class TableSelector(SelectorMixin):
         check_is_fitted(self)
         if self.kinds_ is None or not is_table(X):
             return super().transform(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        check_columns(self, X, reset=False)
         columns = names_of(X)
         return X[[columns[j] for j in self.get_support(indices=True)]]
 
@@ -138,7 +140,13 @@ class TableSelector(SelectorMixin):
 
 
 def read_inputs(
-    estimator: Any, X: Any, y: Any, *, encoder: Any, groups: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    encoder: Any,
+    target_kernel: Any,
+    groups: Any = None,
 ) -> tuple[Inputs, np.ndarray]:
     """Validate X and y, and read the columns of X.
 
@@ -152,6 +160,8 @@ def read_inputs(
         Target.
     encoder : "auto" or None
         Whether to read tables with columns that are not numbers.
+    target_kernel : object
+        Kernel on y.
     groups : array-like, dict or None, default=None
         Groups of columns.
 
@@ -164,8 +174,9 @@ def read_inputs(
     """
     check_column_encoder(encoder, X, kinds=("number",))
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
-    if encoder is not None:
-        y = code_missing_labels(y)
+    labels_of_y = reads_labels(target_kernel)
+    target_encoder = fit_target_encoder(encoder, y, labels=labels_of_y)
+    y = encode_target(encoder, target_encoder, y, labels=labels_of_y)
     kinds: list[str] | None = None
     if not needs_encoding(X):
         names = names_of(X)
@@ -182,12 +193,18 @@ def read_inputs(
             values[:, j] = column.codes if labels[j] else column.values
         gaps = np.isnan(values).any(axis=0)
         if estimator is not None:
-            validate_data(estimator, X, skip_check_array=True)
+            check_columns(estimator, X, reset=True)
         # Missing numbers are allowed, so only the shapes and y are left to check.
         options["ensure_all_finite"] = "allow-nan"
         values, y = validate_with_target(None, values, y, **options)
     group_names, members = read_groups(groups, names)
     return Inputs(values, labels, gaps, names, members, group_names, kinds), y
+
+
+def reads_labels(target_kernel: Any) -> bool:
+    """Return whether a parameter `target_kernel` is a kernel on labels."""
+    named = isinstance(target_kernel, str) and target_kernel == "indicator"
+    return named or isinstance(target_kernel, IndicatorKernel)
 
 
 def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int]]]:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,7 @@ def column_scales(
         return np.ones(X.shape[1])
     own = kernel.bandwidth
     if own is None:
-        medians = column_medians(X)
+        medians = _named_medians(X, names)
         with np.errstate(all="ignore"):
             scales = factor * medians
         usable = np.isfinite(scales) & (scales > 0)
@@ -59,9 +61,29 @@ def column_scales(
             )
         return scales
     if isinstance(own, str) and own == "median":
-        return column_medians(X)
+        return _named_medians(X, names)
     check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
     return np.full(X.shape[1], float(own))
+
+
+def _named_medians(X: np.ndarray, names: Any) -> np.ndarray:
+    """Return the median distance of every column. Errors name the column."""
+    try:
+        return column_medians(X)
+    except ValueError:
+        for j, label in enumerate(range(X.shape[1]) if names is None else names):
+            with _naming(f"Column {label!r}"):
+                column_medians(X[:, [j]])
+        raise
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Put the name of a column or group before error messages."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 def joint_bandwidth(n_columns: int, norm: float) -> float:
@@ -102,8 +124,14 @@ class Measures:
         self.bandwidths[plain] = column_scales(X, kernel, factor, name, names)
         self.blocks: dict[int, Block] = {}
         for v in set(range(inputs.n_variables)) - set(plain):
-            self.blocks[v] = block = Block(inputs, inputs.groups[v], kernel)
-            self.bandwidths[v] = block.bandwidth(check_factor(factor, name))
+            what = "Group" if len(inputs.groups[v]) > 1 else "Column"
+            # Distances that are not finite are refused without a warning.
+            with (
+                _naming(f"{what} {inputs.group_names[v]!r}"),
+                np.errstate(all="ignore"),
+            ):
+                self.blocks[v] = Block(inputs, inputs.groups[v], kernel)
+            self.bandwidths[v] = self.blocks[v].bandwidth(check_factor(factor, name))
 
     def variable(self, inputs: Inputs, v: int) -> Variable:
         """Return the rows of one variable with their kernel."""

@@ -175,8 +175,8 @@ class HSICScore(KeywordHints, BaseEstimator):
             Columns to score. Columns of a DataFrame may be of any type and have missing
             values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
-            label counts as one more label.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
 
         Returns
         -------
@@ -194,7 +194,9 @@ class HSICScore(KeywordHints, BaseEstimator):
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
-        inputs, y = read_inputs(None, X, y, encoder=self.encoder)
+        inputs, y = read_inputs(
+            None, X, y, encoder=self.encoder, target_kernel=self.target_kernel
+        )
         columns = Columns(
             inputs,
             Measures(inputs, kernel, self.bandwidth_factor),

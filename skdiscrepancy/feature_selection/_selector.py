@@ -236,8 +236,8 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             Columns to select from. Columns of a DataFrame may be of any type and have
             missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
-            label counts as one more label.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
 
         Returns
         -------
@@ -245,12 +245,23 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             Fitted selector.
         """
         self._check_params()
-        inputs, y = read_inputs(self, X, y, encoder=self.encoder, groups=self.groups)
+        inputs, y = self._read(self, X, y)
         choice = self._choose(inputs, y)
         if choice.n_informative < len(choice.path):
             self._warn_of_noise(inputs, choice)
         self._set_choice(inputs, choice)
         return self
+
+    def _read(self, owner: Any, X: Any, y: Any) -> tuple[Inputs, np.ndarray]:
+        """Read X and y for an estimator that stores the names of the columns."""
+        return read_inputs(
+            owner,
+            X,
+            y,
+            encoder=self.encoder,
+            target_kernel=self.target_kernel,
+            groups=self.groups,
+        )
 
     def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
         """Choose columns, or groups of columns."""

@@ -18,12 +18,13 @@ from skdiscrepancy._data import (
     KeywordHints,
     check_number,
     check_run_options,
+    encode_labels,
     shown,
     tag_target,
 )
 from skdiscrepancy._engine import Source, Task, kernel_source, progress, run_all
 from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector, read_inputs
+from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector
 from skdiscrepancy.feature_selection._measures import joint_bandwidth
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
@@ -151,8 +152,8 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
             Columns to select from. Columns of a DataFrame may be of any type and have
             missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type. In a Series or DataFrame, a missing
-            label counts as one more label.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows, for splitters that use them. Groups of columns are a
             parameter of the selector.
@@ -165,8 +166,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         check_run_options(self.n_jobs, None, self.verbose)
         selector = self._checked_selector()
         settings = self._settings()
-        options = {"encoder": selector.encoder, "groups": selector.groups}
-        inputs, y = read_inputs(self, X, y, **options)
+        inputs, y = selector._read(self, X, y)
         least, most = self._bounds(inputs.n_variables)
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
@@ -229,6 +229,9 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
             check_number(self.cv, "cv", integer=True, least=2, most=len(X))
         # An iterable may hold masks, which have more entries than rows.
         rows = np.arange(len(X))
+        if labels:
+            # Labels of several types cannot be sorted, but codes can.
+            y = encode_labels(y[:, np.newaxis])
         try:
             folds = check_cv(self.cv, y, classifier=labels)
             splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]

@@ -17,7 +17,6 @@ from skdiscrepancy._data import (
     RandomStateLike,
     as_array,
     check_run_options,
-    code_missing_labels,
     generator_of,
     refuse_missing,
     shown,
@@ -39,6 +38,7 @@ from skdiscrepancy.kernels import (
     check_kernel,
     choose_target_kernels,
 )
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 class MMDColumnParams(StatisticParams, total=False):
@@ -203,8 +203,8 @@ def hsic_column_tests(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Numbers, or labels of any type. In a Series or DataFrame, a missing label counts
-        as one more label.
+        Numbers, or labels of any type. A Series or DataFrame may have missing values. A
+        missing label counts as one more label.
     correction : {"bh", "by", "holm"} or None, default="bh"
         Correction of the p-values for the number of columns; see
         :func:`mmd_column_tests`.
@@ -265,14 +265,15 @@ def hsic_column_tests(
         params=dict(params),
     )
     names, columns = read_samples((X,), ("X",), encoder)
-    if encoder is not None:
-        y = code_missing_labels(y)
+    target_kernel = params.get("target_kernel", "auto")
+    labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()
+    y = encode_target(
+        encoder, fit_target_encoder(encoder, y, labels=labels), y, labels=labels
+    )
     # Checked here, so that the error does not name the first column.
     refuse_missing(as_array(y, "y"), "y")
     # Columns of numbers and columns of labels use the same kernels on y.
-    params["target_kernel"] = _target_kernels(
-        params.get("target_kernel", "auto"), as_array(y, "y"), kernel
-    )
+    params["target_kernel"] = _target_kernels(target_kernel, as_array(y, "y"), kernel)
     return columnwise_tests(
         names,
         columns,
