@@ -48,6 +48,7 @@ from skdiscrepancy.feature_selection import (
 )
 from skdiscrepancy.inference import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.model_checking import SteinThinning, stein_thinning
+from skdiscrepancy.monitoring import drift_report
 
 RNG = np.random.RandomState(0)
 X, Y = RNG.normal(size=(2, 60, 4))
@@ -93,6 +94,7 @@ CALLS = {
     "hsic_column_tests": lambda **o: (
         hsic_column_tests(X, y, n_bandwidths=2, **FEW, **o).pvalues
     ),
+    "drift_report": lambda **o: drift_report(X, Y, **FEW, **o).contributions,
     "mmd_test_from_gram": lambda **o: test_numbers(
         mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)
     ),
@@ -177,6 +179,7 @@ def takes_verbose():
         skdiscrepancy.feature_selection,
         skdiscrepancy.inference,
         skdiscrepancy.model_checking,
+        skdiscrepancy.monitoring,
     ):
         for name in module.__all__:
             thing = getattr(module, name)

@@ -15,6 +15,7 @@ from skdiscrepancy.plotting._batches import BatchScoresDisplay
 from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
+from skdiscrepancy.plotting._drift_report import DriftReportDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "CKADisplay",
     "ColumnTestsDisplay",
     "DesignDisplay",
+    "DriftReportDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",

@@ -196,6 +196,16 @@ def display_targets():
             "mmd_column_tests ColumnTestsDisplay",
         ),
         (
+            "DriftReportDisplay",
+            "DriftReportDisplay.from_result(drift_report(X, Y, {keywords}), {options})",
+            two,
+            [
+                {**RESAMPLES, **SEED},
+                {"max_columns": params.sizes("30", "None", "1")},
+            ],
+            "drift_report DriftReportDisplay",
+        ),
+        (
             "SubsetsDisplay",
             "SubsetsDisplay.from_result(mmd_subsets(X, Y, {keywords}), {options})",
             two,

@@ -84,6 +84,27 @@ TARGETS = {
         {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
         callables="hsic_column_tests",
     ),
+    "drift_report": target(
+        "drift_report(X, Y, {keywords})",
+        data.samples("X", "Y", widest=12),
+        {
+            **params.MMD,
+            **MMD_TEST,
+            **RUN,
+            "correction": params.words("correction"),
+            "level": params.numbers("0.05", "1", "0.5"),
+            "max_columns": params.sizes("10", "1"),
+            "max_rows": params.sizes("10", "1"),
+            "encoder": params.values(["'auto'", "None"], params.HOSTILE_WORDS, 8),
+        },
+        callables="drift_report",
+    ),
+    "DriftReport.to_html": target(
+        "drift_report(X, Y, {keywords}).to_html()",
+        data.plain_samples("X", "Y"),
+        {**RESAMPLES, **RUN},
+        callables="drift_report",
+    ),
     # Gram matrices.
     "mmd_from_gram": target(
         "mmd_from_gram(K_xx, K_yy, K_xy, {keywords})",
