@@ -113,6 +113,8 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
     assert lines[0].startswith(f"{type(result).__name__}(")
     if isinstance(result, ColumnTests):
         numbers = [result.adjusted_pvalues.min()]
+    elif isinstance(result, DriftReport):
+        numbers = [result.joint_test.pvalue]
     elif hasattr(result, "pvalue"):
         numbers = [result.statistic, result.pvalue]
     else:
