@@ -126,7 +126,9 @@ def answer(report: Any) -> tuple[str, list[str]]:
             f"reference at level {report.level:g}.",
             alone,
         ]
-    causes = [_cause(group, drifted) for group in report.explanation]
+    # Single columns first, because a list that goes on after "how" is hard to read.
+    groups = sorted(report.explanation, key=lambda group: len(group) > 1)
+    causes = [_cause(group, drifted) for group in groups]
     cause = f"The drift is in {_listed(causes)}."
     return f"The tables differ ({pvalue})", [alone, cause, _remaining(report)]
 
