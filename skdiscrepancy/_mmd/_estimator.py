@@ -18,7 +18,15 @@ from skdiscrepancy._base import (
     second_order_statistics,
 )
 from skdiscrepancy._data import RandomStateLike, as_block, as_rows
-from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._engine import PairedSource, RowSums, check_components, kernel_source
+from skdiscrepancy._mmd._feature_scores import (
+    contributions_of_features,
+    draw_features,
+    evaluate_features,
+    refuse_pairs,
+    test_of_features,
+    witness_of_features,
+)
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
@@ -96,11 +104,20 @@ class MMDEstimator(BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
         for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
         the number of pairs in the design divided by n for incomplete designs.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [3]_, the time grows linearly with the number of rows, and the memory
+        does not grow. 256 features have about the power of the exact test. Gaussian,
+        Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
+        n_components / 2 frequencies. Linear kernels, kernels on labels and
+        :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
+        design and ``second_order=False``.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws and the resamples of `test`. None
-        draws new ones in every call. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws, the random features that `fit` draws
+        and the resamples of `test`. None draws new ones in every call. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -111,6 +128,8 @@ class MMDEstimator(BaseDiscrepancy):
         Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -126,6 +145,8 @@ class MMDEstimator(BaseDiscrepancy):
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
+    .. [3] A. Rahimi and B. Recht, "Random features for large-scale kernel machines",
+       NeurIPS 2007.
 
     Examples
     --------
@@ -151,6 +172,7 @@ class MMDEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -164,6 +186,7 @@ class MMDEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -202,7 +225,15 @@ class MMDEstimator(BaseDiscrepancy):
         check_pooling(self.pooling, len(collection))
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
+        draw_features(self, samples)
         return self
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        settings = super()._check_params(n_kernels)
+        check_components(self.n_components)
+        paired = self._is_paired(settings.design)
+        refuse_pairs(self.n_components, settings.design, paired=paired)
+        return settings
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None) -> float:
@@ -252,6 +283,8 @@ class MMDEstimator(BaseDiscrepancy):
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
         X, options = as_rows(self.reference_), self._walk_options()
+        if self.n_components is not None:
+            return evaluate_features(self, X, Y, design)
         m, n = len(X), len(Y)
         if self._is_paired(design):
             m = n = paired_size(m, n, design)
@@ -322,6 +355,8 @@ class MMDEstimator(BaseDiscrepancy):
         return self._witness(points, Y)
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if self.n_components is not None:
+            return witness_of_features(self, points, as_rows(self.reference_), Y)
         return witness_values(
             self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
         )
@@ -365,6 +400,8 @@ class MMDEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        if self.n_components is not None:
+            return contributions_of_features(self, as_rows(self.reference_), Y)
         return row_contributions(
             self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
         )
@@ -467,8 +504,11 @@ class MMDEstimator(BaseDiscrepancy):
             raise ValueError(
                 f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
             )
+        kernels = self._collection([X, Y], settings.kernels, bandwidth, table=table)
+        if self.n_components is not None:
+            return test_of_features(self, kernels, X, Y, settings.design, options)
         return two_sample_test(
-            self._collection([X, Y], settings.kernels, bandwidth, table=table),
+            kernels,
             X,
             Y,
             settings.design,

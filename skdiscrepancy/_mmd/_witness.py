@@ -43,7 +43,7 @@ def witness_values(
     values : ndarray of shape (n_points,)
         Values of f.
     """
-    _refuse_balanced(kernels)
+    refuse_balanced(kernels)
     p, m, n = len(points), len(X), len(Y)
     (to_x, _), (to_y, _) = walk(
         [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)],
@@ -103,7 +103,7 @@ def _contributions(
     return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
 
 
-def _refuse_balanced(kernels: list[KernelLike]) -> None:
+def refuse_balanced(kernels: list[KernelLike]) -> None:
     for kernel in kernels:
         if isinstance(kernel, IndicatorKernel) and kernel.balanced:
             raise ValueError(
