@@ -19,6 +19,7 @@ from skdiscrepancy._engine import (
     GroupSums,
     check_group_memory,
     feature_groups,
+    one_blas_thread,
     progress,
 )
 from skdiscrepancy._nulls._permutations import (
@@ -37,7 +38,7 @@ from skdiscrepancy._nulls._result import (
 from skdiscrepancy._nulls._units import in_units
 
 # About this many rows, or all rows if there are fewer, give the scale of each kernel.
-EXAMPLES = 2048
+EXAMPLES = 1024
 
 
 def feature_permutation_test(
@@ -99,8 +100,9 @@ def feature_permutation_test(
         np.random.default_rng(draw_seeds(generator, 1)),
     )
     found = feature_groups(maps, blocks, groups, len(moves), **run_options)
-    scales, exponents = _scales(maps, found, m, n)
-    sums = _group_sums(found, exponents)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        scales, exponents = _scales(maps, found, m, n)
+        sums = _group_sums(found, exponents)
     Z = draw_groups(in_x, moves, n_resamples, generator)
     total = len(Z) * form_work(len(in_x))
     verbose = run_options.get("verbose", 0)
@@ -158,36 +160,37 @@ def _scales(
     maps: FeatureMaps, found: FeatureGroups, m: int, n: int
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Return the scales of the kernels from the examples, and exponents of units."""
-    n_rows = sum(len(index) for index, _ in found.examples)
+    index = np.concatenate([index for index, _ in found.examples])
+    block = _stacked([block for _, block in found.examples])
+    n_rows = len(index)
     rows, squares = np.zeros((maps.n_kernels, n_rows)), np.zeros(maps.n_kernels)
     exponents = np.zeros(maps.n_kernels, dtype=np.int64)
     features: list[list[Any]] = [[] for _ in range(maps.n_kernels)]
-    for index, block in found.examples:
-        for _, k, F in maps.strips(block, index):
-            features[k].append(F.copy())
+    for _, k, F in maps.strips(block, index):
+        features[k].append(F.copy())
     for k, strips in enumerate(features):
         F = _stacked(strips)
-        largest = np.abs(F.data if issparse(F) else F).max(initial=0)
-        # Squares of squares must not overflow or underflow.
-        shift = int(np.frexp(largest)[1])
-        exponents[k] = 2 * shift
-        F = F * np.ldexp(1.0, -shift)
+        if not maps.has_unit_norm(k):
+            # Squares of squares must not overflow or underflow.
+            largest = np.abs(F.data if issparse(F) else F).max(initial=0)
+            exponents[k] = 2 * int(np.frexp(largest)[1])
+            F = F * np.ldexp(1.0, -int(exponents[k]) // 2)
         diagonal = aligned_products(F, F)
         rows[k] = F @ (np.ones(n_rows) @ F) - diagonal
-        # The sum of the squares of all entries of F F' or of F' F.
-        C = inner_products(*([F] * 2 if F.shape[1] > n_rows else [F.T] * 2))
-        squares[k] = np.vdot(C, C) - diagonal @ diagonal
+        # The entries of F F' have the same sum of squares as the entries of F' F.
+        C = inner_products(F, F) if F.shape[1] > n_rows else inner_products(F.T, F.T)
+        squares[k] = max(np.vdot(C, C) - diagonal @ diagonal, 0)
     # From the pairs of the examples to all pairs, in units of the standard deviation
     # under the null hypothesis.
     pairs = (m + n) * (m + n - 1) / (n_rows * (n_rows - 1))
     unit = np.sqrt(2 * pairs) * (1 / m + 1 / n) / (m + n)
-    squares = np.maximum(squares, 0)
     return tuple(
         in_units(unit * scale, -exponents) for scale in null_scales(rows, squares)
     ), exponents
 
 
 def _stacked(strips: list[Any]) -> Any:
+    """Return blocks of rows in one block."""
     if issparse(strips[0]):
         return csr_array(vstack(strips, format="csr"))
     return np.concatenate(strips)
