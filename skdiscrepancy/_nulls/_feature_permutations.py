@@ -91,11 +91,12 @@ def feature_permutation_test(
     check_group_memory(maps.n_kernels, len(moves))
     in_x = bounds[:-1] < m
     warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations")
-    n_examples = np.where(moves, -(-EXAMPLES // np.count_nonzero(moves)), 0)
+    sizes = np.diff(bounds)
+    n_examples = np.ceil(sizes * min(1, EXAMPLES / (m + n))).astype(np.int64)
     groups = random_groups(
         blocks,
         in_x,
-        np.diff(bounds),
+        sizes,
         n_examples,
         np.random.default_rng(draw_seeds(generator, 1)),
     )
@@ -135,7 +136,7 @@ def random_groups(
     sizes : ndarray of shape (n_groups,)
         Number of rows of each group.
     n_examples : ndarray of shape (n_groups,)
-        Number of examples among the rows of each group, at most.
+        Number of examples among the rows of each group.
     draw : Generator
         Generator.
 
@@ -144,7 +145,6 @@ def random_groups(
     groups : ndarray of shape (n_rows_of_piece,)
         Group of each row. For an example, the number of groups is added.
     """
-    n_examples = np.minimum(sizes, n_examples)
     left = np.concatenate((sizes - n_examples, n_examples))
     sample_of = np.tile(np.where(in_x, 0, 1), 2)
     for piece in blocks.pieces():
