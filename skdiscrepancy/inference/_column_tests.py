@@ -51,6 +51,7 @@ class MMDColumnParams(StatisticParams, total=False):
 
     bandwidth: Any
     method: str
+    n_components: int | None
     n_groups: int | None
     pooling: str
     second_order: bool
