@@ -17,7 +17,6 @@ from skdiscrepancy._mmd._feature_statistics import (
     feature_statistics,
     feature_witness,
 )
-from skdiscrepancy._mmd._witness import refuse_balanced
 from skdiscrepancy._nulls import Options, TestResult, feature_permutation_test
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
@@ -84,7 +83,6 @@ def witness_of_features(
     estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray
 ) -> np.ndarray:
     """Compute the witness function at points from random features."""
-    refuse_balanced(estimator.kernels_)
     parts = _features(estimator, X, Y, points)
     return feature_witness(*parts, **estimator._walk_options())
 
