@@ -117,7 +117,7 @@ BAD_VALUES = {
     "squared": "typo",
     "pooling": "typo",
     "fuse_nu": -1,
-    "n_components": 1,
+    "n_components": 0,
     "n_jobs": 0,
     "random_state": "typo",
     "verbose": -1,

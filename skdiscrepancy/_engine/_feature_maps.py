@@ -48,7 +48,7 @@ def check_components(n_components: Any) -> None:
             n_components,
             "n_components",
             integer=True,
-            least=2,
+            least=1,
             most=MOST_COMPONENTS,
             context=", or None for exact kernels",
         )

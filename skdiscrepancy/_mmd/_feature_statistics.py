@@ -114,13 +114,14 @@ def _error(maps: FeatureMaps, k: int, terms: np.ndarray) -> float:
     """Return the standard error of a statistic from its random frequencies.
 
     Each frequency gives an unbiased estimate. The quasi-random frequencies spread more
-    evenly than independent frequencies, so this is an upper bound as a rule.
+    evenly than independent frequencies, so this is an upper bound as a rule. A single
+    frequency does not show how much frequencies differ.
     """
     variance = 0.0
     for positions in maps.frequencies(k):
         parts = terms[positions].sum(axis=0)
-        if len(parts) > 1:
-            variance += len(parts) * np.var(parts, ddof=1)
+        n = len(parts)
+        variance += n * np.var(parts, ddof=1) if n > 1 else np.inf
     return float(np.sqrt(variance))
 
 
