@@ -383,6 +383,15 @@ def test_score_does_not_depend_on_blocks_order_or_memory(tmp_path):
     assert_allclose(moved.score(Y + 1e6), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3])
+def test_constant_rows_have_no_discrepancy(value):
+    X = np.full((30, 2), value)
+    kernels = ["gaussian", "laplace", LinearKernel()]
+    assert mmd_score(X, X[:20], kernel=kernels, n_components=16) == 0
+    test = mmd_test(X, X[:20], kernel=kernels, n_components=16, n_resamples=19)
+    assert test.pvalue == 1
+
+
 def test_scores_of_several_samples_use_the_features_of_fit():
     X, Y = samples()
     mmd = MMDEstimator(n_components=16).fit(X)

@@ -39,6 +39,8 @@ from skdiscrepancy._nulls._units import in_units
 
 # About this many rows, or all rows if there are fewer, give the scale of each kernel.
 EXAMPLES = 1024
+# Statistics below this fraction of the mean of k(x, x) are rounding errors.
+ROUNDING = 1e-14
 
 
 def feature_permutation_test(
@@ -111,8 +113,17 @@ def feature_permutation_test(
         values = mmd_of_groups(
             sums, np.arange(len(moves) + 1), Z, m, n, unbiased=unbiased, line=line
         )
-    values = in_units(values, -exponents)
-    return combine(values, scales, kernels, pooling=pooling, method="permutation")
+    # If all rows are equal, only rounding errors are left.
+    sizes = sums.diagonal.sum(axis=1) / (m + n)
+    useful = np.abs(values).max(axis=1) > ROUNDING * sizes
+    return combine(
+        in_units(values, -exponents),
+        scales,
+        kernels,
+        pooling=pooling,
+        method="permutation",
+        useful=useful,
+    )
 
 
 def random_groups(
