@@ -530,6 +530,7 @@ def test_what_is_not_a_transformer_is_refused(transformer):
         (lambda A: A.sum(axis=1), "must return one row of features for each row"),
         (lambda A: A + np.nan, "returned NaN"),
         (lambda A: A.astype(str), "must return real numbers"),
+        (lambda A: A @ A, r"^transformer == .*, must be able to transform"),
     ],
 )
 def test_bad_features_are_refused(function, error):
