@@ -110,6 +110,10 @@ class DiscrepancyResult(Result):
         The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
     discrepancy : str
         Name of the discrepancy: "MMD", "HSIC" or "KSD".
+    feature_errors : ndarray of shape (n_kernels,) or None
+        Standard error of each statistic from the draw of random features, usually an
+        upper bound. The standard error from the data is sigma_k / sqrt(n). None if the
+        estimator has no `n_components`.
 
     See Also
     --------
@@ -140,6 +144,7 @@ class DiscrepancyResult(Result):
     scales: np.ndarray
     kernels: list[Any]
     discrepancy: str = "discrepancy"
+    feature_errors: np.ndarray | None = None
 
     _display = "BandwidthDisplay"
     _shown_first = "largest normalised statistics"
@@ -155,11 +160,13 @@ class DiscrepancyResult(Result):
         return {"value": self.value, "discrepancy": self.discrepancy}
 
     def _columns(self) -> dict[str, Any]:
+        errors = self.feature_errors
         return {
             **kernel_columns(self.kernels),
             "statistic": self.statistics,
             "scale": self.scales,
             "normalized_statistic": self._normalized,
+            **({} if errors is None else {"feature_error": errors}),
         }
 
     def _priorities(self) -> np.ndarray:
@@ -174,9 +181,9 @@ class DiscrepancyResult(Result):
         -------
         frame : pandas.DataFrame
             The columns are `kernel`, `bandwidth`, `statistic`, `scale` and
-            `normalized_statistic`, and for HSIC also `target_kernel` and
-            `target_bandwidth`. The rows are in the order of `kernels`. A kernel without
-            a bandwidth has a bandwidth of NaN.
+            `normalized_statistic`, for HSIC also `target_kernel` and
+            `target_bandwidth`, and with random features `feature_error`. The rows are
+            in the order of `kernels`. A bandwidth is NaN if a kernel has none.
         """
         return super().to_frame()
 

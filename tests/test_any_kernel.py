@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import PolynomialFeatures
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -32,6 +33,7 @@ from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelecto
 from skdiscrepancy.kernels import (
     CosineKernel,
     EnergyKernel,
+    FeatureKernel,
     FunctionKernel,
     LinearKernel,
     PolynomialKernel,
@@ -85,6 +87,10 @@ GRAMS = {
     "quartic": (
         PolynomialKernel(4, gamma=0.3, coef0=0.5),
         partial(pairwise_kernels, metric="poly", degree=4, gamma=0.3, coef0=0.5),
+    ),
+    "features": (
+        FeatureKernel(PolynomialFeatures(2)),
+        lambda Z: pairwise_kernels(PolynomialFeatures(2).fit_transform(Z)),
     ),
     "energy": ("energy", energy_gram),
     "energy 0.6": (EnergyKernel(0.6), partial(energy_gram, exponent=0.6)),

@@ -118,6 +118,7 @@ BAD_VALUES = {
     "pooling": "typo",
     "fuse_nu": -1,
     "encoder": "automatic",
+    "n_components": 0,
     "n_jobs": 0,
     "random_state": "typo",
     "verbose": -1,

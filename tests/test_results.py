@@ -14,6 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ttest_ind
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -418,6 +419,7 @@ def estimators():
 
 # Arguments of the constructors that need some.
 ARGUMENTS = {
+    "FeatureKernel": [StandardScaler()],
     "FunctionKernel": ["linear"],
     "PrecomputedKernel": [np.eye(2)],
     "SumKernel": [GaussianKernel(), GaussianKernel()],

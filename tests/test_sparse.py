@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdiscrepancy import (
@@ -32,6 +33,7 @@ from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
     EnergyKernel,
+    FeatureKernel,
     FunctionKernel,
     GaussianKernel,
     IMQKernel,
@@ -68,6 +70,7 @@ KERNELS = {
     "sigmoid": FunctionKernel("sigmoid"),
     "laplacian": FunctionKernel("laplacian"),
     "function": FunctionKernel(products),
+    "features": FeatureKernel(PolynomialFeatures(2)),
     "sum": GaussianKernel() + LinearKernel(),
     "product": LaplaceKernel() * CosineKernel() + PolynomialKernel(2),
 }

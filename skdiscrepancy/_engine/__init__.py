@@ -11,6 +11,7 @@ features are summed without pairs. The module `_ways` decides.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._engine._blocks import ArrayBlocks, Blocks, Piece
 from skdiscrepancy._engine._centred_products import centred_products, short_factors
 from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
@@ -21,9 +22,21 @@ from skdiscrepancy._engine._factors import (
     factor_of,
     may_be_complete,
 )
+from skdiscrepancy._engine._feature_maps import FeatureMaps, check_components
+from skdiscrepancy._engine._feature_sums import (
+    FeatureGroups,
+    FeatureTask,
+    Lines,
+    Totals,
+    feature_groups,
+    feature_totals,
+    row_values,
+    run_pieces,
+    sums_of_squares,
+)
 from skdiscrepancy._engine._features import FeatureSource
 from skdiscrepancy._engine._forms import decay_rate, is_smooth, stein_kind
-from skdiscrepancy._engine._group_sums import GroupSums, group_sums
+from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
@@ -68,17 +81,24 @@ __all__ = [
     "BRIEF",
     "MAX_RANK",
     "SILENT",
+    "ArrayBlocks",
+    "Blocks",
     "CentredSource",
     "Classes",
     "Factor",
+    "FeatureGroups",
+    "FeatureMaps",
     "FeatureSource",
+    "FeatureTask",
     "GramSource",
     "GroupSums",
     "KeptSums",
     "KernelSource",
     "Line",
+    "Lines",
     "Moments",
     "PairedSource",
+    "Piece",
     "ProductRowSums",
     "ProductTotals",
     "Progress",
@@ -88,16 +108,21 @@ __all__ = [
     "Source",
     "SourcePairs",
     "Task",
+    "Totals",
     "WeightedSource",
     "aligned_by_parts",
     "announce",
     "as_indices",
     "centred_products",
+    "check_components",
+    "check_group_memory",
     "column_factors",
     "decay_rate",
     "design_moments",
     "end_if_stopped",
     "factor_of",
+    "feature_groups",
+    "feature_totals",
     "group_bounds",
     "group_sums",
     "is_smooth",
@@ -109,13 +134,16 @@ __all__ = [
     "progress",
     "reduce_pairs",
     "row_sums",
+    "row_values",
     "run_all",
+    "run_pieces",
     "run_tasks",
     "short_factors",
     "source_bytes",
     "source_pair_totals",
     "stein_kind",
     "steps",
+    "sums_of_squares",
     "two_sample_sums",
     "walk",
 ]

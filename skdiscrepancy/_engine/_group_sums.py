@@ -70,7 +70,7 @@ def group_sums(
         Sums of all kernels.
     """
     n, n_groups = int(bounds[-1]), len(bounds) - 1
-    _check_memory(source.n_kernels, n_groups)
+    check_group_memory(source.n_kernels, n_groups)
     ways = choose_ways(source, n, "groups", n_groups)
     if not ways.profiles:
         return _group_sums_by_tiles(source, bounds, n_jobs, verbose)
@@ -94,7 +94,7 @@ def group_sums(
     return GroupSums(groups, rows, squares, diagonal)
 
 
-def _check_memory(n_kernels: int, n_groups: int) -> None:
+def check_group_memory(n_kernels: int, n_groups: int) -> None:
     """Refuse sums that do not fit into memory, before the system overcommits."""
     needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
     if needed > there:

@@ -8,6 +8,7 @@ last place.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._loops._angles import waves
 from skdiscrepancy._loops._chains import chains_of
 from skdiscrepancy._loops._constants import FAR
 from skdiscrepancy._loops._crossings import Runs, run_sums
@@ -61,4 +62,5 @@ __all__ = [
     "scan_sums",
     "stein_group_sums",
     "stein_sums",
+    "waves",
 ]

@@ -21,8 +21,8 @@ def compiled(subject: str) -> ModuleType | None:
 
     Parameters
     ----------
-    subject : {"tiles", "scans"}
-        Loops over tiles of pairs, or over sorted columns.
+    subject : {"tiles", "scans", "angles"}
+        Loops over tiles of pairs, over sorted columns, or over angles.
 
     Returns
     -------

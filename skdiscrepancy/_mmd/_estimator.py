@@ -11,8 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
+from skdiscrepancy._data import RandomStateLike, as_block, as_rows, explains_keywords
+from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
+from skdiscrepancy._mmd._feature_scores import (
+    draw_features,
+    evaluate_features,
+    refuse_pairs,
+    test_of_features,
+)
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
     as_sample,
@@ -100,11 +107,20 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
         complete numbers unchanged. None refuses such a DataFrame. A transformer is
         cloned, fitted, and encodes all data.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [3]_, the time grows linearly with the number of rows, and the memory
+        does not grow. 256 features have about the power of the exact test. Gaussian,
+        Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
+        n_components / 2 frequencies. Linear kernels, kernels on labels and
+        :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
+        design and ``second_order=False``.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws and the resamples of `test`. None
-        draws new ones in every call. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws, the random features that `fit` draws
+        and the resamples of `test`. None draws new ones in every call. The global
+        generator of numpy is never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -118,6 +134,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
         Fitted encoder. None if the data need none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -133,6 +151,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
+    .. [3] A. Rahimi and B. Recht, "Random features for large-scale kernel machines",
+       NeurIPS 2007.
 
     Examples
     --------
@@ -161,6 +181,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         encoder: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -175,6 +196,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.pooling = pooling
         self.fuse_nu = fuse_nu
         self.encoder = encoder
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -209,7 +231,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
         self._learn([rows], settings, X)
-        if not self._is_paired(settings.design):
+        if self.n_components is None and not self._is_paired(settings.design):
             reference = Reference(self.reference_, self.kernels_)
             self._reference = reference.with_sums(**self._walk_options())
         return self
@@ -227,7 +249,15 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         self._reference = None
+        draw_features(self, samples)
         return self
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        settings = super()._check_params(n_kernels)
+        check_components(self.n_components)
+        paired = self._is_paired(settings.design)
+        refuse_pairs(self.n_components, settings.design, paired=paired)
+        return settings
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None) -> float:
@@ -276,6 +306,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
+        if self.n_components is not None:
+            return evaluate_features(self, as_rows(self.reference_), Y, design)
         statistics = self._known_reference().statistics(
             Y,
             design,
@@ -408,8 +440,11 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             raise ValueError(
                 f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
             )
+        kernels = self._collection([X, Y], settings.kernels, bandwidth, table=table)
+        if self.n_components is not None:
+            return test_of_features(self, kernels, X, Y, settings.design, options)
         return two_sample_test(
-            self._collection([X, Y], settings.kernels, bandwidth, table=table),
+            kernels,
             X,
             Y,
             settings.design,

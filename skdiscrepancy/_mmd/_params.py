@@ -11,9 +11,11 @@ class MMDTestParams(CommonParams, total=False):
     """Parameters of an MMDEstimator that `mmd_test` accepts."""
 
     second_order: bool
+    n_components: int | None
 
 
 class MMDParams(ScoreParams, total=False):
     """Parameters of an MMDEstimator."""
 
     second_order: bool
+    n_components: int | None

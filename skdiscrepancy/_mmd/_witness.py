@@ -20,6 +20,10 @@ from skdiscrepancy._engine import (
     two_sample_sums,
     walk,
 )
+from skdiscrepancy._mmd._feature_scores import (
+    contributions_of_features,
+    witness_of_features,
+)
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel, KernelLike
@@ -133,6 +137,7 @@ def _refuse_balanced(kernels: list[KernelLike]) -> None:
 class WitnessMixin:
     """Methods of an estimator that show where a sample differs from the reference."""
 
+    n_components: int | None
     kernels_: list[KernelLike]
     reference_: Any
     _check_params: Callable[..., Any]
@@ -187,6 +192,9 @@ class WitnessMixin:
         return self._witness(points, Y)
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if self.n_components is not None:
+            _refuse_balanced(self.kernels_)
+            return witness_of_features(self, points, as_rows(self.reference_), Y)
         return witness_values(
             self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
         )
@@ -230,6 +238,8 @@ class WitnessMixin:
         check_is_fitted(self)
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        if self.n_components is not None:
+            return contributions_of_features(self, as_rows(self.reference_), Y)
         reference = self._known_reference()
         return row_contributions(
             reference.kernels,

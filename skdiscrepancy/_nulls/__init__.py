@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._nulls._feature_permutations import feature_permutation_test
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
@@ -24,6 +25,7 @@ __all__ = [
     "TestResult",
     "check_options",
     "complete_means",
+    "feature_permutation_test",
     "gamma_pvalue",
     "gamma_test",
     "invariants",

@@ -87,7 +87,7 @@ def permutation_test(
     bounds, moves = group_bounds(m, n, n_groups)
     sums, exponents = scaled_group_sums(source, bounds, **walk_options)
     in_x = bounds[:-1] < m
-    warn_if_powerless(_n_divisions(in_x, moves, m, n), "permutations")
+    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations")
     Z = draw_groups(in_x, moves, n_resamples, generator)
     total = len(Z) * form_work(len(in_x))
     verbose = walk_options.get("verbose", 0)
@@ -103,11 +103,11 @@ def permutation_test(
     return combine(values, scales, kernels, pooling=pooling, method="permutation")
 
 
-def _n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
+def n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
     """Return how many divisions of the groups differ in their statistic, at most."""
-    n_divisions = comb(np.count_nonzero(moves), np.count_nonzero(moves & in_x))
+    number = comb(np.count_nonzero(moves), np.count_nonzero(moves & in_x))
     # Samples of equal size can change their roles.
-    return n_divisions / 2 if m == n and np.all(moves) else n_divisions
+    return number / 2 if m == n and np.all(moves) else number
 
 
 def draw_groups(

@@ -46,6 +46,7 @@ class MMDColumnParams(StatisticParams, total=False):
 
     bandwidth: Any
     method: str
+    n_components: int | None
     n_groups: int | None
     pooling: str
     second_order: bool

@@ -16,6 +16,7 @@ from skdiscrepancy.kernels._descriptions import (
     kernel_name as kernel_name,
 )
 from skdiscrepancy.kernels._energy import EnergyKernel
+from skdiscrepancy.kernels._feature_kernel import FeatureKernel
 from skdiscrepancy.kernels._functions import (
     CosineKernel,
     FunctionKernel,
@@ -48,6 +49,10 @@ from skdiscrepancy.kernels._radial_base import (
     warn_if_indefinite as warn_if_indefinite,
 )
 from skdiscrepancy.kernels._sparse import accept_sparse as accept_sparse
+from skdiscrepancy.kernels._spectral import (
+    SpectralDraws as SpectralDraws,
+    Spectrum as Spectrum,
+)
 from skdiscrepancy.kernels._targets import (
     as_target as as_target,
     choose_target_kernels as choose_target_kernels,
@@ -57,6 +62,7 @@ __all__ = [
     "ColumnKernel",
     "CosineKernel",
     "EnergyKernel",
+    "FeatureKernel",
     "FunctionKernel",
     "GaussianKernel",
     "IMQKernel",

@@ -35,6 +35,7 @@ KERNELS = [
     "GaussianKernel() + LaplaceKernel(bandwidth=1.0)",
     "GaussianKernel() * LinearKernel()",
     "ColumnKernel(GaussianKernel(), 0)",
+    "FeatureKernel(StandardScaler())",
     "ColumnKernel(MaternKernel(), [0]) * ColumnKernel(IndicatorKernel(), -1)",
     "ColumnKernel(EnergyKernel(), slice(None)) + CosineKernel()",
     "GaussianKernel(metric='cosine')",
@@ -231,8 +232,9 @@ TARGET = {
     "target_kernel": values(["'auto'", *KERNELS], HOSTILE_KERNELS),
     "target_bandwidth": values(BANDWIDTHS, HOSTILE_NUMBERS),
 }
-MMD = {**STATISTIC, "second_order": BOOL}
-HSIC = {**MMD, **TARGET}
+COMPONENTS = {"n_components": values(["None", "16", "np.int64(7)"], HOSTILE_SIZES, 3)}
+MMD = {**STATISTIC, "second_order": BOOL, **COMPONENTS}
+HSIC = {**STATISTIC, "second_order": BOOL, **TARGET}
 KSD = {**STATISTIC, "standardize": BOOL}
 POOLING = {"pooling": words("pooling")}
 TEST = {

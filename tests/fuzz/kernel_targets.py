@@ -67,6 +67,13 @@ HOSTILE_FUNCTIONS += ["(lambda A, B: (A @ B.T).astype(object))", "GaussianKernel
 PARAMS = ["None", "{}", "{'gamma': 0.5}"]
 HOSTILE_PARAMS = ["{'nope': 1}", "3", "[]", "{'gamma': 'a'}", "{1: 2}", "'gamma'"]
 HOSTILE_PARAMS += ["{'gamma': 1e300}", "{'gamma': None}", "{'gamma': -1}"]
+TRANSFORMERS = ["StandardScaler()", "make_pipeline(StandardScaler())"]
+HOSTILE_TRANSFORMERS = ["None", "3", "StandardScaler", "GaussianMixture(2)", "'pca'"]
+HOSTILE_TRANSFORMERS += [
+    "LinearRegression()",
+    "GaussianKernel()",
+    "StandardScaler(copy=3)",
+]
 MATRICES = ["np.eye(30)", "np.exp(-np.subtract.outer(np.arange(9), np.arange(9)) ** 2)"]
 MATRICES += [
     "np.eye(5, dtype=np.float32)",
@@ -130,6 +137,10 @@ OTHERS = [
             "params": params.values(PARAMS, HOSTILE_PARAMS),
         },
     ),
+    (
+        "FeatureKernel",
+        {"transformer": params.values(TRANSFORMERS, HOSTILE_TRANSFORMERS)},
+    ),
     ("PrecomputedKernel", {"K": params.values(MATRICES, HOSTILE_MATRICES)}),
     (
         "ColumnKernel",
@@ -138,7 +149,16 @@ OTHERS = [
     ("SumKernel", {"first": PART, "second": PART}),
     ("ProductKernel", {"first": PART, "second": PART}),
 ]
-REQUIRED = ["bandwidth", "function", "K", "kernel", "columns", "first", "second"]
+REQUIRED = [
+    "bandwidth",
+    "function",
+    "transformer",
+    "K",
+    "kernel",
+    "columns",
+    "first",
+    "second",
+]
 
 
 @st.composite

@@ -1,0 +1,111 @@
+"""Scores and tests of an MMDEstimator with `n_components`."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._base import DiscrepancyResult
+from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._engine import ArrayBlocks, FeatureMaps
+from skdiscrepancy._mmd._feature_statistics import (
+    feature_contributions,
+    feature_statistics,
+    feature_witness,
+)
+from skdiscrepancy._nulls import Options, TestResult, feature_permutation_test
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import KernelLike
+
+
+def refuse_pairs(n_components: int | None, design: Design, *, paired: bool) -> None:
+    """Refuse random features for statistics on pairs (X_i, Y_i)."""
+    if n_components is not None and paired:
+        raise ValueError(
+            f"n_components == {n_components}, must be None for the design {design!r} "
+            "on pairs (X_i, Y_i). Random features need design='u' or design='v', and "
+            "second_order=False."
+        )
+
+
+def draw_features(estimator: Any, samples: list[np.ndarray]) -> None:
+    """Draw the seed of the features of a fitted estimator, and check its kernels."""
+    if estimator.n_components is None:
+        return
+    [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
+    _features(estimator, *samples)
+
+
+def _features(estimator: Any, *samples: Any) -> tuple[FeatureMaps, ArrayBlocks]:
+    """Return the features of the kernels of an estimator, and the rows of samples."""
+    if not hasattr(estimator, "feature_seed_"):
+        raise ValueError(
+            f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
+            "again to draw random features."
+        )
+    maps = FeatureMaps(
+        estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
+    )
+    return maps, ArrayBlocks(*samples)
+
+
+def evaluate_features(
+    estimator: Any, X: np.ndarray, Y: np.ndarray, design: Design
+) -> DiscrepancyResult:
+    """Compute the discrepancy of two samples from random features."""
+    statistics, errors = feature_statistics(
+        *_features(estimator, X, Y),
+        unbiased=not design.biased,
+        scales=estimator.normalize,
+        **estimator._walk_options(),
+    )
+    result = estimator._result(statistics, list(estimator.kernels_))
+    if not estimator.squared:
+        # To first order, but an error of the square is at most the square of an error.
+        with np.errstate(all="ignore"):
+            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
+    return replace(result, feature_errors=errors)
+
+
+def contributions_of_features(
+    estimator: Any, X: np.ndarray, Y: np.ndarray
+) -> np.ndarray:
+    """Compute the contribution of each row of Y from random features."""
+    parts = _features(estimator, X, Y)
+    return feature_contributions(*parts, **estimator._walk_options())
+
+
+def witness_of_features(
+    estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray
+) -> np.ndarray:
+    """Compute the witness function at points from random features."""
+    parts = _features(estimator, X, Y, points)
+    return feature_witness(*parts, **estimator._walk_options())
+
+
+def test_of_features(
+    estimator: Any,
+    kernels: list[KernelLike],
+    X: np.ndarray,
+    Y: np.ndarray,
+    design: Design,
+    options: Options,
+) -> TestResult:
+    """Test whether two samples have the same distribution, with random features."""
+    generator = generator_of(estimator.random_state)
+    [seed] = draw_seeds(generator, 1)
+    return feature_permutation_test(
+        FeatureMaps(kernels, estimator.n_components, seed, X, Y),
+        ArrayBlocks(X, Y),
+        unbiased=not design.biased,
+        n_resamples=options.n_resamples,
+        n_groups=options.n_groups,
+        generator=generator,
+        pooling=options.pooling,
+        kernels=kernels,
+        **estimator._walk_options(),
+    )
