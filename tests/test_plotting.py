@@ -32,6 +32,7 @@ from skdiscrepancy.kernels import MaternKernel
 from skdiscrepancy.monitoring import drift_report
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
+    BatchScoresDisplay,
     ColumnTestsDisplay,
     DesignDisplay,
     DriftReportDisplay,
@@ -67,6 +68,9 @@ def displays():
         "witness": lambda ax: WitnessDisplay.from_estimator(
             mmd, Y, grid_resolution=5, ax=ax
         ),
+        "batches": lambda ax: BatchScoresDisplay.from_estimator(
+            mmd, Y, batch_size=5, n_resamples=3, ax=ax
+        ),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
@@ -82,6 +86,7 @@ DISPLAYS = (
     "bandwidth",
     "bandwidth of a test",
     "witness",
+    "batches",
     "null",
     "selection",
     "columns",

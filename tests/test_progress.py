@@ -74,6 +74,9 @@ def gaussian_mixture_test(**options):
 CALLS = {
     "MMDEstimator": lambda **o: MMDEstimator(**o).fit(X).score(Y),
     "MMDEstimator.witness": lambda **o: MMDEstimator(**o).fit(X).witness(Y, Y),
+    "MMDEstimator.score_batches": lambda **o: (
+        MMDEstimator().fit(X).set_params(**o).score_batches([Y, X])
+    ),
     "HSICEstimator": lambda **o: HSICEstimator(**o).fit(X, y).score(X, y),
     "KSDEstimator": lambda **o: KSDEstimator(np.negative, **o).fit(X).score(Y),
     "mmd_score": lambda **o: mmd_score(X, Y, **o),

@@ -11,6 +11,7 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
+from skdiscrepancy.plotting._batches import BatchScoresDisplay
 from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
@@ -23,6 +24,7 @@ from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [
     "BandwidthDisplay",
+    "BatchScoresDisplay",
     "CKADisplay",
     "ColumnTestsDisplay",
     "DesignDisplay",

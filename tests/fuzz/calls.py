@@ -109,6 +109,7 @@ PACKAGE_IMPORTS = {
     "skdiscrepancy.monitoring": ["drift_report"],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
+        "BatchScoresDisplay",
         "CKADisplay",
         "ColumnTestsDisplay",
         "DesignDisplay",

@@ -142,6 +142,21 @@ def display_targets():
             "MMDEstimator WitnessDisplay",
         ),
         (
+            "BatchScoresDisplay",
+            f"BatchScoresDisplay.from_estimator({estimator}, Y, {{options}})",
+            two,
+            [
+                {**statistic, **SEED},
+                {
+                    **level,
+                    "batch_size": params.sizes("2", "3", "np.int64(5)", "None"),
+                    "n_resamples": params.sizes("2", "5"),
+                    "random_state": SEED["random_state"],
+                },
+            ],
+            "MMDEstimator BatchScoresDisplay",
+        ),
+        (
             "WitnessDisplay of KSD",
             "WitnessDisplay.from_estimator(KSDEstimator(lambda X: -X, {keywords})"
             ".fit(X), Y, {options})",

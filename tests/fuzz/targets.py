@@ -247,6 +247,22 @@ def estimator_targets():
         ),
     )
     yield (
+        "MMDEstimator.score_batches",
+        target(
+            "MMDEstimator({keywords}).fit(X).score_batches(Y, {options})",
+            SAMPLES,
+            {**params.MMD, **run_and_pool},
+            {
+                "batch_size": params.sizes("2", "3", "np.int64(5)", "None"),
+                "by": params.values(["None"], ["'c0'", "3", "[]", "{}"]),
+            },
+            always=[*seeded, "batch_size"],
+            documented=is_array,
+            callables="MMDEstimator",
+            also=("X", "Y"),
+        ),
+    )
+    yield (
         "MMDEstimator.contributions",
         target(
             "MMDEstimator({keywords}).fit(X).contributions(Y)",
