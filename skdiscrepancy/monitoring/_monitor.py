@@ -40,11 +40,7 @@ from skdiscrepancy.kernels import (
 )
 from skdiscrepancy.monitoring._statistics import Reference
 from skdiscrepancy.monitoring._stream import StreamKernels
-from skdiscrepancy.monitoring._threshold import (
-    StreamTask,
-    pool,
-    simulate_thresholds,
-)
+from skdiscrepancy.monitoring._threshold import StreamTask, pool, simulate_thresholds
 from skdiscrepancy.monitoring._window import Window
 
 # Smallest number of windows that fit into a reference sample.
@@ -351,7 +347,10 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
             if row.dtype == dtype and np.isfinite(row).all():
                 return row
-        if np.ndim(X) == 1:
+        if np.ndim(X) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
+            # A row of a DataFrame of pandas, whose index are the names of columns.
+            X = X.to_frame().T
+        elif np.ndim(X) == 1:
             X = np.asarray(X)[np.newaxis]
         return validate_rows(self, X, reset=False).astype(dtype, copy=False)
 

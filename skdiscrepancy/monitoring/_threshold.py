@@ -29,7 +29,7 @@ TAIL = 4
 BLOCK = 64
 # Rounding errors of a sum, in units of the last place of its largest term, and the
 # smallest scale of a statistic in the same units.
-ROUNDING, LEAST_SCALE = 100, 1e6
+ROUNDING, LEAST_SCALE = 100, 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,10 +231,16 @@ def sequential_quantiles(streams: np.ndarray, w: int, rate: float) -> np.ndarray
     n_starts = streams.shape[1] - w + 1
     alive = np.ones((len(streams), n_starts), dtype=bool)
     thresholds = np.empty(w)
+    # Only large values are sorted. Exceedances come in runs of windows that overlap, so
+    # a threshold is exceeded by at most about w times the rate of all windows.
+    large = streams > np.quantile(streams, max(0, 1 - 2 * w * rate))
     for step in range(w):
         now = streams[:, step : step + n_starts]
-        values = now[alive]
-        last = max(0, values.size - 1 - int(rate * values.size))
+        n_alarms = int(rate * np.count_nonzero(alive))
+        values = now[alive & large[:, step : step + n_starts]]
+        if len(values) <= n_alarms:
+            values = now[alive]
+        last = max(0, len(values) - 1 - n_alarms)
         thresholds[step] = np.partition(values, last)[last]
         alive &= now <= thresholds[step]
     thresholds[w // 2 :] = thresholds[w // 2 :].mean()

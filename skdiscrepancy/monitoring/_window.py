@@ -83,9 +83,7 @@ class Window:
         )
         return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
 
-    def contributions(
-        self, kernels: StreamKernels, reference: Reference
-    ) -> np.ndarray:
+    def contributions(self, kernels: StreamKernels, reference: Reference) -> np.ndarray:
         """Return what each row adds to the squared MMD of the mean of the kernels."""
         n, m = len(self), reference.n_rows
         if n == 0:
