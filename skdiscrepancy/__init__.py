@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         inference,
         kernels,
         model_checking,
+        monitoring,
         plotting,
         pooling,
     )
@@ -76,6 +77,7 @@ __all__ = [
     "mmd_test",
     "mmd_test_from_gram",
     "model_checking",
+    "monitoring",
     "plotting",
     "pooling",
 ]

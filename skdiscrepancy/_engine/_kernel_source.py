@@ -317,7 +317,10 @@ class KernelSource(Source):
         before.
         """
         shape = (len(rows), len(cols))
-        sums = tuple(np.empty((self.n_kernels, n)) for n in shape)
+        sums = (
+            np.empty((self.n_kernels, shape[0])),
+            np.empty((self.n_kernels, shape[1])),
+        )
         out, outside = np.empty(shape, self.dtype), ~band(shape, first, width)
 
         def inside(values_of_kernels: Values) -> Values:

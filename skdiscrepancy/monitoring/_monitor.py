@@ -271,7 +271,8 @@ class DriftMonitor(KeywordHints, BaseEstimator):
                     self._window = window
                     alarms[start + i] = self._judge()
         except BaseException:
-            vars(self).update(before)
+            for name, value in before.items():
+                setattr(self, name, value)
             raise
         return alarms
 

@@ -40,7 +40,11 @@ class Reference:
 
 
 def window_statistics(
-    pairs: np.ndarray, cross: np.ndarray, totals: np.ndarray, w: int, m: int
+    pairs: np.ndarray,
+    cross: np.ndarray,
+    totals: np.ndarray,
+    w: int | np.ndarray,
+    m: int,
 ) -> np.ndarray:
     """Compute the unbiased squared MMD between w rows and m rows of reference.
 
