@@ -136,7 +136,7 @@ def delays(repetitions):
             if with_alibi:
                 detector.reset_state()
                 methods["alibi-detect"] = lambda row, d=detector: d.predict(
-                    row, return_test_stat=False
+                    row.astype(np.float32)
                 )["data"]["is_drift"]
             for name, alarm in methods.items():
                 delay = delay_of(alarm, np.random.RandomState(seed))

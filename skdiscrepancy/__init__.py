@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         monitoring,
         plotting,
         pooling,
+        tables,
     )
     from skdiscrepancy._base import DiscrepancyResult
     from skdiscrepancy._hsic import (
@@ -80,6 +81,7 @@ __all__ = [
     "monitoring",
     "plotting",
     "pooling",
+    "tables",
 ]
 
 # A subpackage is imported when one of its names is first used. This keeps the import of

@@ -31,9 +31,11 @@ from skdiscrepancy.kernels import (
     check_kernel,
     kernel_columns,
     resolve_columns,
+    sample_dtype,
     warn_if_indefinite,
 )
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
+from skdiscrepancy.tables import check_encoder, fit_encoder
 
 # A number below this many units of the working precision, relative to the terms of its
 # sum, is a rounding error of zero.
@@ -54,6 +56,7 @@ class CommonParams(StatisticParams, total=False):
     """Parameters that every estimator shares with its test."""
 
     kernel: Any
+    encoder: Any
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
@@ -249,6 +252,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     squared: bool
     pooling: str | None
     fuse_nu: Any
+    encoder: Any
+    encoder_: Any
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
@@ -280,12 +285,19 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         check_pooling(self.pooling, n_kernels)
         if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
             check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
+        check_encoder(self.encoder)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         return Settings(design, kernels)
 
     def _check_kernels(self) -> list[Any]:
         """Return the kernels of the parameter `kernel`."""
         return check_kernel(self.kernel)
+
+    def _fit_encoder(self, tables: list[Any], kernels: list[KernelLike]) -> None:
+        """Fit the encoder to the rows of all tables, if they need one."""
+        # Kernels on labels read columns of any type themselves.
+        reads_labels = sample_dtype(kernels) is None and isinstance(self.encoder, str)
+        self.encoder_ = None if reads_labels else fit_encoder(self.encoder, tables)
 
     def _collection(
         self,
@@ -298,7 +310,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     ) -> list[Any]:
         """Give kernels their bandwidths, from the rows of samples.
 
-        `table` is one of the samples before validation, with the names of the columns.
+        `table` is one of the samples before validation, with the names of the columns,
+        or the layout of an encoded table.
         """
         kernels = resolve_columns(kernels, table, samples[0].shape[1])
         warn_if_indefinite(kernels, samples[0].shape[1])

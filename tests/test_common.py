@@ -42,6 +42,7 @@ from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 from skdiscrepancy.model_checking import SteinThinning
 from skdiscrepancy.monitoring import DriftMonitor
+from skdiscrepancy.tables import TableEncoder
 
 # Designs L and B leave out rows, with a warning that is tested in
 # test_hostile_arguments.py.
@@ -115,6 +116,8 @@ def configurations():
     yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
     # Windows that fit into the few rows of the checks.
     yield DriftMonitor(window_size=3, run_length=4, random_state=0)
+    # Tables, whose blocks are numbers in most of the checks.
+    yield TableEncoder()
 
 
 @parametrize_with_checks(list(configurations()))
@@ -524,6 +527,7 @@ def public_objects():
         ".feature_selection",
         ".monitoring",
         ".plotting",
+        ".tables",
     ):
         module = importlib.import_module(f"skdiscrepancy{name}")
         for member in module.__all__:

@@ -117,6 +117,7 @@ BAD_VALUES = {
     "squared": "typo",
     "pooling": "typo",
     "fuse_nu": -1,
+    "encoder": "automatic",
     "n_jobs": 0,
     "random_state": "typo",
     "verbose": -1,

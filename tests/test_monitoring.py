@@ -31,6 +31,7 @@ from skdiscrepancy.kernels import (
 from skdiscrepancy.monitoring import DriftMonitor
 from skdiscrepancy.monitoring._statistics import Reference
 from skdiscrepancy.monitoring._threshold import StreamTask, thresholds_at
+from skdiscrepancy.tables import TableEncoder
 
 W = 8
 # Small references are fine where only numbers are compared.
@@ -474,3 +475,26 @@ def test_names_of_columns_are_those_of_fit():
     assert monitor.update(frame.iloc[3]).shape == (1,)
     with pytest.raises(ValueError, match="feature names should match"):
         monitor.update(frame[["b", "a"]])
+
+
+def test_tables_are_encoded_as_in_fit_by_rows_or_by_batches():
+    rng = np.random.RandomState(0)
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)}
+    )
+    frame.loc[::7, "size"] = np.nan
+    encoder = TableEncoder().fit(frame[:60])
+    encoded = encoder.transform(frame)
+    monitor, plain = fitted(frame[:60]), fitted(encoded[:60])
+    assert_array_equal(monitor.thresholds_, plain.thresholds_)
+    batch, row, values = frame[60:70], frame.iloc[70], frame.iloc[71].tolist()
+    assert_array_equal(monitor.update(batch), plain.update(encoded[60:70]))
+    assert_array_equal(monitor.update(row), plain.update(encoded[70]))
+    with pytest.warns(UserWarning, match="valid feature names"):
+        assert_array_equal(monitor.update(values), plain.update(encoded[71]))
+    assert monitor.statistic_ == plain.statistic_
+    with pytest.raises(ValueError, match="size"):
+        monitor.update(pd.DataFrame({"size": ["text"], "colour": ["red"]}))
+    assert monitor.n_seen_ == 12
+    green = pd.DataFrame({"size": np.zeros(W), "colour": ["green"] * W})
+    assert monitor.update(green)[-1]

@@ -2,7 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
+from skdiscrepancy._data._arrays import (
+    as_table,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -46,7 +52,9 @@ from skdiscrepancy._data._sparse import (
     inner_products,
     of_one_kind,
 )
+from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
+    are_integers,
     are_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
@@ -59,6 +67,7 @@ __all__ = [
     "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",
+    "Column",
     "ColumnDistances",
     "Distances",
     "Index",
@@ -72,6 +81,7 @@ __all__ = [
     "aligned_distances",
     "aligned_metric_distances",
     "aligned_products",
+    "are_integers",
     "are_labels",
     "as_array",
     "as_block",
@@ -80,6 +90,7 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_columns",
     "check_flag",
     "check_metric",
     "check_number",
@@ -93,9 +104,12 @@ __all__ = [
     "generator_of",
     "inner_products",
     "is_numeric",
+    "is_table",
     "metric_distances",
     "names_of",
+    "needs_encoding",
     "of_one_kind",
+    "read_columns",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",

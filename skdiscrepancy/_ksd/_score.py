@@ -95,4 +95,6 @@ def ksd_score(
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)
         X, sample_weight = X[some], weights[some]
+        # The rows are encoded already.
+        estimator.encoder = None
     return estimator.fit(X).score(X, sample_weight=sample_weight)

@@ -21,21 +21,23 @@ from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
+    refuse_other_tables,
     refuse_second_sample,
     validate_pair,
     validate_sample,
 )
 from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
-from skdiscrepancy._mmd._witness import row_contributions, witness_values
+from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder, layout_of
 
 
-class MMDEstimator(BaseDiscrepancy):
+class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
     MMD measures how much the distributions of two samples differ. Use it to detect data
@@ -95,6 +97,11 @@ class MMDEstimator(BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
         for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
         the number of pairs in the design divided by n for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -110,6 +117,8 @@ class MMDEstimator(BaseDiscrepancy):
         Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -150,6 +159,7 @@ class MMDEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -163,6 +173,7 @@ class MMDEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -187,6 +198,7 @@ class MMDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
+        self._fit_encoder([X], settings.kernels)
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
@@ -197,8 +209,11 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> MMDEstimator:
         """Keep the first sample, and choose bandwidths from all samples."""
         kernels = settings.kernels
-        collection = self._collection(samples, kernels, self.bandwidth, table=table)
+        layout = layout_of(self.encoder_, table)
+        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
         check_pooling(self.pooling, len(collection))
+        # A test encodes both samples together.
+        self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         return self
@@ -275,100 +290,6 @@ class MMDEstimator(BaseDiscrepancy):
         return fitted._evaluate(others, settings.design)
 
     @explains_keywords
-    def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
-        r"""Compute the witness function, which shows where two samples differ.
-
-        The witness function is positive where the sample has more mass than the
-        reference sample, and negative where it has less. For the reference x and the
-        sample y, :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)`
-        [1]_, where k is the mean of `kernels_`. The parameters `design`, `normalize`
-        and `pooling` have no effect. Takes O(p (m + n)) time and O(p + m + n) memory
-        for p points.
-
-        Parameters
-        ----------
-        points : {array-like, sparse matrix} of shape (n_points, n_features)
-            Points at which to evaluate the function.
-        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
-
-        Returns
-        -------
-        values : ndarray of shape (n_points,)
-            Values of f, float64.
-
-        See Also
-        --------
-        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
-
-        References
-        ----------
-        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import MMDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(100, 1))
-        >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
-        >>> values.round(2).tolist()
-        [-0.19, 0.18]
-        """
-        check_is_fitted(self)
-        self._check_params()
-        points = self._validate(points, self.kernels_, reset=False, least=1)
-        Y = self._validate(Y, self.kernels_, reset=False, least=1)
-        return self._witness(points, Y)
-
-    def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return witness_values(
-            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
-        )
-
-    @explains_keywords
-    def contributions(self, Y: ArrayLike) -> np.ndarray:
-        r"""Compute how much each row of a sample adds to the discrepancy.
-
-        Rows with large contributions are unlike the reference sample. For the reference
-        x, the sample y and the mean k of `kernels_`, the contribution of row j is
-        :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
-        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
-        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes
-        O((m + n)^2) time and O(m + n) memory. Laplace and Matern kernels on a single
-        column take O((m + n) log(m + n)) time.
-
-        Parameters
-        ----------
-        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sample to compare with the reference sample.
-
-        Returns
-        -------
-        contributions : ndarray of shape (n_samples,)
-            Values of c, float64.
-
-        References
-        ----------
-        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import MMDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(200, 2))
-        >>> Y = X[100:].copy()
-        >>> Y[7] += 5
-        >>> int(MMDEstimator().fit(X[:100]).contributions(Y).argmax())
-        7
-        """
-        check_is_fitted(self)
-        self._check_params()
-        Y = self._validate(Y, self.kernels_, reset=False, least=1)
-        return row_contributions(
-            self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
-        )
-
-    @explains_keywords
     def test(
         self,
         X: ArrayLike,
@@ -429,21 +350,32 @@ class MMDEstimator(BaseDiscrepancy):
         # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
         # `set_params` may have changed the kernels, and so the types they read.
-        kernels = settings.kernels
-        reference = as_sample(self.reference_, "reference_", kernels, least)
-        Y = as_sample(as_block(Y), "X", kernels, least)
+        kernels, layout = settings.kernels, layout_of(self.encoder_, X)
+        if self.encoder_ is None:
+            reference = as_sample(self.reference_, "reference_", kernels, least)
+            Y = as_sample(as_block(Y), "X", kernels, least)
+        else:
+            # Permutations must not change the encoding.
+            tables = [self._reference_table, X]
+            encoder = fit_encoder(self.encoder, tables)
+            reference, Y = (
+                as_sample(encode(encoder, table), "X", kernels, least)
+                for table in tables
+            )
+            layout = layout_of(encoder, X)
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return self._test(reference, Y, settings, options, bandwidth, X)
+        return self._test(reference, Y, settings, options, bandwidth, layout)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
         rows, others = self._validate_pair(X, Y, settings)
-        return self._test(rows, others, settings, options, self.bandwidth, X)
+        layout = layout_of(self.encoder_, X)
+        return self._test(rows, others, settings, options, self.bandwidth, layout)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
@@ -488,7 +420,9 @@ class MMDEstimator(BaseDiscrepancy):
     def _validate_pair(
         self, X: Any, Y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return two samples with the same columns."""
+        """Return two samples with the same columns, encoded together."""
+        refuse_other_tables(X, Y)
+        self._fit_encoder([X, Y], settings.kernels)
         least = least_rows(settings.design)
         return validate_pair(self, X, Y, settings.kernels, least)
 

@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import as_rows, explains_keywords
 from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
 from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel, KernelLike
@@ -110,3 +114,107 @@ def _refuse_balanced(kernels: list[KernelLike]) -> None:
                 f"kernel == {kernel!r}, must not be balanced for a witness function, "
                 "because its values would change with the number of points."
             )
+
+
+class WitnessMixin:
+    """Methods of an estimator that show where a sample differs from the reference."""
+
+    kernels_: list[KernelLike]
+    reference_: Any
+    _check_params: Callable[..., Any]
+    _validate: Callable[..., np.ndarray]
+    _walk_options: Callable[[], dict[str, Any]]
+
+    @explains_keywords
+    def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
+        r"""Compute the witness function, which shows where two samples differ.
+
+        The witness function is positive where the sample has more mass than the
+        reference sample, and negative where it has less. For the reference x and the
+        sample y, :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)`
+        [1]_, where k is the mean of `kernels_`. The parameters `design`, `normalize`
+        and `pooling` have no effect. Takes O(p (m + n)) time and O(p + m + n) memory
+        for p points.
+
+        Parameters
+        ----------
+        points : {array-like, sparse matrix} of shape (n_points, n_features)
+            Points at which to evaluate the function.
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+
+        Returns
+        -------
+        values : ndarray of shape (n_points,)
+            Values of f, float64.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(100, 1))
+        >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
+        >>> values.round(2).tolist()
+        [-0.19, 0.18]
+        """
+        check_is_fitted(self)
+        self._check_params()
+        points = self._validate(points, self.kernels_, reset=False, least=1)
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        return self._witness(points, Y)
+
+    def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return witness_values(
+            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
+        )
+
+    @explains_keywords
+    def contributions(self, Y: ArrayLike) -> np.ndarray:
+        r"""Compute how much each row of a sample adds to the discrepancy.
+
+        Rows with large contributions are unlike the reference sample. For the reference
+        x, the sample y and the mean k of `kernels_`, the contribution of row j is
+        :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
+        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
+        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes
+        O((m + n)^2) time and O(m + n) memory. Laplace and Matern kernels on a single
+        column take O((m + n) log(m + n)) time.
+
+        Parameters
+        ----------
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples,)
+            Values of c, float64.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(200, 2))
+        >>> Y = X[100:].copy()
+        >>> Y[7] += 5
+        >>> int(MMDEstimator().fit(X[:100]).contributions(Y).argmax())
+        7
+        """
+        check_is_fitted(self)
+        self._check_params()
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        return row_contributions(
+            self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
+        )

@@ -16,7 +16,9 @@ from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
     KeywordHints,
     RandomStateLike,
+    check_columns,
     check_number,
+    check_rows,
     check_run_options,
     explains_keywords,
     validate_rows,
@@ -42,6 +44,7 @@ from skdiscrepancy.monitoring._statistics import Reference
 from skdiscrepancy.monitoring._stream import StreamKernels
 from skdiscrepancy.monitoring._threshold import StreamTask, pool, simulate_thresholds
 from skdiscrepancy.monitoring._window import Window
+from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
@@ -101,6 +104,11 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         between rows of the reference sample.
     n_bandwidths : int, default=10
         Number of bandwidths of a "grid".
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads of `fit`. The thresholds do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -113,9 +121,12 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     Attributes
     ----------
     reference_ : ndarray of shape (n_samples, n_features)
-        Sample seen during :term:`fit`. A float array is not copied.
+        Sample seen during :term:`fit`, encoded if there is an encoder. A float array is
+        not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     thresholds_ : ndarray of shape (window_size,)
         Threshold for the first full window, for the second full window and so on. The
         last threshold is for all later windows.
@@ -167,6 +178,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         kernel: Any = ("gaussian", "laplace"),
         bandwidth: Any = "grid",
         n_bandwidths: int = 10,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -176,6 +188,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.n_bandwidths = n_bandwidths
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -197,10 +210,12 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             Fitted monitor, which has seen no rows of a stream.
         """
         kernels = self._check_params()
-        rows = validate_rows(self, X, ensure_min_samples=2)
+        self.encoder_ = fit_encoder(self.encoder, [X])
+        rows = self._validate(X, reset=True, ensure_min_samples=2)
         self._check_size(len(rows))
         self.reference_ = rows
-        self.kernels_ = self._collection(rows, kernels, X)
+        table = layout_of(self.encoder_, X)
+        self.kernels_ = self._collection(rows, kernels, table)
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in self.kernels_]
         source = kernel_source(evaluated, rows)
         with progress("thresholds", 2, self.verbose) as both:
@@ -299,6 +314,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         check_number(self.run_length, "run_length", least=2)
         kernels = check_kernel(self.kernel)
         check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
+        check_encoder(self.encoder)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         return kernels
 
@@ -342,18 +358,26 @@ class DriftMonitor(KeywordHints, BaseEstimator):
 
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
-        dtype = self.reference_.dtype
-        if isinstance(X, np.ndarray) and X.shape == (self.n_features_in_,):
+        dtype, plain = self.reference_.dtype, self.encoder_ is None
+        if plain and isinstance(X, np.ndarray) and X.shape == (self.n_features_in_,):
             # The common case, without the checks that take longer than the kernels.
             row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
             if row.dtype == dtype and np.isfinite(row).all():
                 return row
         if np.ndim(X) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
             # A row of a DataFrame of pandas, whose index are the names of columns.
-            X = X.to_frame().T
+            X = X.to_frame().T.infer_objects()
         elif np.ndim(X) == 1:
-            X = np.asarray(X)[np.newaxis]
-        return validate_rows(self, X, reset=False).astype(dtype, copy=False)
+            # An array of text and numbers would make text of the numbers.
+            X = np.asarray(X, dtype=None if plain else object)[np.newaxis]
+        return self._validate(X, reset=False).astype(dtype, copy=False)
+
+    def _validate(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+        """Return rows as the kernels read them, with a check of their columns."""
+        if self.encoder_ is None:
+            return validate_rows(self, X, reset=reset, **options)
+        check_columns(self, X, reset=reset)
+        return check_rows(encode(self.encoder_, X), **options)
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""
