@@ -16,9 +16,9 @@ from skdiscrepancy.monitoring._statistics import Reference, held_out_statistics
 # Number of alarms from which a threshold is estimated. The standard error of the run
 # length is then 1 / sqrt(ALARMS) = 5 %.
 ALARMS = 400
-# Largest number of windows to simulate. Thresholds of longer run lengths are
-# extrapolated.
-MOST_WINDOWS = 400_000
+# Largest number of windows, and of streams, to simulate. Thresholds of longer run
+# lengths are extrapolated.
+MOST_WINDOWS, MOST_STREAMS = 400_000, 2000
 # Number of windows from which the scales of the kernels are estimated.
 SCALE_WINDOWS = 20_000
 # Largest number of rows of a simulated stream.
@@ -47,11 +47,6 @@ class Thresholds:
 
     scales: np.ndarray
     values: np.ndarray
-
-
-def n_windows(run_length: float) -> int:
-    """Return how many windows to simulate for a run length."""
-    return int(min(ALARMS * run_length, MOST_WINDOWS))
 
 
 class StreamTask(Task):
@@ -145,7 +140,8 @@ def simulate_thresholds(
     per_stream = task.n_rows - task.size + 1
     # Each window from which a whole window follows is the start of a stream.
     n_starts = per_stream - task.size + 1
-    n_streams = -(-n_windows(run_length) // n_starts)
+    n_windows = int(min(ALARMS * run_length, MOST_WINDOWS))
+    n_streams = min(-(-n_windows // n_starts), MOST_STREAMS)
     seeds = draw_seeds(generator_of(random_state), n_streams)
     streams = run_all(seeds, task, n_jobs, verbose, what="simulated streams")
     first = []

@@ -106,6 +106,7 @@ PACKAGE_IMPORTS = {
         "score_function_of",
         "stein_thinning",
     ],
+    "skdiscrepancy.monitoring": ["DriftMonitor"],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
         "CKADisplay",
