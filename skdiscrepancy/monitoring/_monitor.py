@@ -161,13 +161,13 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     >>> import numpy as np
     >>> from skdiscrepancy.monitoring import DriftMonitor
     >>> rng = np.random.RandomState(0)
-    >>> monitor = DriftMonitor(window_size=20, run_length=1000, random_state=0)
+    >>> monitor = DriftMonitor(window_size=20, run_length=500, random_state=0)
     >>> monitor = monitor.fit(rng.normal(size=(500, 2)))
-    >>> bool(monitor.update(rng.normal(size=(100, 2))).any())
+    >>> bool(monitor.update(rng.normal(size=(50, 2))).any())
     False
     >>> alarms = monitor.update(rng.normal(size=(20, 2)) + 2.0)
     >>> int(alarms.argmax()), monitor.change_point_
-    (5, 100)
+    (6, 50)
     """
 
     def __init__(
