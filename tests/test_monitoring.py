@@ -81,12 +81,12 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("numba", [True, False])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(
+    ("name", "numba"),
+    [*((name, True) for name in KERNELS), ("gaussian", False), ("laplace", False)],
+)
 def test_statistic_is_the_unbiased_mmd_of_the_last_rows_in_one_unit(name, numba):
     kernel = KERNELS[name]
-    if not numba and name not in ("gaussian", "laplace"):
-        pytest.skip("no compiled loop")
     X, rows = draw(40), draw(3 * W, seed=1) + 0.5
     if name == "indicator":
         X, rows = X.round(), rows.round()
@@ -109,14 +109,14 @@ def test_statistic_is_the_largest_of_its_kernels():
 
 def test_unit_is_the_standard_deviation_without_drift():
     X = draw(2000, 1)
-    monitor = fitted(X, kernel="gaussian", bandwidth=1.0, run_length=100)
-    found = statistics(monitor, draw(4000, 1, seed=1))
-    # Windows that do not overlap are independent: 500 of them. The statistic is close
+    monitor = fitted(X, kernel="gaussian", bandwidth=1.0, run_length=50)
+    found = statistics(monitor, draw(2400, 1, seed=1))
+    # Windows that do not overlap are independent: 300 of them. The statistic is close
     # to a weighted sum of centred chi-squares, with a kurtosis of at most 15, so the
-    # standard error of the variance is at most sqrt(14 / 500) = 0.17. Four standard
+    # standard error of the variance is at most sqrt(14 / 300) = 0.22. Four standard
     # errors fail for less than one seed in 10 000.
-    assert_allclose(np.var(found[::W]), 1, atol=4 * 0.17)
-    assert_allclose(np.mean(found[::W]), 0, atol=4 / np.sqrt(500))
+    assert_allclose(np.var(found[::W]), 1, atol=4 * 0.22)
+    assert_allclose(np.mean(found[::W]), 0, atol=4 / np.sqrt(300))
 
 
 @pytest.mark.parametrize("kernel", [("gaussian", "laplace"), ("imq", "linear")])
