@@ -5,6 +5,7 @@
 import default_cases
 import incomplete_cases
 import limit_cases
+import monitoring_cases
 import peer_cases
 import representation_cases
 import selection_cases
@@ -21,6 +22,7 @@ CASES = {
         sorted_cases,
         testing_cases,
         incomplete_cases,
+        monitoring_cases,
         limit_cases,
     )
     for case in module.CASES

@@ -9,6 +9,8 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import binom
 
 from skdiscrepancy.inference import (
     hsic_column_tests,
@@ -155,11 +157,18 @@ def test_wrong_columns_are_named(frames):
     with pytest.raises(ValueError, match="correction == 'bonferroni', must be one of"):
         mmd_column_tests(X, Y, correction="bonferroni")
     Y.loc[3, "same"] = np.nan
-    with pytest.raises(ValueError, match=r"Column 'same': .*NaN"):
-        mmd_column_tests(X, Y, **FEW)
+    match = r"Y has missing values in column 'same', .*encoder='auto'"
+    with pytest.raises(ValueError, match=match):
+        mmd_column_tests(X, Y, encoder=None)
+    with pytest.raises(ValueError, match="Input Y contains NaN in column 0"):
+        mmd_column_tests(X[["same"]].to_numpy(), Y[["same"]].to_numpy(), **FEW)
     X["day"] = np.datetime64("2026-01-01")
-    with pytest.raises(ValueError, match=r"Column 'day' of X holds datetime64"):
-        mmd_column_tests(X, Y)
+    with pytest.raises(ValueError, match=r"X has dates in column 'day', must have"):
+        hsic_column_tests(X, np.ones(80), encoder=None)
+    with pytest.raises(ValueError, match="encoder == 3, must be 'auto' or None"):
+        hsic_column_tests(X, np.ones(80), encoder=3)
+    with pytest.raises(ValueError, match=r"Y has numbers in column 'same', must have"):
+        mmd_column_tests(X[["day"]].rename(columns={"day": "same"}), Y[["same"]])
     X.columns = ["a"] * 6
     with pytest.raises(ValueError, match="must have each once"):
         hsic_column_tests(X, np.ones(80))
@@ -193,10 +202,9 @@ def test_lists_keep_the_types_of_their_columns():
     assert tests.pvalues[1] > 0.5
 
 
-def test_dates_are_refused_by_the_name_of_their_column():
-    pd = pytest.importorskip("pandas")
-    X = pd.DataFrame({"when": pd.to_datetime(["2026-01-01"] * 10, utc=True)})
-    match = r"Column 'when' of X holds Timestamp.*Convert dates"
+def test_dates_in_arrays_are_refused_by_the_name_of_their_column():
+    X = np.full((10, 1), np.datetime64("2026-01-01"))
+    match = r"Column 'x0' of X holds datetime64.*in a DataFrame"
     with pytest.raises(ValueError, match=match):
         mmd_column_tests(X, X)
 
@@ -216,3 +224,158 @@ def test_no_columns_and_unknown_targets_are_named():
     X = np.ones((10, 1))
     with pytest.raises(ValueError, match=r"^Input y contains NaN"):
         hsic_column_tests(X, np.full(10, np.nan))
+
+
+# Tables with dates and missing values.
+
+SIZES = ["small", "medium", "large"]
+
+
+def mixed(n, seed):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.RandomState(seed)
+    table = pd.DataFrame(
+        {
+            "gap": rng.exponential(size=n),
+            "city": rng.choice(["Bern", "Oslo", "Rome"], size=n).astype(object),
+            "day": np.datetime64("2026-01-01") + rng.randint(100, size=n),
+            "size": pd.Categorical(rng.choice(SIZES, size=n), SIZES, ordered=True),
+            "member": rng.uniform(size=n) < 0.5,
+        }
+    )
+    for column in ("gap", "city", "size"):
+        table.loc[rng.uniform(size=n) < 0.2, column] = None
+    return table
+
+
+def as_polars(table):
+    pl = pytest.importorskip("polars")
+    columns = {
+        name: [None if value != value else value for value in table[name].tolist()]
+        for name in table
+    }
+    return pl.DataFrame(columns).with_columns(pl.col("size").cast(pl.Enum(SIZES)))
+
+
+def encoded_by_hand(x):
+    """The value with the median where it is missing, and a mark; L1 mean of one."""
+    gaps = np.isnan(x)
+    filled = np.where(gaps, np.nanmedian(x), x) - np.nanmedian(x)
+    p = np.mean(pdist(gaps[:, np.newaxis].astype(float), "cityblock"))
+    scale = np.mean(pdist(filled[:, np.newaxis], "cityblock")) / (1 - p)
+    return np.column_stack([filled / scale, gaps])
+
+
+def grams_by_hand(table, bandwidth):
+    """Laplace kernels on encoded numbers, and indicators of labels."""
+    days = (table["day"] - table["day"].min()).dt.days.to_numpy().astype(float)
+    codes = table["size"].cat.codes.to_numpy()
+    ranks = np.where(codes < 0, np.nan, codes)
+    numbers = {"gap": table["gap"].to_numpy(), "day": days, "size": ranks}
+    grams = {}
+    for name, values in numbers.items():
+        distances = pdist(encoded_by_hand(values), "cityblock")
+        grams[name] = np.exp(-squareform(distances) / bandwidth)
+    for name in ("city", "member"):
+        labels = np.array([str(value) for value in table[name]])
+        grams[name] = (labels[:, np.newaxis] == labels).astype(float)
+    return [grams[name] for name in table]
+
+
+def unbiased_hsic(K, L):
+    """HSIC_u of Song et al. (2012), equation (5)."""
+    n = len(K)
+    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
+    total = np.trace(K @ L) + K.sum() * L.sum() / ((n - 1) * (n - 2))
+    return (total - 2 * (K @ L).sum() / (n - 2)) / (n * (n - 3))
+
+
+ONE = {"kernel": "laplace", "bandwidth": 0.7, "normalize": False}
+
+
+def test_statistics_of_tables_are_those_of_kernels_by_hand():
+    pd = pytest.importorskip("pandas")
+    both, m = mixed(70, 0), 30
+    X, Y = both.iloc[:m], both.iloc[m:]
+    expected = []
+    for K in grams_by_hand(both, 0.7):
+        of_x, of_y = K[:m, :m], K[m:, m:]
+        within = [(P.sum() - len(P)) / (len(P) * (len(P) - 1)) for P in (of_x, of_y)]
+        expected.append(sum(within) - 2 * K[:m, m:].mean())
+    shuffled = Y.iloc[::-1, ::-1].set_axis(np.zeros(40, dtype=int))
+    shuffled = shuffled.assign(
+        city=pd.Categorical(shuffled["city"], ["Rome", "Nice", "Oslo", "Bern"])
+    )
+    polars = as_polars(X), as_polars(Y)
+    for pair in ((X, Y), (X, shuffled), polars, (X, polars[1])):
+        tests = mmd_column_tests(*pair, random_state=0, n_resamples=19, **ONE)
+        found = [result.statistics[0] for result in tests.results]
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+        assert_array_equal(tests.missing_x, X.isna().mean())
+        assert_array_equal(tests.missing_y, Y.isna().mean())
+
+
+def test_dependence_on_tables_is_that_of_kernels_by_hand():
+    table, y = mixed(40, 0), np.random.RandomState(1).normal(size=40)
+    L = np.exp(-np.abs(y[:, np.newaxis] - y) / 0.9)
+    expected = [unbiased_hsic(K, L) for K in grams_by_hand(table, 0.7)]
+    params = {**ONE, "target_bandwidth": 0.9, "n_resamples": 19}
+    for X in (table, as_polars(table)):
+        tests = hsic_column_tests(X, y, random_state=0, **params)
+        found = [result.statistics[0] for result in tests.results]
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+        assert_array_equal(tests.missing_x, table.isna().mean())
+        assert tests.missing_y is None
+
+
+def test_missing_labels_of_y_are_a_label_of_their_own():
+    X, y = mixed(40, 0)[["gap"]], mixed(40, 0)["city"]
+    expected = hsic_column_tests(X, y.fillna("none"), random_state=0, **FEW)
+    for labels in (y, y.astype("category"), as_polars(mixed(40, 0))["city"]):
+        tests = hsic_column_tests(X, labels, random_state=0, **FEW)
+        assert_allclose(tests.statistics, expected.statistics, rtol=1e-10)
+        assert_array_equal(tests.pvalues, expected.pvalues)
+
+
+def test_more_missing_values_are_a_difference():
+    X, Y = mixed(100, 0), mixed(100, 1)
+    Y.loc[:50, ["gap", "city", "day"]] = None
+    tests = mmd_column_tests(X, Y, random_state=0, n_resamples=199)
+    assert_array_equal(tests.adjusted_pvalues < 0.05, [True] * 3 + [False] * 2)
+    frame = tests.to_frame().loc[tests.feature_names]
+    assert_array_equal(frame["missing_x"], X.isna().mean())
+    assert_array_equal(frame["missing_y"], Y.isna().mean())
+    # The table of complete columns does not show that nothing is missing.
+    complete = mmd_column_tests(X[["member"]], Y[["member"]], **FEW)
+    assert "missing_x" not in complete.to_frame()
+    assert_array_equal(complete.missing_x, [0.0])
+
+
+def test_numbers_beside_text_are_compared_as_labels():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"code": [1, 2, 3, 4] * 10})
+    Y = pd.DataFrame({"code": [1, 2, "unknown", None] * 10})
+    [result] = mmd_column_tests(X, Y, random_state=0, **FEW).results
+    assert type(result.kernels[0]).__name__ == "IndicatorKernel"
+    # The labels 1 and 2 are the same in both tables.
+    same = X["code"].to_numpy()[:, np.newaxis] == Y["code"].to_numpy()
+    assert same.mean() == 1 / 8
+    params = {"normalize": False, "design": "v", "n_resamples": 19}
+    [result] = mmd_column_tests(X, Y, random_state=0, **params).results
+    assert_allclose(result.statistics, 1 / 4 + 1 / 4 - 2 / 8)
+
+
+def test_tests_of_tables_hold_their_level():
+    n_draws, n_resamples, alpha = 30, 19, 0.1
+    options = {"n_resamples": n_resamples, "kernel": "laplace", "bandwidth": "median"}
+    rejected = 0
+    for seed in range(n_draws):
+        X, Y = mixed(30, 2 * seed), mixed(25, 2 * seed + 1)
+        y = np.random.RandomState(1000 + seed).normal(size=30)
+        tests = mmd_column_tests(X, Y, random_state=seed, **options)
+        rejected += np.sum(tests.pvalues <= alpha)
+        tests = hsic_column_tests(X, y, random_state=seed, **options)
+        rejected += np.sum(tests.pvalues <= alpha)
+    # The columns are independent. The probability of p <= 2 / 20 is 0.1, and less with
+    # ties, so more rejections are seen for one seed in 10 000.
+    assert 0 < rejected <= binom.ppf(1 - 1e-4, 10 * n_draws, alpha)

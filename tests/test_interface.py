@@ -169,7 +169,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     def engine(*args, **kwargs):
         raise AssertionError("The engine runs")
 
-    monkeypatch.setattr(_mmd._estimator, "kernel_source", engine)
+    monkeypatch.setattr(_mmd._reference, "kernel_source", engine)
     monkeypatch.setattr(_mmd._two_sample_test, "kernel_source", engine)
     monkeypatch.setattr(_hsic._estimator, "kernel_source", engine)
     monkeypatch.setattr(_ksd._estimator, "SteinSource", engine)

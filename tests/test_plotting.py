@@ -29,10 +29,13 @@ from skdiscrepancy.designs import Blocks, CompleteV, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.inference import hsic_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import MaternKernel
+from skdiscrepancy.monitoring import drift_report
 from skdiscrepancy.plotting import (
     BandwidthDisplay,
+    BatchScoresDisplay,
     ColumnTestsDisplay,
     DesignDisplay,
+    DriftReportDisplay,
     NullDistributionDisplay,
     SelectionCVDisplay,
     SelectionDisplay,
@@ -56,6 +59,7 @@ def displays():
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
     selector = HSICSelector(1).fit(X, X[:, 0])
     columns = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
+    report = drift_report(X, Y, n_resamples=19, random_state=0)
     selector_cv = HSICSelectorCV(cv=2).fit(X, X[:, 0])
     return {
         "design": lambda ax: DesignDisplay.from_design("u", 5, ax=ax),
@@ -64,9 +68,13 @@ def displays():
         "witness": lambda ax: WitnessDisplay.from_estimator(
             mmd, Y, grid_resolution=5, ax=ax
         ),
+        "batches": lambda ax: BatchScoresDisplay.from_estimator(
+            mmd, Y, batch_size=5, n_resamples=3, ax=ax
+        ),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),
+        "drift": lambda ax: DriftReportDisplay.from_result(report, ax=ax),
         "selection cv": lambda ax: SelectionCVDisplay.from_estimator(
             selector_cv, ax=ax
         ),
@@ -78,9 +86,11 @@ DISPLAYS = (
     "bandwidth",
     "bandwidth of a test",
     "witness",
+    "batches",
     "null",
     "selection",
     "columns",
+    "drift",
     "selection cv",
 )
 
@@ -142,7 +152,7 @@ def test_displays_have_a_title_and_labels(name):
     for panel in panels_of(display):
         assert panel.get_xlabel()
     # Names of columns say themselves what they are.
-    if name not in ("selection", "columns"):
+    if name not in ("selection", "columns", "drift"):
         assert panels_of(display)[0].get_ylabel()
 
 

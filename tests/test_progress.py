@@ -48,7 +48,7 @@ from skdiscrepancy.feature_selection import (
 )
 from skdiscrepancy.inference import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.model_checking import SteinThinning, stein_thinning
-from skdiscrepancy.monitoring import DriftMonitor
+from skdiscrepancy.monitoring import DriftMonitor, drift_report
 
 RNG = np.random.RandomState(0)
 X, Y = RNG.normal(size=(2, 60, 4))
@@ -74,6 +74,9 @@ def gaussian_mixture_test(**options):
 CALLS = {
     "MMDEstimator": lambda **o: MMDEstimator(**o).fit(X).score(Y),
     "MMDEstimator.witness": lambda **o: MMDEstimator(**o).fit(X).witness(Y, Y),
+    "MMDEstimator.score_batches": lambda **o: (
+        MMDEstimator().fit(X).set_params(**o).score_batches([Y, X])
+    ),
     "HSICEstimator": lambda **o: HSICEstimator(**o).fit(X, y).score(X, y),
     "KSDEstimator": lambda **o: KSDEstimator(np.negative, **o).fit(X).score(Y),
     "mmd_score": lambda **o: mmd_score(X, Y, **o),
@@ -91,6 +94,7 @@ CALLS = {
     "hsic_column_tests": lambda **o: (
         hsic_column_tests(X, y, n_bandwidths=2, **FEW, **o).pvalues
     ),
+    "drift_report": lambda **o: drift_report(X, Y, **FEW, **o).contributions,
     "mmd_test_from_gram": lambda **o: test_numbers(
         mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)
     ),

@@ -31,6 +31,7 @@ from skdiscrepancy import (
 from skdiscrepancy._data import Result
 from skdiscrepancy.inference import ColumnTests
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
+from skdiscrepancy.monitoring import DriftReport, drift_report
 
 FEW = {"n_resamples": 99, "random_state": 0}
 HOSTILE = ["<script>alert('x')</script>", 'a "quoted" & <b>', "two\nlines", "y" * 300]
@@ -64,6 +65,7 @@ RESULTS = {
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
+    "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
         sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
     ),
@@ -105,12 +107,14 @@ class OpenTags(HTMLParser):
 
 def test_repr_is_short_and_has_the_numbers_that_matter(result):
     lines = repr(result).splitlines()
-    most = 12 if isinstance(result, ColumnTests) else 1
+    most = 12 if isinstance(result, (ColumnTests, DriftReport)) else 1
     assert len(lines) <= most + 1
     assert max(map(len, lines)) <= 110
     assert lines[0].startswith(f"{type(result).__name__}(")
     if isinstance(result, ColumnTests):
         numbers = [result.adjusted_pvalues.min()]
+    elif isinstance(result, DriftReport):
+        numbers = [result.joint_test.pvalue]
     elif hasattr(result, "pvalue"):
         numbers = [result.statistic, result.pvalue]
     else:

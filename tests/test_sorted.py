@@ -19,6 +19,7 @@ from skdiscrepancy._engine import (
     _group_sums,
     _lines,
     _parallel,
+    _two_samples,
     _ways,
     kernel_source,
     row_sums,
@@ -58,7 +59,7 @@ def no_tiles(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a walk over tiles")
 
-    for module in (_ways, _centred_products):
+    for module in (_ways, _two_samples, _centred_products):
         monkeypatch.setattr(module, "walk", refuse)
 
 

@@ -10,6 +10,7 @@ from skdiscrepancy._data._arrays import (
     validate_rows,
 )
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
+from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
     Distances,
     aligned_distances,
@@ -90,6 +91,7 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_column_encoder",
     "check_columns",
     "check_flag",
     "check_metric",

@@ -39,9 +39,12 @@ class Rows:
 
     If a part is sparse, blocks are sparse matrices, and are not centred, because
     centring would fill them.
+
+    If `reference`, the first part alone gives the centre. Blocks of the first part are
+    then the same for all other parts.
     """
 
-    def __init__(self, *parts: Any, centred: bool = True):
+    def __init__(self, *parts: Any, centred: bool = True, reference: bool = False):
         parts = of_one_kind(*parts)
         self.sparse = isinstance(parts[0], SparseRows)
         self.parts = (stack_sparse(*parts),) if self.sparse else parts
@@ -53,7 +56,8 @@ class Rows:
             rows = np.concatenate(some)
             with np.errstate(over="ignore"):
                 # The mean of two very large numbers can overflow.
-                self.centre = np.median(rows, axis=0).astype(np.float64)
+                centre = np.median(some[0] if reference else rows, axis=0)
+                self.centre = centre.astype(np.float64)
             self.centre[~np.isfinite(self.centre)] = 0
             if self.dtype == np.float32 and _loses_digits(rows, self.centre):
                 self.dtype = np.dtype(np.float64)

@@ -53,6 +53,7 @@ from skdiscrepancy._engine._sources import (
     group_bounds,
 )
 from skdiscrepancy._engine._totals import ProductTotals
+from skdiscrepancy._engine._two_samples import KeptSums, keep_sums, two_sample_sums
 from skdiscrepancy._engine._walk import (
     aligned_by_parts,
     design_moments,
@@ -60,7 +61,7 @@ from skdiscrepancy._engine._walk import (
     source_bytes,
     walk,
 )
-from skdiscrepancy._engine._ways import row_sums, two_sample_sums
+from skdiscrepancy._engine._ways import row_sums
 
 __all__ = [
     "BATCH_NUMBERS",
@@ -73,6 +74,7 @@ __all__ = [
     "FeatureSource",
     "GramSource",
     "GroupSums",
+    "KeptSums",
     "KernelSource",
     "Line",
     "Moments",
@@ -99,6 +101,7 @@ __all__ = [
     "group_bounds",
     "group_sums",
     "is_smooth",
+    "keep_sums",
     "kernel_source",
     "may_be_complete",
     "one_blas_thread",

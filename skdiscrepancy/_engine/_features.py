@@ -123,19 +123,16 @@ class Features:
         sums = self.inner(k, self.total(k))
         return sums if diagonal else sums - self.squares(k)
 
-    def two_sample_sums(
-        self, k: int, m: int, *, diagonal: bool
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the row sums within the first m rows, the others, and across both."""
-        parts = ((0, m), (m, self.n_rows))
-        of_x, of_y = (self.total(k, *part) for part in parts)
-        within_x, within_y = self.inner(k, of_x, 0, m), self.inner(k, of_y, m)
-        if not diagonal:
-            within_x, within_y = (
-                sums - self.squares(k, *part)
-                for sums, part in zip((within_x, within_y), parts, strict=True)
-            )
-        return within_x, within_y, self.inner(k, of_y, 0, m), self.inner(k, of_x, m)
+    def sums_within(
+        self, k: int, start: int = 0, stop: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum of the features of some rows, and their row sums.
+
+        The row sums are sums over these rows without the diagonal.
+        """
+        total = self.total(k, start, stop)
+        sums = self.inner(k, total, start, stop) - self.squares(k, start, stop)
+        return total, sums
 
 
 class CentredFeatures(Features):

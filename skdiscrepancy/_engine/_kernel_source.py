@@ -269,13 +269,26 @@ class KernelSource(Source):
         rows = self._one_column
         if rows is None:
             return None
-        return [part[:, 0].astype(np.float64) for part in rows.parts]
+        return [part[:, 0].astype(np.float64, copy=False) for part in rows.parts]
 
     @property
     def function_rows(self) -> Rows | None:
         """The rows as functions of blocks read them, None if there are no functions."""
         reading = self.readings.get(FunctionReading)
         return reading.rows if isinstance(reading, FunctionReading) else None
+
+    @property
+    def depends_on_all_rows(self) -> bool:
+        """Whether the value of a pair depends on other rows, as frequencies do."""
+        return any(getattr(kernel, "balanced", False) for kernel in self.kernels)
+
+    @property
+    def kinds(self) -> list[tuple[np.dtype, bool]]:
+        """Type of the rows in each reading, and whether they are sparse."""
+        return [
+            (reading.dtype, bool(getattr(getattr(reading, "rows", None), "sparse", 0)))
+            for reading in self.readings.values()
+        ]
 
     @property
     def labels(self) -> Codes | None:
@@ -388,8 +401,13 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 
-def kernel_source(kernels: list[KernelLike], *parts: Any) -> KernelSource:
-    """Return the source of a collection on the stacked rows of one or more arrays."""
+def kernel_source(
+    kernels: list[KernelLike], *parts: Any, reference: bool = False
+) -> KernelSource:
+    """Return the source of a collection on the stacked rows of one or more arrays.
+
+    If `reference`, rows are centred at the centre of the first array alone.
+    """
     readings: dict[Hashable, Reading] = {}
     centred: Rows | None = None
     for key in dict.fromkeys(map(reading_key, kernels)):
@@ -402,6 +420,6 @@ def kernel_source(kernels: list[KernelLike], *parts: Any) -> KernelSource:
         elif isinstance(key, tuple):
             readings[key] = MetricReading(Rows(*parts, centred=False), key[1])
         elif isinstance(key, Real):
-            centred = centred or Rows(*parts)
+            centred = centred or Rows(*parts, reference=reference)
             readings[key] = DistanceReading(centred, float(key))
     return KernelSource(kernels, readings)

@@ -55,7 +55,7 @@ def walk(
     """Reduce every region of a design, and return results in the order of regions."""
     results: list[Any] = [None] * len(regions)
     totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    tile = _tile_side(reducer)
+    tile = tile_side(reducer)
     n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
     work = _RegionTask(reducer, n_rows, tile)
     tasks = _tasks(regions, tile)
@@ -353,7 +353,7 @@ def _add_piece(
         cols[:, at : at + col_sums.shape[1]] += col_sums
 
 
-def _tile_side(reducer: RowSums) -> int:
+def tile_side(reducer: RowSums) -> int:
     """Return the number of rows of a tile, which is smaller if memory is short."""
     tile = reducer.tile
     while tile > MIN_TILE and _tile_bytes(reducer, tile) > working_memory():

@@ -11,7 +11,6 @@ up to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,23 +18,17 @@ import numpy as np
 from skdiscrepancy._engine._features import Features, FeatureSource
 from skdiscrepancy._engine._forms import line_profile
 from skdiscrepancy._engine._kernel_source import KernelSource
-from skdiscrepancy._engine._lines import Line, steps_of
+from skdiscrepancy._engine._lines import Line
 from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import RowSums
 from skdiscrepancy._engine._sources import Source
 from skdiscrepancy._engine._walk import walk
-from skdiscrepancy._loops import (
-    DistanceProfile,
-    Profile,
-    compiled,
-    distance_sums,
-    scan_sums,
-)
-from skdiscrepancy.designs import Region, square
+from skdiscrepancy._loops import DistanceProfile, Profile, compiled
+from skdiscrepancy.designs import square
 from skdiscrepancy.kernels import RowKernel
 
-# Type of sums in sorted order, for columns of any type.
+# Type of sums in sorted order and from features, for columns of any type.
 IN_ORDER = np.dtype(np.float64)
 # Sums in sorted order are faster if groups have at least this many rows.
 MIN_GROUP_ROWS = 4
@@ -185,92 +178,6 @@ def row_sums(
     return sums
 
 
-class Part(NamedTuple):
-    """The result from the sums of some kernels of a source.
-
-    Attributes
-    ----------
-    kernels : list of int
-        The kernels.
-    dtype : numpy dtype
-        Type in which the values were computed.
-    result : object
-        Result of `finish` for the sums.
-    """
-
-    kernels: list[int]
-    dtype: np.dtype
-    result: Any
-
-
-def two_sample_sums(
-    source: Source,
-    m: int,
-    n: int,
-    finish: Callable[..., Any],
-    *,
-    diagonal: bool,
-    keep_order: bool,
-    **walk_options: Any,
-) -> Iterator[Part]:
-    """Yield the results from the row sums within and between two samples.
-
-    Sorted order takes one kernel at a time, so the sums of all kernels are never in
-    memory at once.
-
-    Parameters
-    ----------
-    source : Source
-        Kernels on the stacked rows of two samples.
-    m, n : int
-        Rows of the samples.
-    finish : callable
-        Takes the sums of X over X, of Y over Y, of X over Y and of Y over X, each of
-        shape (n_some_kernels, rows).
-    diagonal : bool
-        Whether k(x_i, x_i) is in the sum of row i.
-    keep_order : bool
-        Whether the sums must be in the order of the rows, which is slower.
-    **walk_options : dict
-        `n_jobs` and `verbose`.
-
-    Yields
-    ------
-    part : Part
-        Some kernels, and the result of `finish` for them.
-    """
-    ways = choose_ways(source, m + n)
-    verbose = walk_options.get("verbose", 0)
-    with progress("kernel sums", source.n_kernels, verbose) as both:
-        if ways.others:
-            both.step = len(ways.others)
-            regions = [
-                square(0, m, diagonal=diagonal),
-                square(m, m + n, diagonal=diagonal),
-                Region(0, m, m, m + n),
-            ]
-            (within_x, _), (within_y, _), cross = walk(
-                regions, RowSums(ways.tiles), **walk_options
-            )
-            both.advance()
-            result = finish(within_x, within_y, *cross)
-            yield Part(ways.others, source.dtype, result)
-        if ways.profiles:
-            both.step = len(ways.profiles)
-            [x, y] = ways.columns
-            work = _TwoSampleTask.of(x, y, diagonal, finish, keep_order)
-            results = run_all(ways.profiles.values(), work, **walk_options)
-            for k, result in zip(ways.profiles, results, strict=True):
-                yield Part([k], IN_ORDER, result)
-        if ways.with_features:
-            both.step = len(ways.with_features)
-            features = ways.features()
-            for i, k in enumerate(ways.with_features):
-                rows = features.two_sample_sums(i, m, diagonal=diagonal)
-                yield Part([k], IN_ORDER, finish(*(row[np.newaxis] for row in rows)))
-            both.advance()
-
-
 class _LineTask(Task):
     """The row sums of one kernel on a column."""
 
@@ -281,72 +188,3 @@ class _LineTask(Task):
     def __call__(self, k: int) -> np.ndarray:
         sums = self.line.sums(k)
         return sums if self.diagonal else sums - self.line.diagonal(k)
-
-
-class _TwoSampleTask(Task):
-    """The result from the row sums of one kernel on two samples."""
-
-    def __init__(
-        self,
-        values: np.ndarray,
-        weights: np.ndarray,
-        positions: tuple[np.ndarray, np.ndarray],
-        diagonal: bool,
-        finish: Callable[..., Any],
-    ):
-        self.values = values
-        self.steps = steps_of(values)
-        self.weights = weights
-        self.positions = positions
-        self.diagonal = diagonal
-        self.finish = finish
-
-    @classmethod
-    def of(
-        cls,
-        x: np.ndarray,
-        y: np.ndarray,
-        diagonal: bool,
-        finish: Callable[..., Any],
-        keep_order: bool,
-    ) -> _TwoSampleTask:
-        """Sort two columns together."""
-        orders = None
-        if keep_order:
-            orders = [np.argsort(values) for values in (x, y)]
-            x, y = x[orders[0]], y[orders[1]]
-        else:
-            x, y = np.sort(x), np.sort(y)
-        at_y = np.searchsorted(x, y, "right") + np.arange(len(y))
-        weights = np.zeros((2, len(x) + len(y)))
-        weights[1, at_y] = 1
-        np.subtract(1, weights[1], out=weights[0])
-        at_x = np.flatnonzero(weights[0])
-        values = np.empty(weights.shape[1])
-        values[at_x], values[at_y] = x, y
-        if orders is not None:
-            # Position of each row in sorted order.
-            for at, order in zip((at_x, at_y), orders, strict=True):
-                at[order] = at.copy()
-        return cls(values, weights, (at_x, at_y), diagonal, finish)
-
-    def __call__(self, profile: Profile | DistanceProfile) -> Any:
-        (over_x, over_y), diagonal = self._sums(profile)
-        at_x, at_y = self.positions
-        within = over_x[at_x], over_y[at_y]
-        cross = over_y[at_x], over_x[at_y]
-        if not self.diagonal:
-            for sums, at in zip(within, self.positions, strict=True):
-                sums -= diagonal[at]
-        return self.finish(*(sums[np.newaxis] for sums in (*within, *cross)))
-
-    def _sums(self, profile: Profile | DistanceProfile) -> tuple[np.ndarray, Any]:
-        """Return the sums over X and over Y, and the diagonal, in sorted order."""
-        if isinstance(profile, Profile):
-            diagonal = np.broadcast_to(profile.polynomial[0], self.values.shape)
-            return scan_sums(self.steps, profile, self.weights), diagonal
-        lengths = np.abs(self.values - profile.origin)
-        sums = np.outer(self.weights.sum(axis=1), lengths)
-        sums += (self.weights @ lengths)[:, np.newaxis]
-        sums -= distance_sums(self.steps, self.weights)
-        return sums, 2 * lengths

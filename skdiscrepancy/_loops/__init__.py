@@ -10,6 +10,7 @@ last place.
 
 from skdiscrepancy._loops._chains import chains_of
 from skdiscrepancy._loops._constants import FAR
+from skdiscrepancy._loops._crossings import Runs, run_sums
 from skdiscrepancy._loops._merges import product_sums
 from skdiscrepancy._loops._numba import compiled
 from skdiscrepancy._loops._ordered_groups import group_sums_below
@@ -18,6 +19,8 @@ from skdiscrepancy._loops._scans import (
     Profile,
     complement_sums,
     distance_sums,
+    of_moments,
+    scan_states,
     scan_sums,
 )
 from skdiscrepancy._loops._tiles import (
@@ -39,6 +42,7 @@ __all__ = [
     "FAR",
     "DistanceProfile",
     "Profile",
+    "Runs",
     "TileGroups",
     "band",
     "chains_of",
@@ -54,7 +58,10 @@ __all__ = [
     "distance_sums",
     "few_features",
     "group_sums_below",
+    "of_moments",
     "product_sums",
+    "run_sums",
+    "scan_states",
     "scan_sums",
     "stein_group_sums",
     "stein_sums",

@@ -13,9 +13,13 @@ from skdiscrepancy._loops._constants import CHUNK, FAR, LEAF
 __all__ = [
     "group_sums_below",
     "product_sums",
+    "run_exponentials",
+    "run_polynomials",
     "scan_complements",
     "scan_exponentials",
     "scan_moments",
+    "states_of_exponentials",
+    "states_of_moments",
 ]
 
 
@@ -154,6 +158,116 @@ def scan_moments(steps, rate, combine, weights, sums):
                     inside[0] += w[i]
                 _shift(carried, min(span, FAR))
                 carried += inside
+
+
+@loop
+def states_of_exponentials(steps, rate, below, above):
+    """Write the sums of exp(-rate * distance) over all values before and after."""
+    n = steps.size
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    factors = np.empty(CHUNK + 1)
+    carried = 0.0
+    for chunk in range(n_chunks):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        _factors(steps[start:stop], rate, factors)
+        across = factors[0] * _factor_across(steps[start:stop], rate)
+        total, inside = carried, 0.0
+        for i in range(start, stop):
+            factor = factors[i - start]
+            total *= factor
+            below[i] = total
+            total += 1.0
+            inside = inside * factor + 1.0
+        carried = inside + across * carried
+    carried = 0.0
+    for chunk in range(n_chunks - 1, -1, -1):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        _factors(steps[start + 1 : min(stop + 1, n)], rate, factors)
+        if stop == n:
+            factors[stop - 1 - start] = 0.0
+        across = _factor_across(steps[start:stop], rate) * factors[stop - 1 - start]
+        total, inside = carried, 0.0
+        for i in range(stop - 1, start - 1, -1):
+            factor = factors[i - start]
+            total *= factor
+            above[i] = total
+            total += 1.0
+            inside = inside * factor + 1.0
+        carried = inside + across * carried
+
+
+@loop
+def states_of_moments(steps, rate, below, above):
+    """Write the moments of the distances to all values before and after."""
+    n, n_moments = steps.size, below.shape[0]
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    for direction in range(2):
+        out = below if direction == 0 else above
+        carried = np.zeros(n_moments)
+        for c in range(n_chunks):
+            chunk = c if direction == 0 else n_chunks - 1 - c
+            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            total, inside = carried.copy(), np.zeros(n_moments)
+            span = 0.0
+            for t in range(stop - start):
+                if direction == 0:
+                    i = start + t
+                    step = steps[i]
+                else:
+                    i = stop - 1 - t
+                    step = steps[i + 1] if i + 1 < n else np.inf
+                step = min(rate * step, FAR)
+                _shift(total, step)
+                if t == 0:
+                    _shift(carried, step)
+                else:
+                    span += step
+                    _shift(inside, step)
+                for q in range(n_moments):
+                    out[q, i] = total[q]
+                total[0] += 1.0
+                inside[0] += 1.0
+            _shift(carried, min(span, FAR))
+            carried += inside
+
+
+@loop
+def run_exponentials(points, bounds, ends, lower, upper, rate, out):
+    """Write the sums of exp(-rate * distance) at points, from the states of values.
+
+    The points of a run lie between the same two values, the `ends` of the run.
+    """
+    for run in range(ends.shape[1]):
+        below, above = ends[0, run], ends[1, run]
+        weight_below, weight_above = lower[run], upper[run]
+        start, stop = bounds[run], bounds[run + 1]
+        across = rate * (above - below)
+        if across < 1.0:
+            # The second exponential is a quotient, which takes less time.
+            weight_above *= exponential(-across)
+            for i in range(start, stop):
+                factor = exponential(-rate * (points[i] - below))
+                out[i] = weight_below * factor + weight_above / factor
+        else:
+            for i in range(start, stop):
+                from_below = weight_below * exponential(-rate * (points[i] - below))
+                from_above = weight_above * exponential(-rate * (above - points[i]))
+                out[i] = from_below + from_above
+
+
+@loop
+def run_polynomials(points, bounds, ends, lower, upper, rate, out):
+    """Write sums like `run_exponentials`, of polynomials times exponentials."""
+    n_moments = lower.shape[0]
+    for run in range(ends.shape[1]):
+        for i in range(bounds[run], bounds[run + 1]):
+            s = min(rate * (points[i] - ends[0, run]), FAR)
+            t = min(rate * (ends[1, run] - points[i]), FAR)
+            of_lower = of_upper = 0.0
+            for q in range(n_moments - 1, -1, -1):
+                of_lower = of_lower * s + lower[q, run]
+                of_upper = of_upper * t + upper[q, run]
+            out[i] = of_lower * exponential(-s) + of_upper * exponential(-t)
 
 
 @loop

@@ -11,6 +11,7 @@ are used. Offsets, ties and outliers therefore cost no digits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import factorial, isqrt
 from typing import NamedTuple
 
@@ -131,6 +132,36 @@ def scan_sums(
     return sums
 
 
+def scan_states(steps: np.ndarray, profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the moments before and after each value of a sorted column, in O(n).
+
+    They determine the sum of the kernel at any point between two values.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n,)
+        Distance of each value from the previous value. The first entry is infinite.
+    profile : Profile
+        The kernel.
+
+    Returns
+    -------
+    below, above : ndarray of shape (degree + 1, n)
+        Moments of the distances to all values before and after, without the value
+        itself. The moment q is the sum of t_j^q exp(-t_j) / q!.
+    """
+    scans = compiled("scans")
+    if scans is None:
+        return _states_by_blocks(steps, profile)
+    below, above = np.empty((2, profile.degree + 1, len(steps)))
+    steps, rate = ready(steps, np.float64), float(profile.rate)
+    if profile.degree == 0:
+        scans.states_of_exponentials(steps, rate, below[0], above[0])
+    else:
+        scans.states_of_moments(steps, rate, below, above)
+    return below, above
+
+
 def complement_sums(
     steps: np.ndarray,
     rate: float,
@@ -247,15 +278,40 @@ def _scan_by_blocks(
     n = len(steps)
     w = _by_block(weights)
     out = np.zeros_like(w)
-    length = len(w)
+    combine = of_moments(profile)
+    for steps_of_sweep, order in _sweeps(steps, profile):
+        # Forwards, the sum of a value includes the value itself.
+        own = order.step > 0
+        for i, moments in _sweep(steps_of_sweep, w, profile.degree, order, own=own):
+            for share, moment in zip(combine, moments, strict=True):
+                out[i] += moment if share == 1 else share * moment
+    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
+
+
+def _states_by_blocks(
+    steps: np.ndarray, profile: Profile
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the moments before and after each value in numpy, like the row sums."""
+    n, w = len(steps), _by_block(np.ones((1, len(steps))))
+    states = []
+    for steps_of_sweep, order in _sweeps(steps, profile):
+        out = np.empty((profile.degree + 1, len(w), w.shape[2]))
+        for i, moments in _sweep(steps_of_sweep, w, profile.degree, order, own=False):
+            out[:, i] = moments[:, 0]
+        states.append(np.moveaxis(out, 1, -1).reshape(len(out), -1)[:, :n])
+    return states[0], states[1]
+
+
+def _sweeps(
+    steps: np.ndarray, profile: Profile
+) -> list[tuple[tuple[tuple[np.ndarray, np.ndarray], ...], range]]:
+    """Return the steps and the order of the values in a block, in both directions."""
     moved = np.minimum(profile.rate * _by_block(steps), FAR)
     factors = decay(moved, -1.0, np.empty_like(moved))
-    both = tuple(zip(moved, factors, strict=True))
-    _sweep(both, w, out, profile, range(length), own=True)
+    both, order = tuple(zip(moved, factors, strict=True)), range(len(moved))
     # Backwards, the last value of a block follows the first value of the next block.
     last = np.append(moved[0, 1:], FAR), np.append(factors[0, 1:], 0)
-    _sweep((*both[1:], last), w, out, profile, range(length)[::-1], own=False)
-    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
+    return [(both, order), ((*both[1:], last), order[::-1])]
 
 
 def _by_block(values: np.ndarray) -> np.ndarray:
@@ -272,29 +328,35 @@ def _by_block(values: np.ndarray) -> np.ndarray:
 def _sweep(
     steps: tuple[tuple[np.ndarray, np.ndarray], ...],
     weights: np.ndarray,
-    out: np.ndarray,
-    profile: Profile,
+    degree: int,
     order: range,
     *,
     own: bool,
-) -> None:
-    """Add the sums over all earlier values, in one direction, to `out`.
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the moments of all earlier values, in one direction, value by value.
 
     Parameters
     ----------
     steps : tuple of length `length`
         Distance of a value of each block from the previous value, times the rate, and
         the exponentials of these distances.
-    weights, out : ndarray of shape (length, n_weights, n_blocks)
-        Weights and sums.
-    profile : Profile
-        The kernel.
+    weights : ndarray of shape (length, n_weights, n_blocks)
+        Weights.
+    degree : int
+        Largest degree of a moment.
     order : range
         Order of the values in a block, which is also the order of the blocks.
     own : bool
-        Whether the sum of a value includes the value itself.
+        Whether the moments of a value include the value itself.
+
+    Yields
+    ------
+    i : int
+        Number of the value in each block.
+    moments : ndarray of shape (degree + 1, n_weights, n_blocks)
+        Moments, which change with the next value.
     """
-    moments = np.zeros((profile.degree + 1, *weights.shape[1:]))
+    moments = np.zeros((degree + 1, *weights.shape[1:]))
     across = np.zeros(weights.shape[2])
     for i in order:
         shift_moments(moments, *steps[i])
@@ -312,12 +374,10 @@ def _sweep(
         shift_moments(carried, into[b], into_factors[b])
         shift_moments(carried, across[b], across_factors[b])
         carried += ends[b]
-    combine = of_moments(profile)
     for i in order:
         shift_moments(moments, *steps[i])
         if own:
             moments[0] += weights[i]
-        for share, moment in zip(combine, moments, strict=True):
-            out[i] += moment if share == 1 else share * moment
+        yield i, moments
         if not own:
             moments[0] += weights[i]

@@ -10,14 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import (
-    BaseDiscrepancy,
-    DiscrepancyResult,
-    Settings,
-    second_order_statistics,
-)
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows, explains_keywords
-from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
+from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
+from skdiscrepancy._mmd._batches import BatchesMixin
+from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
@@ -26,7 +22,6 @@ from skdiscrepancy._mmd._samples import (
     validate_pair,
     validate_sample,
 )
-from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
 from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
@@ -37,7 +32,7 @@ from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, fit_encoder, layout_of
 
 
-class MMDEstimator(WitnessMixin, BaseDiscrepancy):
+class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
     MMD measures how much the distributions of two samples differ. Use it to detect data
@@ -51,10 +46,13 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     the textbook MMD with one Gaussian kernel, pass ``kernel="gaussian",
     bandwidth="median", normalize=False, pooling=None``.
 
-    For m and n rows, complete designs take O((m + n)^2) time and O(m + n) memory.
-    Laplace and Matern kernels on a single column take O((m + n) log(m + n)) time.
-    Incomplete designs use pairs (X_i, Y_i), and their time grows with the number of
-    pairs. If the samples differ in size, the larger sample is cut with a warning.
+    For m rows of the reference sample, complete designs take O(m^2) time in `fit`,
+    which keeps the sums over the reference sample, and O(m n + n^2) time in `score` of
+    n rows. Memory is O(m + n) for each kernel. On a single column, Laplace and Matern
+    kernels take O(m log(m)) time in `fit` and O(m + n log(m n)) time in `score`.
+    Incomplete designs use pairs (X_i, Y_i) and keep no sums. Their time grows with the
+    number of pairs. If the samples differ in size, the larger sample is cut with a
+    warning.
 
     Do not tune an MMDEstimator by ``GridSearchCV(MMDEstimator(), ...).fit(X)``. Such a
     search compares folds of one sample, which do not differ. Instead, stack both
@@ -114,7 +112,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     Attributes
     ----------
     reference_ : ndarray or csr_array of shape (n_samples, n_features)
-        Sample seen during :term:`fit`. A float array is not copied.
+        Sample seen during :term:`fit`. A float array is not copied, and must not change
+        after `fit`, because `score` uses sums over it.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
@@ -146,6 +145,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     """
 
     _flags = ("second_order", "normalize", "squared")
+    # The reference sample with its sums, if `fit` has computed them.
+    _reference: Reference | None = None
 
     def __init__(
         self,
@@ -180,9 +181,14 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
 
     @explains_keywords
     def fit(self, X: ArrayLike, y: Any = None) -> MMDEstimator:
-        """Keep the reference sample and choose the kernels.
+        """Keep the reference sample, choose the kernels, and compute sums over X.
 
         Bandwidths depend on X alone, so scores of different samples are comparable.
+        Complete designs compute the sums over all pairs of rows of X here, so that
+        `score` need not. This takes O(n_samples^2) time, which is 100 times as long for
+        50 000 rows as for 5000. If you only call `test`, use :func:`mmd_test`, which
+        does not compute these sums. If you change `kernel` or `bandwidth` after `fit`,
+        call `fit` again.
 
         Parameters
         ----------
@@ -202,7 +208,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        return self._learn([rows], settings, X)
+        self._learn([rows], settings, X)
+        if not self._is_paired(settings.design):
+            reference = Reference(self.reference_, self.kernels_)
+            self._reference = reference.with_sums(**self._walk_options())
+        return self
 
     def _learn(
         self, samples: list[np.ndarray], settings: Settings, table: Any
@@ -216,6 +226,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
+        self._reference = None
         return self
 
     @explains_keywords
@@ -265,22 +276,21 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        X, options = as_rows(self.reference_), self._walk_options()
-        m, n = len(X), len(Y)
-        if self._is_paired(design):
-            m = n = paired_size(m, n, design)
-        source = kernel_source(self.kernels_, X[:m], Y[:n])
-        if not self._is_paired(design):
-            unbiased = not design.biased
-            statistics = two_sample_statistics(
-                source, m, n, unbiased=unbiased, **options
-            )
-        else:
-            core = RowSums(PairedSource(source, n), moments=True)
-            statistics = second_order_statistics(
-                design, n, core, random_state=self.random_state, **options
-            )
+        statistics = self._known_reference().statistics(
+            Y,
+            design,
+            paired=self._is_paired(design),
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
         return self._result(statistics, list(self.kernels_))
+
+    def _known_reference(self) -> Reference:
+        """Return the reference sample, with its sums if they are still valid."""
+        kept = self._reference
+        if kept and kept.rows is self.reference_ and kept.kernels is self.kernels_:
+            return kept
+        return Reference(self.reference_, self.kernels_)
 
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""

@@ -123,18 +123,18 @@ def refuse_second_sample(X: Any, y: Any) -> None:
     """
     if y is None:
         return
-    n_columns = _n_columns(y)
-    if n_columns is None or (n_columns == 1 and _n_columns(X) != 1):
+    n_given = n_columns(y)
+    if n_given is None or (n_given == 1 and n_columns(X) != 1):
         return
     raise ValueError(
-        f"y has {n_columns} column{'s' * (n_columns != 1)}, must be None or a "
+        f"y has {n_given} column{'s' * (n_given != 1)}, must be None or a "
         "one-dimensional array of labels. `y` is ignored and not compared with X. To "
         "compare two samples, call mmd_score(X, Y) or mmd_test(X, Y), or call fit(X) "
         "and then score(Y) or test(Y)."
     )
 
 
-def _n_columns(Z: Any) -> int | None:
+def n_columns(Z: Any) -> int | None:
     """Return the number of columns, or None if Z has fewer than two dimensions."""
     shape = getattr(Z, "shape", None)
     if shape is None:

@@ -21,6 +21,7 @@ from skdiscrepancy._base import (
 )
 from skdiscrepancy._data import Index, RandomStateLike, check_flag
 from skdiscrepancy._engine import (
+    KeptSums,
     PairedSource,
     RowSums,
     Source,
@@ -28,6 +29,9 @@ from skdiscrepancy._engine import (
     two_sample_sums,
 )
 from skdiscrepancy.designs import Design, check_design
+
+# Numbers of a part that stay in the cache.
+PART = 2**16
 
 
 def two_sample_mmd(
@@ -67,12 +71,36 @@ def two_sample_mmd(
     harmonic = 2 * m * n / (m + n)
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        a = within_x / (m - unbiased) - cross_x / n
-        b = within_y / (n - unbiased) - cross_y / m
+        mean_a, var_a = _moments(within_x, m - unbiased, cross_x, n)
+        mean_b, var_b = _moments(within_y, n - unbiased, cross_y, m)
         # mean(a) + mean(b) is the statistic: both hold the cross term once.
-        statistics = a.mean(axis=1) + b.mean(axis=1)
-        variances = 4 * harmonic * (a.var(axis=1) / m + b.var(axis=1) / n)
-        return statistics, np.sqrt(variances)
+        variances = 4 * harmonic * (var_a / m + var_b / n)
+        return mean_a + mean_b, np.sqrt(variances)
+
+
+def _moments(
+    within: np.ndarray, n_within: int, cross: np.ndarray, n_cross: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means and variances of the differences of row means.
+
+    Differences are computed twice, part by part. For long rows this is faster than to
+    keep them, because parts stay in the cache.
+    """
+    n, step = within.shape[1], max(1, PART // len(within))
+
+    def differences() -> Iterator[np.ndarray]:
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            values = within[:, some] / n_within
+            values -= cross[:, some] / n_cross
+            yield values
+
+    means = sum(values.sum(axis=1) for values in differences()) / n
+    variances = np.zeros(len(means))
+    for values in differences():
+        values -= means[:, np.newaxis]
+        variances += np.einsum("ki,ki->k", values, values)
+    return means, variances / n
 
 
 class PooledGram(Source):
@@ -116,12 +144,21 @@ class PooledGram(Source):
 
 
 def two_sample_statistics(
-    source: Source, m: int, n: int, *, unbiased: bool, **walk_options: Any
+    source: Source,
+    m: int,
+    n: int,
+    *,
+    unbiased: bool,
+    kept: KeptSums | None = None,
+    held_out: np.ndarray | None = None,
+    **walk_options: Any,
 ) -> Statistics:
     """Compute the complete statistics of m and n stacked rows.
 
     Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
-    sums can be computed in sorted order.
+    sums can be computed in sorted order. If the sums within the first sample are kept,
+    O(m n + n^2) time, or O(m + n log(m n)) in sorted order. If `held_out`, the second
+    sample is these rows of the first sample, which are left out of the first sample.
     """
     if min(m, n) < 1 + unbiased:
         raise ValueError(
@@ -135,12 +172,16 @@ def two_sample_statistics(
         partial(_values_scales_sizes, unbiased=unbiased),
         diagonal=not unbiased,
         keep_order=False,
+        kept=kept,
+        held_out=held_out,
         **walk_options,
     ):
         results[:, part.kernels] = part.result
         for k in part.kernels:
             dtypes[k] = part.dtype
     values, scales, sizes = results
+    if held_out is not None:
+        m -= n
     return Statistics(values, scales, 2 * m * n / (m + n), sizes, dtypes)
 
 
@@ -160,7 +201,7 @@ def _values_scales_sizes(
     counts = max(m - unbiased, 1), max(n - unbiased, 1), n, m
     sums = within_x, within_y, cross_x, cross_y
     sizes = [
-        np.abs(part).max(axis=1) / count
+        np.maximum(part.max(axis=1), -part.min(axis=1)) / count
         for part, count in zip(sums, counts, strict=True)
     ]
     return values, scales, np.max(sizes, axis=0)

@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import as_rows, explains_keywords
-from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
+from skdiscrepancy._engine import (
+    KeptSums,
+    RowSums,
+    kernel_source,
+    two_sample_sums,
+    walk,
+)
+from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel, KernelLike
 
@@ -58,7 +65,11 @@ def witness_values(
 
 
 def row_contributions(
-    kernels: list[KernelLike], X: np.ndarray, Y: np.ndarray, **walk_options: Any
+    kernels: list[KernelLike],
+    X: np.ndarray,
+    Y: np.ndarray,
+    kept: KeptSums | None = None,
+    **walk_options: Any,
 ) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
@@ -74,6 +85,8 @@ def row_contributions(
         First sample.
     Y : ndarray of shape (n, n_features)
         Second sample.
+    kept : KeptSums or None, default=None
+        Sums within X, if they are known.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -84,12 +97,13 @@ def row_contributions(
     """
     m, n = len(X), len(Y)
     parts = two_sample_sums(
-        kernel_source(kernels, X, Y),
+        kernel_source(kernels, X, Y, reference=True),
         m,
         n,
         _contributions,
         diagonal=True,
         keep_order=True,
+        kept=kept,
         **walk_options,
     )
     values = np.zeros(n)
@@ -122,6 +136,7 @@ class WitnessMixin:
     kernels_: list[KernelLike]
     reference_: Any
     _check_params: Callable[..., Any]
+    _known_reference: Callable[[], Reference]
     _validate: Callable[..., np.ndarray]
     _walk_options: Callable[[], dict[str, Any]]
 
@@ -215,6 +230,11 @@ class WitnessMixin:
         check_is_fitted(self)
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        reference = self._known_reference()
         return row_contributions(
-            self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
+            reference.kernels,
+            as_rows(reference.rows),
+            Y,
+            kept=reference.sums,
+            **self._walk_options(),
         )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,7 +23,8 @@ from skdiscrepancy._engine import (
 )
 from skdiscrepancy._hsic import centring_offsets
 from skdiscrepancy.designs import square
-from skdiscrepancy.feature_selection._single_columns import Columns, joint_bandwidth
+from skdiscrepancy.feature_selection._measures import joint_bandwidth
+from skdiscrepancy.feature_selection._single_columns import Columns
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import RadialKernel
 
@@ -52,7 +54,7 @@ class JointKernel:
                 "for method == 'forward' and 'backward'."
             )
         self.kernel = kernel
-        self.Z = (columns.X - np.median(columns.X, axis=0)) / columns.scales
+        self.parts = _scaled_parts(columns)
         self.target = _centred_source(target)
         self.n = columns.n_samples
         self.n_jobs = columns.n_jobs
@@ -86,16 +88,19 @@ class JointKernel:
         values : ndarray of shape (n_candidates,)
             V-statistics.
         """
-        rows = slice(None) if permutation is None else permutation
         kernel = self._kernel_of(len(common) + 1)
-        return self._values(kernel, common, self.Z[rows][:, candidates], removed=False)
+        parts = [self.parts[v] for v in candidates]
+        if permutation is not None:
+            parts = [part.take(permutation) for part in parts]
+        return self._values(kernel, common, parts, removed=False)
 
     def without_each(self, columns: Sequence[int]) -> np.ndarray:
         """Return HSIC of all given columns but one, for each of the columns."""
         if len(columns) == 1:
             return np.zeros(1)
         kernel = self._kernel_of(len(columns) - 1)
-        return self._values(kernel, columns, self.Z[:, columns], removed=True)
+        parts = [self.parts[v] for v in columns]
+        return self._values(kernel, columns, parts, removed=True)
 
     def _kernel_of(self, n_columns: int) -> RadialKernel:
         bandwidth = joint_bandwidth(n_columns, self.kernel.norm)
@@ -105,22 +110,22 @@ class JointKernel:
         self,
         kernel: RadialKernel,
         common: Sequence[int],
-        candidates: np.ndarray,
+        candidates: list[Part],
         *,
         removed: bool,
     ) -> np.ndarray:
-        base = self.Z[:, common]
+        base = CommonColumns([self.parts[v] for v in common], self.n)
 
-        def evaluate(batch: np.ndarray) -> np.ndarray:
+        def evaluate(batch: list[Part]) -> np.ndarray:
             source = JoinedColumns(kernel, base, batch, removed=removed)
             reducer = ProductTotals(source, self.target)
             return walk([square(0, self.n, diagonal=True)], reducer, n_jobs=1)[0]
 
         # The value of a candidate does not depend on the rest of its batch.
-        n_candidates = candidates.shape[1]
-        least = min(n_candidates, effective_n_jobs(self.n_jobs))
-        n_batches = max(-(-n_candidates // CANDIDATES), least)
-        batches = np.array_split(candidates.T, n_batches)
+        least = min(len(candidates), effective_n_jobs(self.n_jobs))
+        n_batches = max(-(-len(candidates) // CANDIDATES), least)
+        places = np.array_split(np.arange(len(candidates)), n_batches)
+        batches = [[candidates[i] for i in batch] for batch in places]
         totals = run_all(
             batches,
             evaluate,
@@ -130,6 +135,71 @@ class JointKernel:
             require="sharedmem",
         )
         return np.concatenate(list(totals)) / self.n**2
+
+
+class Part(NamedTuple):
+    """A variable of a joint kernel, divided by its bandwidth.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_columns, n_samples)
+        Columns of numbers, or one column of codes of labels.
+    of_labels : float or None
+        Distance between two different labels, None for numbers.
+    """
+
+    columns: np.ndarray
+    of_labels: float | None = None
+
+    def take(self, rows: np.ndarray) -> Part:
+        """Return the rows in another order."""
+        return self._replace(columns=self.columns[:, rows])
+
+    def distances(
+        self, rows: Index, cols: Index, norm: float, out: np.ndarray
+    ) -> np.ndarray:
+        """Write the distances of rows and cols, squared if the norm is 2."""
+        [first, *others] = self.columns
+        if self.of_labels is not None:
+            np.not_equal(first[rows, np.newaxis], first[cols], out=out)
+            out *= self.of_labels**norm
+            return out
+        _power_distances(first[rows], first[cols], norm, out)
+        for column in others:
+            out += _power_distances(
+                column[rows], column[cols], norm, np.empty_like(out)
+            )
+        return out
+
+
+class CommonColumns:
+    """The variables that all sets of columns share.
+
+    Parameters
+    ----------
+    parts : list of Part
+        The variables.
+    n : int
+        Number of rows.
+    """
+
+    def __init__(self, parts: list[Part], n: int):
+        self.labels = [part for part in parts if part.of_labels is not None]
+        numbers = [part.columns for part in parts if part.of_labels is None]
+        self.numbers = np.concatenate([np.empty((0, n)), *numbers]).T
+        self.n_columns = self.numbers.shape[1] + len(self.labels)
+
+    def distances(self, rows: Index, cols: Index, norm: float) -> np.ndarray | float:
+        """Return the distances of rows and cols, squared if the norm is 2."""
+        total: np.ndarray | float = 0.0
+        if self.numbers.shape[1]:
+            distances = block_distances(self.numbers[rows], self.numbers[cols], norm)
+            total = distances.read(squared=norm == 2)
+        for part in self.labels:
+            codes = part.columns[0]
+            out = np.empty((len(codes[rows]), len(codes[cols])))
+            total = total + part.distances(rows, cols, norm, out)
+        return total
 
 
 class JoinedColumns(Source):
@@ -142,9 +212,9 @@ class JoinedColumns(Source):
     ----------
     kernel : kernel object
         Radial kernel of order 1 or 2, with one number as bandwidth.
-    base : ndarray of shape (n_samples, n_common)
+    base : CommonColumns
         The common columns.
-    candidates : ndarray of shape (n_candidates, n_samples)
+    candidates : list of Part
         The columns that are added to the common columns, or removed from them.
     removed : bool
         Whether the candidates are among the common columns and are removed.
@@ -153,8 +223,8 @@ class JoinedColumns(Source):
     def __init__(
         self,
         kernel: RadialKernel,
-        base: np.ndarray,
-        candidates: np.ndarray,
+        base: CommonColumns,
+        candidates: list[Part],
         *,
         removed: bool,
     ):
@@ -163,38 +233,49 @@ class JoinedColumns(Source):
         self.candidates = candidates
         self.removed = removed
         self.n_kernels = len(candidates)
-        self.n_features = base.shape[1] + len(candidates)
-        self.dtype = base.dtype
+        self.n_features = base.n_columns + sum(len(c.columns) for c in candidates)
+        self.dtype = base.numbers.dtype
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the Gram tiles of the sets of columns."""
-        distance = self._common_distance(rows, cols)
-        for k, column in enumerate(self.candidates):
+        norm = self.kernel.norm
+        common = self.base.distances(rows, cols, norm)
+        for k, candidate in enumerate(self.candidates):
             values = out[k] if out.ndim == 3 else out
-            np.subtract(column[rows, np.newaxis], column[cols], out=values)
-            if self.kernel.norm == 2:
-                np.multiply(values, values, out=values)
-            else:
-                np.abs(values, out=values)
+            candidate.distances(rows, cols, norm, values)
             if self.removed:
-                np.subtract(distance, values, out=values)
+                np.subtract(common, values, out=values)
                 # Rounding must not make the difference of equal distances negative.
                 np.maximum(values, 0, out=values)
             else:
-                values += distance
-            if self.kernel.norm == 2 and not self.kernel.on_squared:
+                values += common
+            if norm == 2 and not self.kernel.on_squared:
                 np.sqrt(values, out=values)
             self.kernel.evaluate(values, values)
             yield k, values
 
-    def _common_distance(self, rows: Index, cols: Index) -> np.ndarray | float:
-        if not self.base.shape[1]:
-            return 0.0
-        norm = self.kernel.norm
-        distances = block_distances(self.base[rows], self.base[cols], norm)
-        return distances.read(squared=norm == 2)
+
+def _power_distances(
+    a: np.ndarray, b: np.ndarray, norm: float, out: np.ndarray
+) -> np.ndarray:
+    np.subtract(a[:, np.newaxis], b, out=out)
+    return np.multiply(out, out, out=out) if norm == 2 else np.abs(out, out=out)
+
+
+def _scaled_parts(columns: Columns) -> list[Part]:
+    """Return the variables, divided by their bandwidths."""
+    inputs, measures = columns.inputs, columns.measures
+    parts = []
+    for v, bandwidth in enumerate(measures.bandwidths):
+        if inputs.label(v):
+            codes = inputs.values[:, inputs.groups[v]].T
+            parts.append(Part(codes, of_labels=1 / float(bandwidth)))
+        else:
+            rows = measures.rows(inputs, v)
+            parts.append(Part(((rows - np.median(rows, axis=0)) / bandwidth).T.copy()))
+    return parts
 
 
 def _centred_source(target: Variable) -> Source:

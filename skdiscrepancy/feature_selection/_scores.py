@@ -17,15 +17,15 @@ from skdiscrepancy._data import (
     RandomStateLike,
     check_number,
     check_run_options,
-    validate_with_target,
 )
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
+from skdiscrepancy.feature_selection._inputs import read_inputs
+from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
-    column_scales,
 )
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import IndicatorKernel
@@ -55,6 +55,12 @@ class HSICScore(KeywordHints, BaseEstimator):
     larger for columns with heavy tails, and for labels that rarely occur twice. The
     p-values account for these differences, so compare p-values instead of scores if
     your columns are of different kinds.
+
+    DataFrames may have categorical columns, dates and missing values. `kernel` compares
+    numbers, dates and ordered categories. The indicator kernel compares strings,
+    booleans and categories, where a missing value counts as one more category. The
+    selectors of scikit-learn pass on arrays of numbers only, so call the score function
+    yourself, or use :class:`HSICSelector`.
 
     A smooth kernel takes O(n r^2) time for each column, where r is the numerical rank
     of its Gram matrix (10 to 100). Other kernels, such as "laplace", take O(n^2) time,
@@ -90,6 +96,11 @@ class HSICScore(KeywordHints, BaseEstimator):
         all rows differ, and 2 / (n (n - 1)) if only two labels agree.
     n_resamples : int, default=999
         Number of random permutations for "permutation". All columns share them.
+    encoder : "auto" or None, default="auto"
+        "auto" reads categories, dates and missing values of a DataFrame as they are: a
+        column of numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The scores do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -136,6 +147,7 @@ class HSICScore(KeywordHints, BaseEstimator):
         statistic: str = "cka",
         pvalue: str | None = "gamma",
         n_resamples: int = 999,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -147,6 +159,7 @@ class HSICScore(KeywordHints, BaseEstimator):
         self.statistic = statistic
         self.pvalue = pvalue
         self.n_resamples = n_resamples
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -158,10 +171,12 @@ class HSICScore(KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to score.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to score. Columns of a DataFrame may be of any type and have missing
+            values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
 
         Returns
         -------
@@ -179,10 +194,15 @@ class HSICScore(KeywordHints, BaseEstimator):
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
-        X, y = validate_with_target(None, X, y, dtype=np.float64, ensure_min_samples=2)
-        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
+        inputs, y = read_inputs(
+            None, X, y, encoder=self.encoder, target_kernel=self.target_kernel
+        )
         columns = Columns(
-            X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose, keep=False
+            inputs,
+            Measures(inputs, kernel, self.bandwidth_factor),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            keep=False,
         )
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
@@ -193,7 +213,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             if self.statistic == "cka":
                 score = column.alignment(target)
             else:
-                score = max(column.product(target), 0.0) / len(X) ** 2
+                score = max(column.product(target), 0.0) / inputs.n_samples**2
             return score, pvalue(column)
 
         results = columns.map(evaluate)
@@ -246,8 +266,9 @@ def hsic_regression(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Columns to score.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Columns to score. Columns of a DataFrame may be of any type and have missing
+        values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Numeric target.
     **params : dict
@@ -304,8 +325,9 @@ def hsic_classif(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Columns to score.
+    X : array-like or DataFrame of shape (n_samples, n_features)
+        Columns to score. Columns of a DataFrame may be of any type and have missing
+        values.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Labels of any type.
     **params : dict

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,10 +20,11 @@ from skdiscrepancy._data import (
     check_number,
     check_run_options,
     tag_target,
-    validate_with_target,
     warn_user,
 )
 from skdiscrepancy._engine import progress
+from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector, read_inputs
+from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._paths import PATHS
 from skdiscrepancy.feature_selection._permutations import Permutations
 from skdiscrepancy.feature_selection._probes import Path, Probes
@@ -32,11 +32,31 @@ from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
     check_single_kernel,
-    column_scales,
 )
 
 
-class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
+class Choice(NamedTuple):
+    """The columns or groups that were chosen.
+
+    Attributes
+    ----------
+    columns : Columns
+        All columns or groups.
+    scores : ndarray of shape (n_variables,)
+        CKA of each of them with y.
+    path : Path
+        The chosen ones, in the order of their choice.
+    n_informative : int
+        Number of entries of the path that carry information about y.
+    """
+
+    columns: Columns
+    scores: np.ndarray
+    path: Path
+    n_informative: int
+
+
+class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ
@@ -55,6 +75,10 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
       "backward" also detects interactions of columns that carry no information about y
       on their own.
 
+    DataFrames may have categorical columns, dates and missing values. `kernel` compares
+    numbers, dates and ordered categories. The indicator kernel compares strings,
+    booleans and categories, where a missing value counts as one more category.
+
     With a smooth kernel, "filter", "mrmr" and "lasso" take O(n r^2) time for each pair
     of columns that they compare, where r is the numerical rank of a Gram matrix (10 to
     100). With other kernels, they take O(n^2) time. "forward" and "backward" take
@@ -66,10 +90,10 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of columns to select. A float between 0 and 1 is the fraction of the
-        columns. "auto" selects columns as long as it can distinguish them from noise:
-        the gain of a column must exceed the gain of every column with permuted rows,
-        for all of `n_probes` permutations.
+        Number of columns to select, or of groups if there are `groups`. A float between
+        0 and 1 is the fraction of the columns or groups. "auto" selects columns as long
+        as it can distinguish them from noise: the gain of a column must exceed the gain
+        of every column with permuted rows, for all of `n_probes` permutations.
     method : {"filter", "mrmr", "lasso", "forward", "backward"}, default="lasso"
         How to select columns, as explained above. Use "backward" if you expect
         interactions, and "filter" if you want to keep redundant columns.
@@ -84,7 +108,8 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         between the values of this column. A kernel object that has its own bandwidth
         keeps it: a number is the bandwidth of all columns, "median" is the median
         distance of each column. The joint kernel of m columns has m^(1/p) times the
-        bandwidth, where p is the order of its norm.
+        bandwidth, where p is the order of its norm. In this joint kernel, different
+        categories are at distance 1.
     target_bandwidth_factor : float, default=3.0
         Bandwidth of the kernel on y, as a multiple of the median distance of y. A wide
         kernel is more sensitive to the mean of y given X. A narrow kernel is more
@@ -96,6 +121,17 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         Number of permutations for "auto". If y depends on no column, "auto" selects
         noise with a probability of 1 / (1 + `n_probes`). For "backward", and for each
         further step after true columns were selected, this probability is approximate.
+    groups : array-like of shape (n_features,), dict or None, default=None
+        Columns that are scored and selected together, such as the columns of a one-hot
+        encoding. Pass one label for each column, or a dict from the name of each group
+        to the list of its columns, by name or position. All other columns are groups of
+        their own. A group has one joint kernel, and `n_features_to_select` is a number
+        of groups.
+    encoder : "auto" or None, default="auto"
+        "auto" reads categories, dates and missing values of a DataFrame as they are: a
+        column of numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The selection does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -113,15 +149,20 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
         Rank of each column. The column that was selected first has rank 1. The columns
-        that were not selected follow in the order of their scores.
+        that were not selected follow in the order of their scores. The columns of a
+        group share a rank.
     scores_ : ndarray of shape (`n_features_in_`,)
-        CKA of each column alone with y, from 0 to 1.
+        CKA of each column, or of its group, alone with y, from 0 to 1.
     path_ : Bunch
         The selected columns in the order of selection. `feature` is the index of the
-        column. `objective` is the value that the method maximised at this step, or 0
-        for a column that was only added to reach the number of columns. `relevance` is
-        the CKA of the column with y. `redundancy` is its mean CKA with the columns that
-        were selected before.
+        column, and of the first column of a group. `group` lists the names of the
+        selected groups, if there are `groups`. `objective` is the value that the method
+        maximised at this step, or 0 for a column that was only added to reach the
+        number of columns. `relevance` is the CKA of the column with y. `redundancy` is
+        its mean CKA with the columns that were selected before.
+    kinds_ : list of str or None
+        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
+        or "category". None if X holds nothing but known numbers.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -147,6 +188,12 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
     >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
     >>> HSICSelector(2).fit(X, y).get_feature_names_out().tolist()
     ['x1', 'x4']
+
+    A group counts as one column:
+
+    >>> selector = HSICSelector(1, groups={"both": [1, 4]}).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
+    ['x1', 'x4']
     """
 
     def __init__(
@@ -160,6 +207,8 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         target_bandwidth_factor: float = 3.0,
         step: Any = 1,
         n_probes: int = 19,
+        groups: Any = None,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -172,6 +221,8 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
         self.target_bandwidth_factor = target_bandwidth_factor
         self.step = step
         self.n_probes = n_probes
+        self.groups = groups
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -181,49 +232,61 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to select from.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to select from. Columns of a DataFrame may be of any type and have
+            missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
 
         Returns
         -------
         self : HSICSelector
             Fitted selector.
         """
-        columns, path, n_informative = self._choose(X, y)
-        if n_informative < len(path):
-            self._warn_of_noise(path, n_informative)
-        self._set_path(columns, path)
+        self._check_params()
+        inputs, y = self._read(self, X, y)
+        choice = self._choose(inputs, y)
+        if choice.n_informative < len(choice.path):
+            self._warn_of_noise(inputs, choice)
+        self._set_choice(inputs, choice)
         return self
 
-    def _choose(self, X: ArrayLike, y: ArrayLike) -> tuple[Columns, Path, int]:
-        """Return the columns, the path, and its number of informative columns."""
+    def _read(self, owner: Any, X: Any, y: Any) -> tuple[Inputs, np.ndarray]:
+        """Read X and y for an estimator that stores the names of the columns."""
+        return read_inputs(
+            owner,
+            X,
+            y,
+            encoder=self.encoder,
+            target_kernel=self.target_kernel,
+            groups=self.groups,
+        )
+
+    def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
+        """Choose columns, or groups of columns."""
         kernel = self._check_params()
-        X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        k = self._number_of_features(X.shape[1])
-        scales = column_scales(X, kernel, self.bandwidth_factor, "bandwidth_factor")
-        columns = Columns(X, kernel, scales, n_jobs=self.n_jobs, verbose=self.verbose)
+        k = self._number_of_features(inputs.n_variables)
+        measures = Measures(inputs, kernel, self.bandwidth_factor)
+        columns = Columns(inputs, measures, n_jobs=self.n_jobs, verbose=self.verbose)
         target = TargetKernel(
             y, kernel, self.target_kernel, self.target_bandwidth_factor
         ).variable(y)
-        most = k or X.shape[1]
+        most = k or inputs.n_variables
         probes = None
         if k is None:
-            orders = Permutations(len(X), self.n_probes, self.random_state)
+            orders = Permutations(inputs.n_samples, self.n_probes, self.random_state)
             probes = Probes(columns, orders)
         options = {"step": self.step} if self.method == "backward" else {}
         with progress("columns", 1 + most, self.verbose) as line:
-            self.scores_ = check_finite(columns.alignments(target))
+            scores = check_finite(columns.alignments(target))
             line.advance()
             line.step = most
-            path = PATHS[self.method](
-                columns, target, self.scores_, most, probes, **options
-            )
+            path = PATHS[self.method](columns, target, scores, most, probes, **options)
         if probes is not None and len(probes.permutations) < self.n_probes:
             # So few rows have too few permutations to detect anything.
             path = []
-        return columns, self._complete(path, k), len(path)
+        return Choice(columns, scores, _complete(path, scores, k), len(path))
 
     def _check_params(self) -> Any:
         if self.method not in list(PATHS):
@@ -246,6 +309,7 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
         k = self.n_features_to_select
+        what = "features" if self.groups is None else "groups"
         if isinstance(k, str) and k == "auto":
             return None
         if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
@@ -256,31 +320,27 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
                 least=1,
                 most=n_features,
                 keyword="auto",
-                context=", the number of features, or a number between 0 and 1",
+                context=f", the number of {what}, or a number between 0 and 1",
             )
             return int(k)
         if not 0 < k < 1:
             raise ValueError(
                 f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
-                f"{n_features}, the number of features, or a number between 0 and 1."
+                f"{n_features}, the number of {what}, or a number between 0 and 1."
             )
         return max(1, int(k * n_features))
 
-    def _complete(self, path: Path, k: int | None) -> Path:
-        """Add columns that carry no information if there are not enough others."""
-        chosen = [j for j, _ in path]
-        others = [int(j) for j in np.argsort(-self.scores_, kind="stable")]
-        others = [j for j in others if j not in chosen]
-        if k is None:
-            k = max(len(path), 1)
-        return path + [(j, 0.0) for j in others[: k - len(path)]]
-
-    def _warn_of_noise(self, path: Path, n_informative: int) -> None:
+    def _warn_of_noise(self, inputs: Inputs, choice: Choice) -> None:
+        path, n_informative = choice.path, choice.n_informative
         if self.n_features_to_select == "auto":
+            first = path[0][0]
+            what = f"column {first}"
+            if self.groups is not None:
+                what = f"the group {inputs.group_names[first]!r}"
             warn_user(
                 "n_features_to_select == 'auto' found no column that it can "
-                f"distinguish from noise. It selected column {path[0][0]}, which has "
-                "the largest score."
+                f"distinguish from noise. It selected {what}, which has the largest "
+                "score."
             )
             return
         warn_user(
@@ -288,9 +348,9 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
             f"constant, or y is constant: {n_informative} columns have a score above 0."
         )
 
-    def _set_path(self, columns: Columns, path: Path) -> None:
-        chosen = [j for j, _ in path]
-        variables = [columns.variable(j) for j in chosen]
+    def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
+        chosen = [v for v, _ in choice.path]
+        variables = [choice.columns.variable(v) for v in chosen]
         redundancy = [
             np.mean([variable.alignment(other) for other in variables[:i]])
             if i
@@ -298,18 +358,24 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
             for i, variable in enumerate(variables)
         ]
         self.path_ = Bunch(
-            feature=np.array(chosen),
-            objective=check_finite(np.array([value for _, value in path])),
-            relevance=self.scores_[chosen],
+            feature=np.array([inputs.groups[v][0] for v in chosen]),
+            objective=check_finite(np.array([value for _, value in choice.path])),
+            relevance=choice.scores[chosen],
             redundancy=check_finite(np.array(redundancy)),
         )
-        self.n_features_ = len(chosen)
-        self.support_ = np.zeros(columns.n_features, dtype=bool)
-        self.support_[chosen] = True
-        left = np.argsort(-self.scores_, kind="stable")
-        order = [*chosen, *(j for j in left if not self.support_[j])]
-        self.ranking_ = np.empty(columns.n_features, dtype=int)
-        self.ranking_[order] = np.arange(1, columns.n_features + 1)
+        if self.groups is not None:
+            self.path_.group = [inputs.group_names[v] for v in chosen]
+        selected = np.zeros(inputs.n_variables, dtype=bool)
+        selected[chosen] = True
+        left = np.argsort(-choice.scores, kind="stable")
+        ranking = np.empty(inputs.n_variables, dtype=int)
+        order = [*chosen, *(v for v in left if not selected[v])]
+        ranking[order] = np.arange(1, inputs.n_variables + 1)
+        self.scores_ = inputs.expand(choice.scores)
+        self.support_ = inputs.expand(selected)
+        self.ranking_ = inputs.expand(ranking)
+        self.n_features_ = int(self.support_.sum())
+        self.kinds_ = inputs.kinds
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -317,3 +383,13 @@ class HSICSelector(SelectorMixin, KeywordHints, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return tag_target(super().__sklearn_tags__())
+
+
+def _complete(path: Path, scores: np.ndarray, k: int | None) -> Path:
+    """Add columns that carry no information if there are not enough others."""
+    chosen = [v for v, _ in path]
+    others = [int(v) for v in np.argsort(-scores, kind="stable")]
+    others = [v for v in others if v not in chosen]
+    if k is None:
+        k = max(len(path), 1)
+    return path + [(v, 0.0) for v in others[: k - len(path)]]

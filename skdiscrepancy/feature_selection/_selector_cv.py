@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
@@ -19,18 +18,18 @@ from skdiscrepancy._data import (
     KeywordHints,
     check_number,
     check_run_options,
+    encode_labels,
     shown,
     tag_target,
-    validate_with_target,
 )
 from skdiscrepancy._engine import Source, Task, kernel_source, progress, run_all
 from skdiscrepancy._hsic import complete_statistics
+from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector
+from skdiscrepancy.feature_selection._measures import joint_bandwidth
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
     TargetKernel,
     check_single_kernel,
-    column_scales,
-    joint_bandwidth,
 )
 from skdiscrepancy.kernels import RadialKernel, RowKernel, choose_target_kernels
 
@@ -38,7 +37,7 @@ from skdiscrepancy.kernels import RadialKernel, RowKernel, choose_target_kernels
 Split = tuple[np.ndarray, np.ndarray]
 
 
-class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
+class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
@@ -61,7 +60,8 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
     ----------
     selector : HSICSelector or None, default=None
         Selector with the parameters that are not searched. Its `n_features_to_select`
-        is ignored. None is ``HSICSelector()``.
+        is ignored. If it has `groups`, groups of columns are counted instead of
+        columns. None is ``HSICSelector()``.
     param_grid : dict or list of dict or None, default=None
         Values of the parameters of the selector to try, as in
         :class:`~sklearn.model_selection.GridSearchCV`, such as
@@ -92,11 +92,14 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
         Mask of the selected columns.
     ranking_ : ndarray of shape (`n_features_in_`,)
         Rank of each column in `selector_`. The column that was selected first has rank
-        1.
+        1. The columns of a group share a rank.
     cv_results_ : dict of arrays
         The scores, with one entry for each setting of the parameters and each number of
-        columns. The keys are `params`, `n_features`, `mean_test_score`,
+        columns or groups. The keys are `params`, `n_features`, `mean_test_score`,
         `std_test_score` and `split0_test_score`, ...
+    kinds_ : list of str or None
+        What each column of a DataFrame holds: "number", "date", "duration", "ordered"
+        or "category". None if X holds nothing but known numbers.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -145,12 +148,15 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Columns to select from.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Columns to select from. Columns of a DataFrame may be of any type and have
+            missing values.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Target: numbers, or labels of any type.
+            Target: numbers, or labels of any type. A Series or DataFrame may have
+            missing values. A missing label counts as one more label.
         groups : array-like of shape (n_samples,), default=None
-            Groups of rows, for splitters that use them.
+            Groups of rows, for splitters that use them. Groups of columns are a
+            parameter of the selector.
 
         Returns
         -------
@@ -158,14 +164,14 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
             Fitted selector.
         """
         check_run_options(self.n_jobs, None, self.verbose)
-        X, y = validate_with_target(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        least, most = self._bounds(X.shape[1])
         selector = self._checked_selector()
         settings = self._settings()
+        inputs, y = selector._read(self, X, y)
+        least, most = self._bounds(inputs.n_variables)
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
-        splits = self._splits(X, y, groups, candidates[0])
+        splits = self._splits(inputs.values, y, groups, candidates[0])
         tasks = [(candidate, split) for candidate in candidates for split in splits]
-        work = HeldOutScores(X, y, least)
+        work = HeldOutScores(inputs, y, least)
         # The last step is the selection on all rows.
         with progress("folds", len(tasks) + 1, self.verbose) as line:
             line.step = len(tasks)
@@ -173,13 +179,15 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
             scores = np.array(list(found))
             line.advance()
             line.step = 1
-            self._set_results(settings, range(least, most + 1), scores)
+            n_best = self._set_results(settings, range(least, most + 1), scores)
             self.selector_ = clone(selector).set_params(
-                **{**self.best_params_, "n_features_to_select": self.n_features_}
+                **{**self.best_params_, "n_features_to_select": n_best}
             )
-            self.selector_.fit(X, y)
+            self.selector_.fit(inputs.values if inputs.kinds is None else X, y)
+        self.n_features_ = self.selector_.n_features_
         self.support_ = self.selector_.support_
         self.ranking_ = self.selector_.ranking_
+        self.kinds_ = inputs.kinds
         return self
 
     def _checked_selector(self) -> HSICSelector:
@@ -203,6 +211,11 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
                 "n_features_to_select. Set its range by min_features_to_select and "
                 "max_features_to_select."
             )
+        if any({"encoder", "groups"} & set(setting) for setting in settings):
+            raise ValueError(
+                f"param_grid == {self.param_grid!r}, must not hold encoder or groups. "
+                "Set them in the selector."
+            )
         return settings
 
     def _splits(
@@ -216,6 +229,9 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
             check_number(self.cv, "cv", integer=True, least=2, most=len(X))
         # An iterable may hold masks, which have more entries than rows.
         rows = np.arange(len(X))
+        if labels:
+            # Labels of several types cannot be sorted, but codes can.
+            y = encode_labels(y[:, np.newaxis])
         try:
             folds = check_cv(self.cv, y, classifier=labels)
             splits = [(rows[a], rows[b]) for a, b in folds.split(X, y, groups)]
@@ -241,8 +257,8 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
 
     def _set_results(
         self, settings: list[dict[str, Any]], sizes: range, scores: np.ndarray
-    ) -> None:
-        """Set the table of scores, and the best parameters.
+    ) -> int:
+        """Set the table of scores and the best parameters, and return the best size.
 
         `scores` has one row for each setting and split, and one column for each size.
         """
@@ -259,7 +275,7 @@ class HSICSelectorCV(SelectorMixin, KeywordHints, BaseEstimator):
         }
         best = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_params_ = self.cv_results_["params"][best]
-        self.n_features_ = int(self.cv_results_["n_features"][best])
+        return int(self.cv_results_["n_features"][best])
 
     def _bounds(self, n_features: int) -> tuple[int, int]:
         """Return the smallest and the largest number of columns."""
@@ -287,7 +303,7 @@ class HeldOutScores(Task):
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    inputs : Inputs
         Sample.
     y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Numbers or labels.
@@ -295,28 +311,25 @@ class HeldOutScores(Task):
         Smallest number of columns.
     """
 
-    def __init__(self, X: np.ndarray, y: np.ndarray, least: int):
-        self.X = X
+    def __init__(self, inputs: Inputs, y: np.ndarray, least: int):
+        self.inputs = inputs
         self.y = y
         self.least = least
 
     def __call__(self, task: tuple[HSICSelector, Split]) -> np.ndarray:
         """Return the unbiased CKA for each number of columns, starting at `least`."""
         selector, (train, test) = task
-        X, y = self.X, self.y
-        _, path, n_informative = clone(selector)._choose(X[train], y[train])
-        order = [j for j, _ in path]
-        kernel = check_single_kernel(selector.kernel, "kernel")
-        factor = selector.bandwidth_factor
-        scales = column_scales(X[train], kernel, factor, "bandwidth_factor")
-        target = _target_kernel(selector, y[train])
-        of_target = kernel_source([target.kernel], target.rows_of(y[test]))
-        Z = X[test] / scales
+        inputs, held_out = self.inputs.take(train), self.inputs.take(test)
+        choice = clone(selector)._choose(inputs, self.y[train])
+        order = [v for v, _ in choice.path]
+        kernel, measures = choice.columns.kernel, choice.columns.measures
+        target = _target_kernel(selector, self.y[train])
+        of_target = kernel_source([target.kernel], target.rows_of(self.y[test]))
         scores = []
         for size in range(self.least, len(order) + 1):
             # Constants come last. They would do nothing but widen the joint kernel.
-            size = max(min(size, n_informative), 1)
-            rows = Z[:, order[:size]]
+            size = max(min(size, choice.n_informative), 1)
+            rows = measures.scaled(held_out, order[:size])
             if isinstance(kernel, RadialKernel):
                 bandwidth = joint_bandwidth(size, kernel.norm)
                 joint_kernel = clone(kernel).set_params(bandwidth=bandwidth)

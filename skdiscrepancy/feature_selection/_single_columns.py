@@ -13,17 +13,21 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import check_number, shown
+from skdiscrepancy._data import shown
 from skdiscrepancy._engine import (
     BATCH_NUMBERS,
     MAX_RANK,
     column_factors,
     is_smooth,
-    may_be_complete,
     run_all,
     steps,
 )
-from skdiscrepancy.bandwidths import column_medians
+from skdiscrepancy.feature_selection._inputs import Inputs
+from skdiscrepancy.feature_selection._measures import (
+    Measures,
+    column_scales,
+    joint_bandwidth,
+)
 from skdiscrepancy.feature_selection._variables import Variable
 from skdiscrepancy.kernels import (
     KERNELS,
@@ -31,7 +35,6 @@ from skdiscrepancy.kernels import (
     IndicatorKernel,
     Kernel,
     PrecomputedKernel,
-    RadialKernel,
     RowKernel,
     as_target,
     check_kernel,
@@ -63,65 +66,15 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     )
 
 
-def check_factor(factor: Any, name: str) -> float:
-    """Return a bandwidth factor, a multiple of the median distance."""
-    if isinstance(factor, str):
-        raise ValueError(
-            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
-            "of the median distance: 1.0 is the median itself."
-        )
-    check_number(factor, name, strict=True)
-    return float(factor)
-
-
-def column_scales(X: np.ndarray, kernel: Kernel, factor: Any, name: str) -> np.ndarray:
-    """Return the bandwidth of every column, ones for kernels without a bandwidth.
-
-    The bandwidth is the factor times the median distance of the column, unless the
-    kernel has a bandwidth of its own: a number, or "median".
-    """
-    factor = check_factor(factor, name)
-    if not isinstance(kernel, RadialKernel):
-        return np.ones(X.shape[1])
-    own = kernel.bandwidth
-    if own is None:
-        medians = column_medians(X)
-        with np.errstate(all="ignore"):
-            scales = factor * medians
-        usable = np.isfinite(scales) & (scales > 0)
-        if not np.all(usable):
-            j = int(np.argmin(usable))
-            raise ValueError(
-                f"{name} == {factor}, must be another number for column {j} of X: its "
-                f"product with the median distance, {medians[j]:.3g}, is too large or "
-                "too small for floating point. Rescale this column."
-            )
-        return scales
-    if isinstance(own, str) and own == "median":
-        return column_medians(X)
-    check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
-    return np.full(X.shape[1], float(own))
-
-
-def joint_bandwidth(n_columns: int, norm: float) -> float:
-    """Return the bandwidth on several columns that each have a bandwidth of one.
-
-    It grows with the number of columns as distances do.
-    """
-    return float(n_columns) ** (1 / norm)
-
-
 class Columns:
-    """The columns of X with one kernel each.
+    """The columns of X, or groups of columns, with one kernel each.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    inputs : Inputs
         Sample.
-    kernel : kernel object
-        Kernel of all columns.
-    scales : ndarray of shape (n_features,)
-        Bandwidth of each column.
+    measures : Measures
+        The kernel and the bandwidth of each variable.
     n_jobs : int or None, default=None
         Number of threads.
     verbose : int, default=0
@@ -132,37 +85,27 @@ class Columns:
 
     def __init__(
         self,
-        X: np.ndarray,
-        kernel: Kernel,
-        scales: np.ndarray,
+        inputs: Inputs,
+        measures: Measures,
         *,
         n_jobs: int | None = None,
         verbose: int = 0,
         keep: bool = True,
     ):
-        self.X = X
-        self.kernel = kernel
-        self.scales = scales
+        self.inputs = inputs
+        self.measures = measures
+        self.kernel = measures.kernel
+        self.n_samples = inputs.n_samples
         self.n_jobs = n_jobs
         self.verbose = verbose
-        rank = 1 if is_smooth(kernel) else min(self.n_samples, MAX_RANK)
+        rank = 1 if is_smooth(self.kernel) else min(self.n_samples, MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
         self._kept: dict[int, Batch] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.X.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.X.shape[1]
-
     def variable(self, column: int) -> Variable:
-        """Return one column with its kernel."""
+        """Return one column or group with its kernel."""
         position, inside = divmod(column, self._batch_size)
         return self._batch(position).variables[inside]
 
@@ -183,7 +126,7 @@ class Columns:
         return np.array(self._map_batches(lambda batch: batch.alignments(target)))
 
     def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
-        n_batches = -(-self.n_features // self._batch_size)
+        n_batches = -(-self.inputs.n_variables // self._batch_size)
         parts = run_all(
             range(n_batches),
             lambda position: function(self._batch(position)),
@@ -200,8 +143,8 @@ class Columns:
         if position in self._kept:
             return self._kept[position]
         start = position * self._batch_size
-        columns = slice(start, start + self._batch_size)
-        batch = Batch(self.X[:, columns], self.kernel, self.scales[columns])
+        stop = min(start + self._batch_size, self.inputs.n_variables)
+        batch = Batch(self.inputs, self.measures, range(start, stop))
         with self._lock:
             if self._room > batch.rows.nbytes:
                 self._room -= batch.rows.nbytes
@@ -212,30 +155,29 @@ class Columns:
 class Batch:
     """Some columns with their kernels, and their factors in one array if complete."""
 
-    def __init__(self, X: np.ndarray, kernel: Kernel, scales: np.ndarray):
-        if not all(may_be_complete(X[:, [j]], kernel) for j in range(X.shape[1])):
+    def __init__(self, inputs: Inputs, measures: Measures, members: range):
+        self.variables = [measures.variable(inputs, v) for v in members]
+        if not all(variable.may_be_complete for variable in self.variables):
             self.complete = False
-            self.rows = np.empty((0, len(X)))
-            self.variables = [
-                Variable(X[:, [j]], kernel, bandwidth=float(scale))
-                for j, scale in enumerate(scales)
-            ]
+            self.rows = np.empty((0, inputs.n_samples))
             return
-        factors = column_factors(X, kernel, scales)
+        # Columns of numbers are factored together.
+        plain = [v for v in members if inputs.plain(v)]
+        if plain:
+            X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
+            bandwidths = measures.bandwidths[plain]
+            factors = column_factors(X, measures.kernel, bandwidths)
+            for v, factor in zip(plain, factors, strict=True):
+                self.variables[v - members.start].factor = factor
+        factors = [variable.factor for variable in self.variables]
         ranks = [len(factor.rows) for factor in factors]
         self.starts = np.cumsum([0, *ranks[:-1]])
         self.rows = np.concatenate([factor.rows for factor in factors])
-        self.variables = [
-            Variable(
-                X[:, [j]],
-                kernel,
-                factor._replace(rows=self.rows[start : start + rank]),
-                bandwidth=float(scale),
-            )
-            for j, (factor, start, rank, scale) in enumerate(
-                zip(factors, self.starts, ranks, scales, strict=True)
-            )
-        ]
+        for variable, start, rank in zip(
+            self.variables, self.starts, ranks, strict=True
+        ):
+            rows = self.rows[start : start + rank]
+            variable.factor = variable.factor._replace(rows=rows)
         self.complete = all(factor.complete for factor in factors)
 
     def alignments(self, target: Variable) -> list[float]:

@@ -32,8 +32,6 @@ class Variable:
         Values or labels.
     kernel : kernel object
         Kernel.
-    factor : Factor or None, default=None
-        Factor of the centred Gram matrix. None computes the factor when it is needed.
     bandwidth : float or None, default=None
         Bandwidth of the kernel. None if the kernel has its own number as bandwidth, or
         compares labels.
@@ -43,13 +41,12 @@ class Variable:
         self,
         rows: np.ndarray,
         kernel: Any,
-        factor: Factor | None = None,
         bandwidth: float | None = None,
     ):
         self.rows = rows
         self._kernel = kernel
         self._bandwidth = bandwidth
-        self._factor = factor
+        self._factor: Factor | None = None
         self._norm: float | None = None
 
     @property
@@ -63,19 +60,31 @@ class Variable:
 
     @property
     def factor(self) -> Factor:
-        """Factor of the centred Gram matrix, not complete for a rough kernel."""
+        """Factor of the centred Gram matrix, not complete for a rough kernel.
+
+        It is computed when it is needed, unless it was set.
+        """
         if self._factor is None:
             # A factor that is not finite raises an error when scores are checked.
             with np.errstate(over="ignore", invalid="ignore"):
                 self._factor = factor_of(self.rows, self.kernel)
         return self._factor
 
+    @factor.setter
+    def factor(self, factor: Factor) -> None:
+        self._factor = factor
+
     @property
     def complete(self) -> bool:
         """Whether the factor is the whole Gram matrix, up to rounding."""
-        if self._factor is None and not may_be_complete(self.rows, self._kernel):
+        if self._factor is None and not self.may_be_complete:
             return False
         return self.factor.complete
+
+    @property
+    def may_be_complete(self) -> bool:
+        """Whether the factor can be complete, before it is computed."""
+        return may_be_complete(self.rows, self._kernel)
 
     @property
     def source(self) -> Source:

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from decimal import Decimal
 from functools import partial
-from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,10 +16,8 @@ from skdiscrepancy._base import StatisticParams
 from skdiscrepancy._data import (
     RandomStateLike,
     as_array,
-    check_rows,
     check_run_options,
     generator_of,
-    is_numeric,
     refuse_missing,
     shown,
     takes_parameters_of,
@@ -29,6 +25,7 @@ from skdiscrepancy._data import (
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy._nulls import TestResult
+from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import (
     ColumnTests,
     check_correction,
@@ -41,10 +38,7 @@ from skdiscrepancy.kernels import (
     check_kernel,
     choose_target_kernels,
 )
-
-# Types that a column of objects may hold. None is refused later, as a missing value.
-# `is_numeric` decides which columns hold labels, as for y.
-VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 class MMDColumnParams(StatisticParams, total=False):
@@ -76,6 +70,7 @@ def mmd_column_tests(
     correction: str | None = "bh",
     kernel: Any = "laplace",
     n_resamples: int | None = None,
+    encoder: Any = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
@@ -84,8 +79,10 @@ def mmd_column_tests(
     """Test every column of two samples for a difference.
 
     Use it to see which columns of a table have drifted. Each column gets its own
-    two-sample test, :func:`mmd_test`. Columns that do not hold numbers, such as
-    strings, booleans and categories, are compared as labels. These tests compare the
+    two-sample test, :func:`mmd_test`. Strings, booleans and categories are compared as
+    labels, and a missing value counts as one more label. Dates and ordered categories
+    are compared as numbers. A missing number differs from all known numbers, so the
+    test also detects that values go missing more often. These tests compare the
     distribution of each column, but not how columns depend on each other. To detect a
     changed dependence, test all columns together with :func:`mmd_test`.
 
@@ -108,6 +105,11 @@ def mmd_column_tests(
         Number of resamples of each test. None is 100 times the number of columns, and
         at least 999, so that p-values can be small enough to pass the correction. The
         time then grows with the square of the number of columns.
+    encoder : "auto" or None, default="auto"
+        "auto" reads dates and missing values of a DataFrame as they are: a column of
+        numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -122,8 +124,8 @@ def mmd_column_tests(
     Returns
     -------
     tests : ColumnTests
-        Statistics, p-values and adjusted p-values of the columns. ``print(tests)``
-        shows them, with the smallest p-value first.
+        Statistics, p-values, adjusted p-values and fractions of missing values of the
+        columns. ``print(tests)`` shows them, with the smallest p-value first.
 
     See Also
     --------
@@ -153,20 +155,10 @@ def mmd_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    names, of_x = _columns_of(X, "X")
-    y_names, of_y = _columns_of(Y, "Y")
-    if hasattr(X, "columns") and hasattr(Y, "columns"):
-        if set(names) != set(y_names):
-            raise ValueError(
-                f"Y has the columns {y_names}, must have the columns of X, {names}."
-            )
-        of_y = [of_y[y_names.index(name)] for name in names]
-    elif len(of_x) != len(of_y):
-        raise ValueError(f"Y has {len(of_y)} features, must have {len(of_x)} as X.")
-
+    names, columns = read_samples((X, Y), ("X", "Y"), encoder)
     return columnwise_tests(
         names,
-        list(zip(of_x, of_y, strict=True)),
+        columns,
         partial(
             _test_column,
             mmd_test,
@@ -189,6 +181,7 @@ def hsic_column_tests(
     correction: str | None = "bh",
     kernel: Any = ("gaussian", "laplace"),
     n_resamples: int | None = None,
+    encoder: Any = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
@@ -197,8 +190,9 @@ def hsic_column_tests(
     """Test for every column of X whether y depends on it.
 
     Each column gets its own test, :func:`hsic_test`, and the p-values are corrected for
-    the number of columns [1]_. Columns that do not hold numbers, such as strings,
-    booleans and categories, are treated as labels. All columns use the same kernels on
+    the number of columns [1]_. Strings, booleans and categories are labels, and a
+    missing value counts as one more label. Dates and ordered categories are numbers. A
+    missing number differs from all known numbers. All columns use the same kernels on
     y. These tests do not detect interactions, where y depends on two columns only
     together. To detect interactions, test all columns together with :func:`hsic_test`.
 
@@ -209,7 +203,8 @@ def hsic_column_tests(
     X : array-like or DataFrame of shape (n_samples, n_features)
         Columns to test.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Numbers, or labels of any type.
+        Numbers, or labels of any type. A Series or DataFrame may have missing values. A
+        missing label counts as one more label.
     correction : {"bh", "by", "holm"} or None, default="bh"
         Correction of the p-values for the number of columns; see
         :func:`mmd_column_tests`.
@@ -219,6 +214,11 @@ def hsic_column_tests(
         Smallest number of resamples of each test. None is 100 times the number of
         columns, and at least 999, so that p-values can be small enough to pass the
         correction. The time then grows with the square of the number of columns.
+    encoder : "auto" or None, default="auto"
+        "auto" reads dates and missing values of a DataFrame as they are: a column of
+        numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
     n_jobs : int or None, default=None
         Number of threads, over columns. The p-values do not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -233,8 +233,8 @@ def hsic_column_tests(
     Returns
     -------
     tests : ColumnTests
-        Statistics, p-values and adjusted p-values of the columns. ``print(tests)``
-        shows them, with the smallest p-value first.
+        Statistics, p-values, adjusted p-values and fractions of missing values of the
+        columns. ``print(tests)`` shows them, with the smallest p-value first.
 
     See Also
     --------
@@ -264,20 +264,23 @@ def hsic_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    names, columns = _columns_of(X, "X")
+    names, columns = read_samples((X,), ("X",), encoder)
+    target_kernel = params.get("target_kernel", "auto")
+    labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()
+    y = encode_target(
+        encoder, fit_target_encoder(encoder, y, labels=labels), y, labels=labels
+    )
     # Checked here, so that the error does not name the first column.
     refuse_missing(as_array(y, "y"), "y")
     # Columns of numbers and columns of labels use the same kernels on y.
-    params["target_kernel"] = _target_kernels(
-        params.get("target_kernel", "auto"), as_array(y, "y"), kernel
-    )
+    params["target_kernel"] = _target_kernels(target_kernel, as_array(y, "y"), kernel)
     return columnwise_tests(
         names,
-        [(column, y) for column in columns],
+        columns,
         partial(
             _test_column,
             hsic_test,
-            second_is_column=False,
+            target=(y,),
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
             **params,
@@ -291,18 +294,18 @@ def hsic_column_tests(
 
 def _test_column(
     test: Callable[..., TestResult],
-    samples: tuple[Any, Any],
+    column: ColumnSample,
     seed: int,
     *,
     kernel: Any,
-    second_is_column: bool = True,
+    target: tuple[Any, ...] = (),
     **options: Any,
 ) -> TestResult:
     """Test one column, with a label kernel if it does not hold numbers."""
-    columns = samples if second_is_column else samples[:1]
     return test(
-        *samples,
-        kernel=kernel if all(map(is_numeric, columns)) else "indicator",
+        *column.parts,
+        *target,
+        kernel="indicator" if column.of_labels else kernel,
         n_jobs=1,
         random_state=seed,
         **options,
@@ -348,43 +351,3 @@ def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:
 
 def _resamples(n_resamples: int | None, n_columns: int) -> int:
     return max(999, 100 * n_columns - 1) if n_resamples is None else n_resamples
-
-
-def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
-    """Return the names of the columns of a table, and an array for each column.
-
-    Every column keeps its type. Categories become strings, which are labels.
-    """
-    if hasattr(X, "columns"):
-        names = list(X.columns)
-        if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
-        columns = [_column_of(X[column], column, name) for column in names]
-    else:
-        X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
-        X = check_rows(X, name, dtype=None)
-        names = [f"x{j}" for j in range(X.shape[1])]
-        values = X.T.tolist() if X.dtype == object else X.T
-        columns = [_column_of(*item, name) for item in zip(values, names, strict=True)]
-    if not names:
-        raise ValueError(f"{name} has no columns, must have at least one.")
-    return names, columns
-
-
-def _column_of(values: Any, column: Any, name: str) -> np.ndarray:
-    """Return a column of numbers, or of labels."""
-    kind = str(getattr(values, "dtype", "")).lower()
-    values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
-    if kind.startswith(("category", "categorical", "enum")):
-        refuse_missing(values, f"{column!r} of {name}")
-        return values.astype(str).astype(object)
-    wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
-    if values.dtype == object:
-        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}
-    if wrong:
-        raise ValueError(
-            f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
-            "numbers or labels (strings, booleans or categories). Convert dates and "
-            "durations to numbers, for example to seconds since the first date."
-        )
-    return values

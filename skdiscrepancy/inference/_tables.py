@@ -14,6 +14,7 @@ from scipy.stats import false_discovery_control
 from skdiscrepancy._data import Result, draw_seeds
 from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls import TestResult
+from skdiscrepancy.inference._column_inputs import ColumnSample
 
 CORRECTIONS = ("bh", "by", "holm", None)
 
@@ -44,6 +45,11 @@ class ColumnTests(Result):
         Correction for the number of columns.
     results : list of TestResult
         Result of the test of each column.
+    missing_x : ndarray of shape (n_features,)
+        Fraction of missing values of each column of X.
+    missing_y : ndarray of shape (n_features,) or None
+        Fraction of missing values of each column of the second sample, None for
+        :func:`~skdiscrepancy.hsic_column_tests`.
 
     See Also
     --------
@@ -77,6 +83,8 @@ class ColumnTests(Result):
     adjusted_pvalues: np.ndarray
     correction: str | None
     results: list[TestResult]
+    missing_x: np.ndarray | None = None
+    missing_y: np.ndarray | None = None
 
     _display = "ColumnTestsDisplay"
     _item = "column"
@@ -97,12 +105,17 @@ class ColumnTests(Result):
 
     def _columns(self) -> dict[str, Any]:
         order = self._order()
-        return {
+        columns = {
             "feature": [self.feature_names[j] for j in order],
             "statistic": self.statistics[order],
             "pvalue": self.pvalues[order],
             "adjusted_pvalue": self.adjusted_pvalues[order],
         }
+        missing = {"missing_x": self.missing_x, "missing_y": self.missing_y}
+        known = {name: part for name, part in missing.items() if part is not None}
+        if any(part.any() for part in known.values()):
+            columns |= {name: part[order] for name, part in known.items()}
+        return columns
 
     def to_frame(self) -> Any:
         """Return the tests as a DataFrame, one row for each column of the data.
@@ -112,9 +125,11 @@ class ColumnTests(Result):
         Returns
         -------
         frame : pandas.DataFrame
-            The columns are `statistic`, `pvalue` and `adjusted_pvalue`. The index holds
-            the names of the columns of the data. The smallest p-value comes first, and
-            equal p-values are sorted by the largest statistic.
+            The columns are `statistic`, `pvalue` and `adjusted_pvalue`, and if values
+            are missing, `missing_x` and `missing_y`, the fraction of missing values in
+            each sample. The index holds the names of the columns of the data. The
+            smallest p-value comes first, and equal p-values are sorted by the largest
+            statistic.
         """
         return super().to_frame()
 
@@ -142,7 +157,7 @@ class ColumnTests(Result):
 
 def columnwise_tests(
     names: list[Any],
-    columns: list[Any],
+    columns: list[ColumnSample],
     run: Callable[[Any, int], TestResult],
     *,
     correction: str | None,
@@ -156,7 +171,7 @@ def columnwise_tests(
     ----------
     names : list
         Names of the columns.
-    columns : list
+    columns : list of ColumnSample
         Data of each column, passed to `run`.
     run : callable
         Takes an entry of `columns` and a seed, and returns the result of a test.
@@ -180,6 +195,7 @@ def columnwise_tests(
     work = _ColumnTask(run)
     results = list(run_all(tasks, work, n_jobs, verbose, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
+    missing_x, *others = np.array([column.missing for column in columns]).T
     return ColumnTests(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
@@ -187,6 +203,8 @@ def columnwise_tests(
         adjusted_pvalues=adjust_pvalues(pvalues, correction),
         correction=correction,
         results=results,
+        missing_x=missing_x,
+        missing_y=others[0] if others else None,
     )
 
 

@@ -1,7 +1,13 @@
-"""Drift of streams: an alarm as soon as new rows differ from a reference sample."""
+"""Drift of tables and streams: how new data differ from a reference sample."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy.monitoring._drift import drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
+from skdiscrepancy.monitoring._report import DriftReport
 
-__all__ = ["DriftMonitor"]
+__all__ = ["DriftMonitor", "DriftReport", "drift_report"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

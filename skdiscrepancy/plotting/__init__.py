@@ -11,9 +11,11 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
+from skdiscrepancy.plotting._batches import BatchScoresDisplay
 from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
+from skdiscrepancy.plotting._drift_report import DriftReportDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -22,9 +24,11 @@ from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [
     "BandwidthDisplay",
+    "BatchScoresDisplay",
     "CKADisplay",
     "ColumnTestsDisplay",
     "DesignDisplay",
+    "DriftReportDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",

@@ -112,7 +112,7 @@ class SelectionDisplay:
         display = cls(
             relevance=path.relevance,
             redundancy=path.redundancy,
-            feature_names=names[path.feature],
+            feature_names=path.get("group", names[path.feature]),
         )
         return display.plot(ax=ax)
 

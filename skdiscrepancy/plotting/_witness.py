@@ -172,7 +172,12 @@ class WitnessDisplay:
             if isinstance(rows, SparseRows) or issparse(estimator.reference_):
                 raise TypeError("X or the reference is sparse, must be dense to draw.")
             if len(columns) < estimator.n_features_in_:
-                estimator = clone(estimator).fit(estimator.reference_[:, columns])
+                some = estimator.reference_[:, columns]
+                estimator = clone(estimator)
+                # The columns are encoded already.
+                estimator.encoder_ = None
+                # Not `fit`, because the function needs no sums over the reference.
+                estimator._learn([some], estimator._check_params(), some)
                 rows, columns = rows[:, columns], list(range(len(columns)))
             reference = estimator.reference_[:, columns]
         else:

@@ -142,6 +142,21 @@ def display_targets():
             "MMDEstimator WitnessDisplay",
         ),
         (
+            "BatchScoresDisplay",
+            f"BatchScoresDisplay.from_estimator({estimator}, Y, {{options}})",
+            two,
+            [
+                {**statistic, **SEED},
+                {
+                    **level,
+                    "batch_size": params.sizes("2", "3", "np.int64(5)", "None"),
+                    "n_resamples": params.sizes("2", "5"),
+                    "random_state": SEED["random_state"],
+                },
+            ],
+            "MMDEstimator BatchScoresDisplay",
+        ),
+        (
             "WitnessDisplay of KSD",
             "WitnessDisplay.from_estimator(KSDEstimator(lambda X: -X, {keywords})"
             ".fit(X), Y, {options})",
@@ -179,6 +194,16 @@ def display_targets():
             two,
             [test, {**level, "max_columns": params.sizes("30", "None", "1")}],
             "mmd_column_tests ColumnTestsDisplay",
+        ),
+        (
+            "DriftReportDisplay",
+            "DriftReportDisplay.from_result(drift_report(X, Y, {keywords}), {options})",
+            two,
+            [
+                {**RESAMPLES, **SEED},
+                {"max_columns": params.sizes("30", "None", "1")},
+            ],
+            "drift_report DriftReportDisplay",
         ),
         (
             "SubsetsDisplay",

@@ -1,4 +1,4 @@
-"""What is called: the encoder of tables, with columns of all types."""
+"""What is called: the encoder and the report of tables, with columns of all types."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -56,7 +56,7 @@ def tables(draw, *names):
 
 
 def table_targets():
-    """Yield the encoder of tables."""
+    """Yield the encoder and the report of tables."""
     keywords = {"max_categories": params.sizes("30", "None", "1", "np.int64(2)")}
     features = ["None", "['a', 'b']", "['a'] * 3", "3", "[f'x{i}' for i in range(2)]"]
     names = {"input_features": params.values(features[:1], features[1:])}
@@ -81,6 +81,18 @@ def table_targets():
                 also=("X", "input_features"),
                 documented=documented,
                 near="value",
+                takes_missing=True,
+            ),
+        )
+    for more in ("", ".to_html()", ".to_frame()"):
+        yield (
+            f"drift_report of tables{more}",
+            target(
+                f"drift_report(X, Y, {{keywords}}){more}",
+                tables("X", "Y"),
+                {**params.RESAMPLES, **params.RUN},
+                callables="drift_report",
+                also=("X", "Y", "reference", "new"),
                 takes_missing=True,
             ),
         )

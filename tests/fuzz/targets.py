@@ -85,6 +85,27 @@ TARGETS = {
         {**params.HSIC, **HSIC_TEST, **RUN, "correction": params.words("correction")},
         callables="hsic_column_tests",
     ),
+    "drift_report": target(
+        "drift_report(X, Y, {keywords})",
+        data.samples("X", "Y", widest=12),
+        {
+            **params.MMD,
+            **MMD_TEST,
+            **RUN,
+            "correction": params.words("correction"),
+            "level": params.numbers("0.05", "1", "0.5"),
+            "max_columns": params.sizes("10", "1"),
+            "max_rows": params.sizes("10", "1"),
+            "encoder": params.values(["'auto'", "None"], params.HOSTILE_WORDS, 8),
+        },
+        callables="drift_report",
+    ),
+    "DriftReport.to_html": target(
+        "drift_report(X, Y, {keywords}).to_html()",
+        data.plain_samples("X", "Y"),
+        {**RESAMPLES, **RUN},
+        callables="drift_report",
+    ),
     # Gram matrices.
     "mmd_from_gram": target(
         "mmd_from_gram(K_xx, K_yy, K_xy, {keywords})",
@@ -224,6 +245,22 @@ def estimator_targets():
             documented=is_float,
             callables="KSDEstimator",
             also=("X", "model", "sample_weight"),
+        ),
+    )
+    yield (
+        "MMDEstimator.score_batches",
+        target(
+            "MMDEstimator({keywords}).fit(X).score_batches(Y, {options})",
+            SAMPLES,
+            {**params.MMD, **run_and_pool},
+            {
+                "batch_size": params.sizes("2", "3", "np.int64(5)", "None"),
+                "by": params.values(["None"], ["'c0'", "3", "[]", "{}"]),
+            },
+            always=[*seeded, "batch_size"],
+            documented=is_array,
+            callables="MMDEstimator",
+            also=("X", "Y"),
         ),
     )
     yield (

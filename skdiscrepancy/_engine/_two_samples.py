@@ -1,0 +1,355 @@
+"""Sums within and between two samples, and what is kept of the first sample.
+
+The sums within the first sample, the reference, do not depend on the second sample. If
+they are kept, many samples can be compared with the reference in less time. Both ways
+add the same numbers in the same order, so results agree to the last bit.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._engine._kernel_source import KernelSource
+from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._progress import progress
+from skdiscrepancy._engine._reducers import RowSums
+from skdiscrepancy._engine._sorted_samples import (
+    States,
+    diagonal_of,
+    states_of,
+    sums_across,
+)
+from skdiscrepancy._engine._sources import Source
+from skdiscrepancy._engine._walk import aligned_by_parts, tile_side, walk
+from skdiscrepancy._engine._ways import IN_ORDER, Ways, choose_ways
+from skdiscrepancy._loops import DistanceProfile, Profile, Runs
+from skdiscrepancy.designs import Region, square
+
+# Bytes of the states of sorted samples that are kept. Others are computed again.
+MOST_KEPT = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class KeptSums:
+    """Sums within a reference sample, without the diagonal, for every kernel.
+
+    Attributes
+    ----------
+    setting : tuple
+        Everything else that the sums over tiles depend on.
+    tiles : ndarray of shape (n_kernels_over_tiles, m) or None
+        Sums over tiles, if there are kernels that are summed over tiles.
+    column : ndarray of shape (m,) or None
+        The sorted column, if there are kernels in sorted order.
+    states : dict
+        Sums and states of the kernels in sorted order.
+    features : dict
+        Sum of the features, and row sums, of the kernels with explicit features.
+    """
+
+    setting: tuple[Any, ...]
+    tiles: np.ndarray | None
+    column: np.ndarray | None
+    states: dict[int, States]
+    features: dict[int, tuple[np.ndarray, np.ndarray]]
+
+
+def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
+    """Compute the sums within a reference sample of m rows.
+
+    Parameters
+    ----------
+    source : KernelSource
+        Kernels on the rows of the reference sample, whose values do not depend on
+        other rows.
+    m : int
+        Number of rows.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    sums : KeptSums
+        The sums, for :func:`two_sample_sums`.
+    """
+    ways = choose_ways(source, m)
+    verbose = walk_options.get("verbose", 0)
+    tiles = column = None
+    states, features = {}, {}
+    with progress("kernel sums", source.n_kernels, verbose) as both:
+        if ways.others:
+            both.step = len(ways.others)
+            regions = [square(0, m, diagonal=False)]
+            [(tiles, _)] = walk(regions, RowSums(ways.tiles), **walk_options)
+            both.advance()
+        if ways.profiles:
+            both.step = len(ways.profiles)
+            column = np.sort(ways.columns[0])
+            results = run_all(ways.profiles.values(), _Within(column), **walk_options)
+            room = MOST_KEPT
+            for k, result in zip(ways.profiles, results, strict=True):
+                room -= result.nbytes
+                if room >= 0:
+                    states[k] = result
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            of_rows = ways.features()
+            for i, k in enumerate(ways.with_features):
+                features[k] = of_rows.sums_within(i)
+            both.advance()
+    return KeptSums(_setting(ways), tiles, column, states, features)
+
+
+def _setting(ways: Ways) -> tuple[Any, ...]:
+    """Return everything but the rows that sums over tiles depend on."""
+    if not ways.others or not isinstance(ways.source, KernelSource):
+        return (ways.others,)
+    # Kernels share exponentials, so a sum also depends on the other kernels.
+    return ways.others, tile_side(RowSums(ways.tiles)), ways.source.kinds
+
+
+class Part(NamedTuple):
+    """The result from the sums of some kernels of a source.
+
+    Attributes
+    ----------
+    kernels : list of int
+        The kernels.
+    dtype : numpy dtype
+        Type in which the values were computed.
+    result : object
+        Result of `finish` for the sums.
+    """
+
+    kernels: list[int]
+    dtype: np.dtype
+    result: Any
+
+
+def two_sample_sums(
+    source: Source,
+    m: int,
+    n: int,
+    finish: Callable[..., Any],
+    *,
+    diagonal: bool,
+    keep_order: bool,
+    kept: KeptSums | None = None,
+    held_out: np.ndarray | None = None,
+    **walk_options: Any,
+) -> Iterator[Part]:
+    """Yield the results from the row sums within and between two samples.
+
+    Sorted order takes one kernel at a time, so the sums of all kernels are never in
+    memory at once.
+
+    Parameters
+    ----------
+    source : Source
+        Kernels on the stacked rows of two samples.
+    m, n : int
+        Rows of the samples.
+    finish : callable
+        Takes the sums of X over X, of Y over Y, of X over Y and of Y over X, each of
+        shape (n_some_kernels, rows). It must not change the first array.
+    diagonal : bool
+        Whether k(x_i, x_i) is in the sum of row i.
+    keep_order : bool
+        Whether the sums of Y must be in the order of the rows, which is slower.
+    kept : KeptSums or None, default=None
+        Sums within X. Sums that are not kept are computed.
+    held_out : ndarray of shape (n,) or None, default=None
+        The rows of X that are the second sample. They are then left out of the first
+        sample, by subtraction from its sums.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Yields
+    ------
+    part : Part
+        Some kernels, and the result of `finish` for them.
+    """
+    ways = choose_ways(source, m + n)
+    verbose = walk_options.get("verbose", 0)
+    with progress("kernel sums", source.n_kernels, verbose) as both:
+        if ways.others:
+            both.step = len(ways.others)
+            sums = _tile_sums(ways, m, n, kept, diagonal, walk_options)
+            both.advance()
+            yield Part(ways.others, source.dtype, finish(*_without(held_out, *sums)))
+        if ways.profiles:
+            both.step = len(ways.profiles)
+            work = _Crossing.of(
+                ways.columns, kept, diagonal, finish, keep_order, held_out is not None
+            )
+            results = run_all(ways.profiles.items(), work, **walk_options)
+            for k, result in zip(ways.profiles, results, strict=True):
+                yield Part([k], IN_ORDER, result)
+        if ways.with_features:
+            both.step = len(ways.with_features)
+            for k, of_kernel in _feature_sums(ways, m, kept, diagonal):
+                yield Part([k], IN_ORDER, finish(*_without(held_out, *of_kernel)))
+            both.advance()
+
+
+def _tile_sums(
+    ways: Ways,
+    m: int,
+    n: int,
+    kept: KeptSums | None,
+    diagonal: bool,
+    walk_options: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the four sums of the kernels that are summed over tiles."""
+    tiles = ways.tiles
+    regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
+    within_x = None
+    if kept is not None and kept.setting == _setting(ways):
+        within_x = kept.tiles
+    if within_x is None:
+        regions.insert(0, square(0, m, diagonal=False))
+    *firsts, (within_y, _), cross = walk(regions, RowSums(tiles), **walk_options)
+    if within_x is None:
+        within_x = firsts[0][0]
+    if diagonal:
+        # Not within the walk, because the sums without a diagonal are kept.
+        every = np.arange(m + n)
+        values = aligned_by_parts(tiles, every, every)
+        # Statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            within_x, within_y = within_x + values[:, :m], within_y + values[:, m:]
+    return within_x, within_y, *cross
+
+
+def _feature_sums(
+    ways: Ways, m: int, kept: KeptSums | None, diagonal: bool
+) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Yield the four sums of each kernel with explicit features."""
+    features = ways.features()
+    for i, k in enumerate(ways.with_features):
+        known = None if kept is None else kept.features.get(k)
+        of_x, within_x = known or features.sums_within(i, 0, m)
+        of_y, within_y = features.sums_within(i, m)
+        if diagonal:
+            with np.errstate(all="ignore"):
+                within_x = within_x + features.squares(i, 0, m)
+                within_y += features.squares(i, m)
+        cross = features.inner(i, of_y, 0, m), features.inner(i, of_x, m)
+        yield k, [sums[np.newaxis] for sums in (within_x, within_y, *cross)]
+
+
+def _without(
+    held_out: np.ndarray | None,
+    within_x: np.ndarray,
+    within_y: np.ndarray,
+    cross_x: np.ndarray,
+    cross_y: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Leave the rows of the second sample out of the first sample."""
+    if held_out is None:
+        return within_x, within_y, cross_x, cross_y
+    with np.errstate(all="ignore"):
+        cross_y = within_x[:, held_out] - within_y
+        within_x = np.delete(within_x - cross_x, held_out, axis=1)
+    return within_x, within_y, np.delete(cross_x, held_out, axis=1), cross_y
+
+
+class _Within(Task):
+    """The sums of one kernel within a sorted sample."""
+
+    def __init__(self, values: np.ndarray):
+        self.values = values
+
+    def __call__(self, profile: Profile | DistanceProfile) -> States:
+        return states_of(self.values, profile)
+
+
+class _Crossing(Task):
+    """The result from the row sums of one kernel on two sorted samples.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (m,) and (n,)
+        Sorted samples.
+    order : ndarray of shape (n,) or None
+        Rows of the sorted values of Y, if the sums must be in the order of the rows.
+    kept : dict
+        Sums and states of X that are kept.
+    diagonal, finish, held_out : bool, callable and bool
+        As in `two_sample_sums`, where the second sample is in the first if `held_out`.
+    """
+
+    def __init__(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        order: np.ndarray | None,
+        kept: dict[int, States],
+        diagonal: bool,
+        finish: Callable[..., Any],
+        held_out: bool,
+    ):
+        self.samples = x, y
+        self.runs = Runs.of_both(x, y)
+        self.order = order
+        self.kept = kept
+        self.diagonal = diagonal
+        self.finish = finish
+        self.held_out = _places(x, y) if held_out else None
+
+    @classmethod
+    def of(
+        cls,
+        columns: list[np.ndarray],
+        kept: KeptSums | None,
+        diagonal: bool,
+        finish: Callable[..., Any],
+        keep_order: bool,
+        held_out: bool,
+    ) -> _Crossing:
+        """Sort two columns, the first one if it is not kept."""
+        [x, y] = columns
+        states: dict[int, States] = {}
+        if kept is not None and kept.column is not None:
+            x, states = kept.column, kept.states
+        else:
+            x = np.sort(x)
+        order = np.argsort(y) if keep_order else None
+        y = np.sort(y) if order is None else y[order]
+        return cls(x, y, order, states, diagonal, finish, held_out)
+
+    def __call__(self, item: tuple[int, Profile | DistanceProfile]) -> Any:
+        k, profile = item
+        (x, y), (of_x, of_y) = self.samples, self.runs
+        x_states = self.kept.get(k) or states_of(x, profile)
+        y_states = states_of(y, profile)
+        within_x, within_y = x_states.within, y_states.within
+        if self.diagonal:
+            within_x = within_x + diagonal_of(x, profile)
+            within_y = within_y + diagonal_of(y, profile)
+        cross_x = sums_across(x, of_x, y, profile, y_states)
+        cross_y = sums_across(y, of_y, x, profile, x_states)
+        if self.order is not None:
+            within_y, cross_y = (self._back(sums) for sums in (within_y, cross_y))
+        sums = (s[np.newaxis] for s in (within_x, within_y, cross_x, cross_y))
+        return self.finish(*_without(self.held_out, *sums))
+
+    def _back(self, sums: np.ndarray) -> np.ndarray:
+        """Return sums of sorted values in the order of the rows."""
+        back = np.empty_like(sums)
+        back[self.order] = sums
+        return back
+
+
+def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return different places of the sorted values y, some of x, among x."""
+    first = np.searchsorted(x, y)
+    starts = np.flatnonzero(np.diff(first, prepend=-1))
+    counts = np.diff(np.append(starts, len(y)))
+    return first + np.arange(len(y)) - np.repeat(starts, counts)

@@ -1,0 +1,132 @@
+"""Statistics of samples against a reference sample, whose sums are kept."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._base import Statistics, second_order_statistics
+from skdiscrepancy._data import RandomStateLike, as_rows
+from skdiscrepancy._engine import (
+    KeptSums,
+    PairedSource,
+    RowSums,
+    keep_sums,
+    kernel_source,
+)
+from skdiscrepancy._mmd._statistics import paired_size, two_sample_statistics
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import KernelLike
+
+
+class Reference(NamedTuple):
+    """A reference sample, its kernels, and the sums within the sample.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (m, n_features)
+        The sample.
+    kernels : list of kernel objects
+        Kernels, each with one number as bandwidth.
+    sums : KeptSums or None
+        Sums within the sample, if they are kept.
+    """
+
+    rows: Any
+    kernels: list[KernelLike]
+    sums: KeptSums | None = None
+
+    def with_sums(self, **walk_options: Any) -> Reference:
+        """Compute the sums within the sample, unless they depend on other rows too."""
+        X = as_rows(self.rows)
+        try:
+            source = kernel_source(self.kernels, X, reference=True)
+        except ValueError:
+            # These rows alone are out of the range of squares. Together with other rows
+            # they may be in range, and if not, this error is raised then.
+            return self
+        if source.depends_on_all_rows:
+            return self
+        return self._replace(sums=keep_sums(source, len(X), **walk_options))
+
+    def statistics(
+        self,
+        Y: Any,
+        design: Design,
+        *,
+        paired: bool,
+        random_state: RandomStateLike,
+        **walk_options: Any,
+    ) -> Statistics:
+        """Compute the statistics of a sample against the reference sample.
+
+        Parameters
+        ----------
+        Y : ndarray or SparseRows of shape (n, n_features)
+            The sample.
+        design : Design
+            Pairs of rows that enter the statistic.
+        paired : bool
+            Whether the core on pairs (X_i, Y_i) is used.
+        random_state : object
+            Seeds the pairs of a random design.
+        **walk_options : dict
+            `n_jobs` and `verbose`.
+
+        Returns
+        -------
+        statistics : Statistics
+            Statistics of all kernels.
+        """
+        X = as_rows(self.rows)
+        m, n = len(X), len(Y)
+        if not paired:
+            source = kernel_source(self.kernels, X, Y, reference=True)
+            unbiased = not design.biased
+            return two_sample_statistics(
+                source, m, n, unbiased=unbiased, kept=self.sums, **walk_options
+            )
+        size = paired_size(m, n, design)
+        core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+        return second_order_statistics(
+            design,
+            size,
+            RowSums(core, moments=True),
+            random_state=random_state,
+            **walk_options,
+        )
+
+    def statistics_of_held_out(
+        self,
+        rows: np.ndarray,
+        design: Design,
+        *,
+        paired: bool,
+        random_state: RandomStateLike,
+        **walk_options: Any,
+    ) -> Statistics:
+        """Compute the statistics of some rows of the reference against its other rows.
+
+        The sums of the other rows follow from the sums that are kept, so this takes the
+        time of a score. Paired designs compare as many of the other rows.
+        """
+        X = as_rows(self.rows)
+        Y = X[rows]
+        if paired or self.sums is None:
+            others = np.delete(np.arange(len(X)), rows)
+            some = others[: len(rows)] if paired else others
+            return Reference(self.rows[some], self.kernels).statistics(
+                Y, design, paired=paired, random_state=random_state, **walk_options
+            )
+        return two_sample_statistics(
+            kernel_source(self.kernels, X, Y, reference=True),
+            len(X),
+            len(Y),
+            unbiased=not design.biased,
+            kept=self.sums,
+            held_out=rows,
+            **walk_options,
+        )

@@ -1,0 +1,351 @@
+"""How a new table differs from a reference table, in one call."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from skdiscrepancy._base import StatisticParams
+from skdiscrepancy._data import (
+    Column,
+    RandomStateLike,
+    check_number,
+    check_run_options,
+    generator_of,
+    is_table,
+    read_columns,
+    takes_parameters_of,
+)
+from skdiscrepancy._engine import progress
+from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy.inference import mmd_column_tests, mmd_test
+from skdiscrepancy.kernels import LaplaceKernel
+from skdiscrepancy.monitoring._explanation import explain
+from skdiscrepancy.monitoring._marginals import marginal, pair_points, write_value
+from skdiscrepancy.monitoring._report import DriftReport
+from skdiscrepancy.tables import TableEncoder, check_encoder, encode, fit_encoder
+
+# Rows of each table that are compared, at most, by the search for an explanation, and
+# by contributions and effect sizes that take quadratic time.
+EXPLAINED_ROWS = 1000
+COMPARED_ROWS = 5000
+# Parameters of the tests that also define the kernels of the contributions.
+KERNEL_PARAMS = ("kernel", "bandwidth", "n_bandwidths")
+
+
+class DriftParams(StatisticParams, total=False):
+    """Parameters that `drift_report` passes on to the tests."""
+
+    bandwidth: Any
+    kernel: Any
+    method: str
+    n_groups: int | None
+    pooling: str
+    second_order: bool
+
+
+@takes_parameters_of(mmd_test)
+def drift_report(
+    reference: ArrayLike,
+    new: ArrayLike,
+    *,
+    level: float = 0.05,
+    correction: str | None = "bh",
+    n_resamples: int | None = None,
+    max_columns: int = 10,
+    max_rows: int = 10,
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+    verbose: int = 0,
+    **params: Unpack[DriftParams],
+) -> DriftReport:
+    """Report how a new table differs from a reference table.
+
+    Use it to detect data drift (covariate shift) and to see where it comes from. The
+    tables may have numbers, strings, categories, booleans, dates and missing values.
+    The report has a joint test of all columns and a test of each column. It names the
+    columns that explain the drift, also if no single column has drifted, and the rows
+    of the new table that contribute most.
+
+    The explanation is computed if the joint test rejects. A backward elimination [1]_
+    finds the columns that differ most together: it removes columns one by one so that
+    MMD stays as large as possible, and keeps the set with the largest MMD. If the
+    remaining columns still differ, the elimination starts again with them.
+
+    The joint test takes the time of :func:`skdiscrepancy.mmd_test`, O(n^2) for n rows
+    of both tables, and so does each further test of remaining columns. The elimination
+    compares at most 1000 random rows of each table, and at most p^2 / 2 sets of p
+    columns, or 10 p sets if there are more than 19 columns. Contributions, and the
+    effect sizes of categories and of columns with missing numbers, compare at most 5000
+    random rows of each table. Memory is O(n). For more than 20 000 rows, pass an
+    incomplete design such as ``design="r"``.
+
+    Read more in the :ref:`User Guide <tables>`.
+
+    Parameters
+    ----------
+    reference : DataFrame or array-like of shape (n_samples_reference, n_features)
+        Reference table, for example the training data.
+    new : DataFrame or array-like of shape (n_samples_new, n_features)
+        New table, with the same columns. Columns of DataFrames are matched by name.
+    level : float, default=0.05
+        Significance level of the joint test and of its explanation.
+    correction : {"bh", "by", "holm"} or None, default="bh"
+        Correction of the p-values of single columns, see
+        :func:`skdiscrepancy.mmd_column_tests`.
+    n_resamples : int or None, default=None
+        Number of resamples of each test. None is 999 for joint tests and, for single
+        columns, 100 times the number of columns, at least 999.
+    max_columns : int, default=10
+        Largest number of columns in the explanation.
+    max_rows : int, default=10
+        Number of rows to report, those with the largest contributions.
+    encoder : "auto", None or transformer, default="auto"
+        How the joint test reads the tables. "auto" is a
+        :class:`~skdiscrepancy.tables.TableEncoder` that is fitted to both tables. It
+        gives every column the same weight, whatever its unit. None uses numbers as they
+        are. The explanation and the effect sizes always use a TableEncoder: yours, if
+        you pass one.
+    n_jobs : int or None, default=None
+        Number of threads. The report does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the resamples and the rows of the elimination. None draws new ones in
+        every call. The global generator of numpy is never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+    **params : dict
+        Other parameters of :func:`skdiscrepancy.mmd_test`. By default, single columns
+        use ``kernel="laplace"``.
+
+    Returns
+    -------
+    report : DriftReport
+        The report. ``report.to_html("report.html")`` writes it as a page for a browser.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_test : Tests all columns together.
+    skdiscrepancy.mmd_column_tests : Tests each column.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+
+    Examples
+    --------
+    In the new table, `a` and `b` have the same distributions as before, but they do not
+    depend on each other anymore. No single column shows this drift.
+
+    >>> import numpy as np
+    >>> from skdiscrepancy.monitoring import drift_report
+    >>> rng = np.random.RandomState(0)
+    >>> reference, new = rng.normal(size=(2, 200, 4))
+    >>> reference[:, 1] = reference[:, 3]
+    >>> report = drift_report(reference, new, random_state=0)
+    >>> bool(report.column_tests.adjusted_pvalues.min() > 0.05)
+    True
+    >>> report.joint_test.pvalue
+    0.001
+    >>> report.explanation
+    [['x3', 'x1']]
+    """
+    check_number(level, "level", strict=True, most=1)
+    check_number(max_columns, "max_columns", integer=True, least=1)
+    check_number(max_rows, "max_rows", integer=True, least=1)
+    check_run_options(n_jobs, random_state, verbose)
+    check_encoder(encoder)
+    new, first, second = _read_tables(reference, new)
+    options: dict[str, Any] = {
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+        "verbose": verbose,
+    }
+    tested: dict[str, Any] = {**params, **options}
+    if n_resamples is not None:
+        tested["n_resamples"] = n_resamples
+    with progress("drift report", 4, verbose) as line:
+        column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
+        line.advance()
+        tables = _Tables(reference, new, encoder)
+        joint_test = mmd_test(*tables.joint, encoder=None, **tested)
+        line.advance()
+        groups, remaining = explain(
+            *tables.sampled_blocks(random_state),
+            joint_test.pvalue,
+            lambda columns: mmd_test(*tables.of(columns), **tested).pvalue,
+            level=level,
+            max_columns=max_columns,
+            n_jobs=n_jobs,
+        )
+        line.advance()
+        found = [j for group in groups for j in group]
+        x, y = tables.of(found) if found else tables.joint
+        kept, rows = tables.draw_rows(COMPARED_ROWS, random_state)
+        kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
+        estimator = MMDEstimator(**{**kernels, **options})
+        contributions = estimator.fit(x[kept]).contributions(y[rows])
+        line.advance()
+    names = column_tests.feature_names
+    largest = np.argsort(-contributions, kind="stable")[:max_rows]
+    rows = rows[largest]
+    index = getattr(new, "index", None) if is_table(new) else None
+    return DriftReport(
+        joint_test=joint_test,
+        column_tests=column_tests,
+        kinds=list(tables.encoder.kinds_),
+        effect_sizes=tables.effect_sizes(random_state, n_jobs),
+        missing_reference=np.array([np.mean(column.missing) for column in first]),
+        missing_new=np.array([np.mean(column.missing) for column in second]),
+        explanation=[[names[j] for j in group] for group in groups],
+        remaining_pvalue=remaining,
+        rows=rows,
+        row_labels=(rows if index is None else index[rows]).tolist(),
+        row_values=[
+            {
+                name: write_value(column, row)
+                for name, column in zip(names, second, strict=True)
+            }
+            for row in rows
+        ],
+        contributions=contributions[largest],
+        marginals=[marginal(*pair) for pair in zip(first, second, strict=True)],
+        pairs=[
+            pair_points(
+                [names[j] for j in group[:2]],
+                [first[j] for j in group[:2]],
+                [second[j] for j in group[:2]],
+                generator_of(random_state),
+            )
+            for group in groups
+            if len(group) > 1
+        ],
+        n_reference=len(tables.x),
+        n_new=len(tables.y),
+        level=float(level),
+    )
+
+
+class _Tables:
+    """Both tables as numbers, for the joint test and in blocks of columns."""
+
+    def __init__(self, reference: Any, new: Any, encoder: Any):
+        tables = [reference, new]
+        own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
+        self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
+        # `set_output` can make DataFrames of the encoding.
+        self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in tables)
+        self.joint = [self.x, self.y]
+        if encoder is not own and not _is_auto(encoder):
+            fitted = fit_encoder(encoder, tables)
+            self.joint = [encode(fitted, table) for table in tables]
+
+    def of(self, columns: list[int]) -> list[np.ndarray]:
+        """Return the encoded columns of both tables."""
+        slices = self.encoder.output_slices_
+        parts = [[Z[:, slices[j]] for j in columns] for Z in (self.x, self.y)]
+        x, y = (np.concatenate(part, axis=1) for part in parts)
+        # Constant columns, such as the indicators of values that are never missing,
+        # change no distance, and one column is faster than two.
+        varies = np.any(np.concatenate((x, y)) != x[0], axis=0)
+        varies[0] |= not varies.any()
+        return [x[:, varies], y[:, varies]]
+
+    def draw_rows(
+        self, n_rows: int, random_state: RandomStateLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows of both tables, in their order; all rows if there are not more."""
+        generator = generator_of(random_state)
+        first, second = (
+            np.sort(generator.permutation(len(Z))[:n_rows]) for Z in (self.x, self.y)
+        )
+        return first, second
+
+    def sampled_blocks(
+        self, random_state: RandomStateLike
+    ) -> tuple[list[np.ndarray], int]:
+        """Return the block of each column for some rows, and those of the reference."""
+        kept, others = self.draw_rows(EXPLAINED_ROWS, random_state)
+        blocks = []
+        for j in range(len(self.encoder.output_slices_)):
+            x, y = self.of([j])
+            blocks.append(np.concatenate((x[kept], y[others])))
+        return blocks, len(kept)
+
+    def effect_sizes(
+        self, random_state: RandomStateLike, n_jobs: int | None
+    ) -> np.ndarray:
+        """Return the normalised MMD of each column."""
+        kept, others = self.draw_rows(COMPARED_ROWS, random_state)
+        sizes = []
+        for j, kind in enumerate(self.encoder.kinds_):
+            x, y = self.of([j])
+            kernel: Any = LaplaceKernel(bandwidth=1.0)
+            if kind == "category" or x.shape[1] > 1:
+                # A single column of numbers is compared in sorted order, in less time.
+                x, y = x[kept], y[others]
+            if kind == "category":
+                # The same value, in less time: one category is in each row.
+                kernel = "indicator"
+                x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
+            sizes.append(_effect_size(x, y, kernel, n_jobs))
+        return np.array(sizes)
+
+
+def _effect_size(
+    x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None
+) -> float:
+    options: dict[str, Any] = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
+    try:
+        value = MMDEstimator(**options)._evaluate_pair(x, y).value
+    except ValueError:
+        # The scale is 0: all rows of a table are equally far from the other table.
+        value = MMDEstimator(**options, normalize=False)._evaluate_pair(x, y).value
+        return np.inf if value > 0 else 0.0
+    return max(value, 0.0)
+
+
+def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
+    """Return the new table and the columns of both tables, in the same order."""
+    first = _read(reference, "reference", None)
+    if is_table(reference) and is_table(new):
+        names = [column.name for column in first]
+        others = list(new.columns)
+        if len(others) != len(names) or set(others) != set(names):
+            raise ValueError(
+                f"new has the columns {others}, must have the columns of reference, "
+                f"{names}."
+            )
+        new = new[names]
+    n_columns = len(_read(new, "new", None))
+    if n_columns != len(first):
+        raise ValueError(
+            f"new has {n_columns} columns, must have {len(first)} as reference."
+        )
+    return new, first, _read(new, "new", first)
+
+
+def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
+    columns = read_columns(table, name, like)
+    if is_table(table):
+        return columns
+    for column in columns:
+        known = not np.any(column.missing)
+        if column.kind not in ("number", "category") or not known:
+            what = f"{column.kind}s" if known else "missing values"
+            raise ValueError(
+                f"{name} has {what} in column {column.name}, must be a DataFrame of "
+                "pandas or polars to have them."
+            )
+    return columns
+
+
+def _is_auto(encoder: Any) -> bool:
+    return isinstance(encoder, str) and encoder == "auto"

@@ -1,0 +1,367 @@
+"""Tests of fitting once and scoring often, and of the scores of batches."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+import switches
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.metrics.pairwise import rbf_kernel
+
+from skdiscrepancy import MMDEstimator, mmd_score
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    IndicatorKernel,
+    LaplaceKernel,
+    LinearKernel,
+    PrecomputedKernel,
+)
+from skdiscrepancy.plotting import BatchScoresDisplay
+
+M, N = 40, 17
+rng = np.random.RandomState(0)
+X, Y = rng.normal(size=(M, 3)), rng.normal(0.5, 1, size=(N, 3))
+GRAM = rbf_kernel(np.concatenate((X, Y)))
+POSITIONS = np.arange(M)[:, np.newaxis], np.arange(M, M + N)[:, np.newaxis]
+LABELS = rng.randint(4, size=(M, 1)), rng.randint(5, size=(N, 1))
+TIES = np.round(X[:, :1], 1), np.round(Y[:, :1], 1)
+COLUMN_KERNELS = ["laplace", "matern32", "matern92", "gaussian", "energy"]
+# Samples, and kernels on them.
+CASES = {
+    "defaults": ((X, Y), ("gaussian", "laplace")),
+    "float32": ((X.astype(np.float32), Y.astype(np.float32)), "gaussian"),
+    "float32 and float64": ((X.astype(np.float32), Y), "gaussian"),
+    "far float32": ((X.astype(np.float32), 1e6 + Y.astype(np.float32)), "gaussian"),
+    "column": ((X[:, :1], Y[:, :1]), COLUMN_KERNELS),
+    "ties": (TIES, COLUMN_KERNELS),
+    "separate columns": ((X[:, :1], 100 + Y[:, :1]), COLUMN_KERNELS),
+    "many columns": ((np.tile(X, 7), np.tile(Y, 7)), ["gaussian", "imq", "laplace"]),
+    "sparse": ((csr_array(X[:9]), csr_array(Y[:4])), ["gaussian", "laplace"]),
+    "sparse and dense": ((csr_array(X[:9]), Y[:4]), ["gaussian", "linear"]),
+    "dense and sparse": ((X[:9], csr_array(Y[:4])), "gaussian"),
+    "features": ((X, Y), ["linear", "polynomial", "gaussian"]),
+    "function": ((X, Y), lambda A, B: rbf_kernel(A, B, gamma=0.7)),
+    "sum and product": (
+        (X, Y),
+        [GaussianKernel() + LinearKernel(), GaussianKernel() * LaplaceKernel()],
+    ),
+    "some columns": ((X, Y), ColumnKernel(GaussianKernel(), [0, 2])),
+    "metric": ((X, Y), GaussianKernel(metric="cosine")),
+    "Gaussian process": ((X, Y), RBF(0.8) + WhiteKernel(0.1)),
+    "precomputed": (POSITIONS, PrecomputedKernel(GRAM)),
+    "labels": (LABELS, "indicator"),
+    "balanced labels": (LABELS, IndicatorKernel(balanced=True)),
+}
+
+
+@pytest.fixture(params=switches.WAYS)
+def every_way(request):
+    with switches.way(request.param), switches.small_pieces():
+        yield request.param
+
+
+def assert_same_bits(case, **params):
+    """Compare `score` with one call, which computes all sums in one walk."""
+    (first, second), kernel = CASES[case]
+    mmd = MMDEstimator(kernel=kernel, n_bandwidths=2, normalize=False).fit(first)
+    mmd.set_params(**params)
+    # The kernels have their bandwidths already.
+    params = {**mmd.get_params(deep=False), "kernel": mmd.kernels_, "n_jobs": None}
+    assert mmd.score(second) == mmd_score(first, second, **params)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_have_the_bits_of_one_call(case):
+    with switches.small_pieces():
+        assert_same_bits(case)
+
+
+@pytest.mark.parametrize("params", [{"design": "v"}, {"n_jobs": 2}])
+@pytest.mark.parametrize("case", ["defaults", "many columns", "ties", "features"])
+def test_scores_have_the_bits_of_one_call_in_every_way(case, params, every_way):
+    assert_same_bits(case, **params)
+
+
+@pytest.mark.parametrize("case", ["defaults", "column", "features"])
+def test_contributions_have_the_bits_of_a_walk_without_sums(case, every_way):
+    (first, second), kernel = CASES[case]
+    mmd = MMDEstimator(kernel=kernel, n_bandwidths=2).fit(first)
+    # An estimator that was fitted for an incomplete design has no sums.
+    other = MMDEstimator(kernel=kernel, n_bandwidths=2, design="l").fit(first)
+    assert_array_equal(mmd.contributions(second), other.contributions(second))
+
+
+class Counting:
+    """A function that counts the pairs it is called for."""
+
+    n_pairs = 0
+
+    def __call__(self, A, B):
+        self.n_pairs += len(A) * len(B)
+        return rbf_kernel(A, B)
+
+
+def test_score_evaluates_no_pair_within_the_reference():
+    def pairs(m):
+        rows = np.random.RandomState(0).normal(size=(m, 2))
+        mmd = MMDEstimator(kernel=Counting()).fit(rows)
+        # The kernel of the collection is a copy of the function.
+        [kernel] = mmd.kernels_
+        in_fit, kernel.function.n_pairs = kernel.function.n_pairs, 0
+        mmd.score(Y[:, :2])
+        return in_fit, kernel.function.n_pairs
+
+    in_fit, in_score = pairs(500)
+    assert in_fit >= 500 * 499 / 2
+    assert in_score <= 500 * N + N**2
+
+
+def test_fit_for_an_incomplete_design_evaluates_no_pair():
+    mmd = MMDEstimator(kernel=Counting(), design="l").fit(X)
+    assert mmd.kernels_[0].function.n_pairs == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize(
+    ("first", "then"),
+    product(
+        [{"design": "u"}, {"design": "v"}, {"design": "d"}, {"second_order": True}],
+        [{"design": "u", "second_order": False}, {"design": "v"}, {"design": "x"}],
+    ),
+)
+def test_a_design_that_is_changed_after_fit_gives_its_own_score(first, then):
+    sample = np.tile(Y, (3, 1))[:M]
+    changed = MMDEstimator(**first).fit(X).set_params(**then)
+    fitted = MMDEstimator(**{**first, **then}).fit(X)
+    assert changed.score(sample) == fitted.score(sample)
+
+
+def test_kernels_that_are_changed_after_fit_wait_for_the_next_fit():
+    mmd = MMDEstimator(kernel=GaussianKernel(bandwidth=1.0)).fit(X)
+    expected = mmd.score(Y)
+    mmd.set_params(kernel__bandwidth=3.0)
+    assert mmd.score(Y) == expected
+    other = MMDEstimator(kernel=GaussianKernel(bandwidth=3.0)).fit(X)
+    assert mmd.fit(X).score(Y) == other.score(Y) != expected
+
+
+@pytest.mark.parametrize("attribute", ["reference_", "kernels_"])
+def test_sums_of_a_replaced_attribute_are_not_used(attribute):
+    mmd, other = MMDEstimator().fit(X), MMDEstimator().fit(X + np.arange(3))
+    setattr(mmd, attribute, getattr(other, attribute))
+    kernels = mmd.kernels_
+    assert mmd.score(Y) == mmd_score(mmd.reference_, Y, kernel=kernels)
+
+
+def test_pickles_hold_the_sums_and_clones_do_not():
+    mmd = MMDEstimator(kernel=Counting()).fit(X)
+    restored = pickle.loads(pickle.dumps(mmd))
+    restored.kernels_[0].function.n_pairs = 0
+    assert restored.score(Y) == mmd.score(Y)
+    assert restored.kernels_[0].function.n_pairs <= M * N + N**2
+    assert set(vars(clone(mmd))) == set(mmd.get_params())
+    assert repr(MMDEstimator().fit(X)) == "MMDEstimator()"
+
+
+def test_a_reference_without_squares_is_scored_with_other_rows():
+    narrow, kernel = 1e-170 * X, GaussianKernel(bandwidth=1.0)
+    score = MMDEstimator(kernel=kernel).fit(narrow).score(Y)
+    assert_allclose(score, MMDEstimator(kernel=kernel).fit(0 * X).score(Y), rtol=1e-12)
+
+
+def test_states_that_are_too_large_to_keep_are_computed_again(monkeypatch):
+    with switches.in_order():
+        expected = MMDEstimator().fit(X[:, :1]).score(Y[:, :1])
+        monkeypatch.setattr("skdiscrepancy._engine._two_samples.MOST_KEPT", 5000)
+        assert MMDEstimator().fit(X[:, :1]).score(Y[:, :1]) == expected
+
+
+def frames():
+    """Return a table with days in no order, as pandas and polars hold it."""
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    days = rng.permutation(np.repeat(["tue", "mon", "wed"], [12, 20, 8]))
+    columns = {"a": X[:, 0], "day": days.tolist(), "b": X[:, 1]}
+    return days, {"pandas": pd.DataFrame(columns), "polars": pl.DataFrame(columns)}
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_scores_of_batches_are_the_scores_of_single_batches(n_jobs):
+    mmd = MMDEstimator(n_bandwidths=2).fit(Y)
+    parts = [X[:10], X[10:15], X[15:]]
+    expected = [mmd.score(part) for part in parts]
+    mmd.set_params(n_jobs=n_jobs)
+    assert_array_equal(mmd.score_batches(parts), expected)
+    assert_array_equal(mmd.score_batches(part for part in parts), expected)
+    expected = [mmd.score(X[start : start + 9]) for start in range(0, M, 9)]
+    assert len(expected) == 5
+    for sample in (X, X.tolist()):
+        assert_array_equal(mmd.score_batches(sample, batch_size=9), expected)
+    of_sparse = mmd.score_batches(csr_array(X), batch_size=9)
+    assert_allclose(of_sparse, expected, rtol=1e-9)
+    assert_array_equal(mmd.score_batches(X[:36].reshape(4, 9, 3)), expected[:4])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_of_labels_divides_a_table(library):
+    days, tables = frames()
+    table = tables[library]
+    mmd = MMDEstimator(n_bandwidths=2).fit(table[["a", "b"]])
+    order = list(dict.fromkeys(days))
+    plain = table[["a", "b"]]
+    rows = [np.flatnonzero(days == day) for day in order]
+    expected = [mmd.score(getattr(plain, "iloc", plain)[index]) for index in rows]
+    assert_array_equal(mmd.score_batches(table, by="day"), expected)
+
+
+def test_rows_that_are_too_few_for_a_batch_are_left_out_with_a_warning():
+    mmd = MMDEstimator().fit(Y)
+    with pytest.warns(UserWarning, match="1 of 40 rows are not used"):
+        assert len(mmd.score_batches(X, batch_size=13)) == 3
+    assert len(mmd.set_params(design="v").score_batches(X, batch_size=13)) == 4
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_random_pairs_of_batches_do_not_depend_on_threads(make):
+    def scores(n_jobs):
+        mmd = MMDEstimator(design="r", random_state=make(0), n_jobs=n_jobs)
+        return mmd.fit(X[:10]).score_batches(X, batch_size=10)
+
+    assert_array_equal(scores(1), scores(2))
+    assert len(set(scores(1))) == 4
+
+
+@pytest.mark.parametrize(
+    ("batches", "options", "error", "match"),
+    [
+        (X, {}, ValueError, "batches is a single sample.*batch_size"),
+        (X.tolist(), {}, ValueError, "batches is a single sample"),
+        ([], {}, ValueError, r"batches == \[\]"),
+        (3, {}, TypeError, "batches == 3"),
+        ([X, X[:, :2]], {}, ValueError, "Batch 1: X has 2 features"),
+        ([X, X[:1]], {}, ValueError, "Batch 1: .*minimum of 2"),
+        ([X, X * np.nan], {}, ValueError, "Batch 1: .*NaN"),
+        (X, {"batch_size": 1}, ValueError, "batch_size == 1"),
+        ([X], {"batch_size": 5}, ValueError, "batch_size == 5"),
+        (X, {"batch_size": 5, "by": "day"}, ValueError, "must not both"),
+        (X, {"by": "day"}, TypeError, "by == 'day'.*DataFrame"),
+    ],
+)
+def test_batches_that_cannot_be_read_are_refused(batches, options, error, match):
+    with pytest.raises(error, match=match):
+        MMDEstimator().fit(X).score_batches(batches, **options)
+
+
+def test_labels_of_batches_must_be_known_columns_without_gaps():
+    _, tables = frames()
+    table = tables["pandas"]
+    mmd = MMDEstimator().fit(table[["a", "b"]])
+    with pytest.raises(ValueError, match="by == 'night', must be a column"):
+        mmd.score_batches(table, by="night")
+    table.loc[3, "day"] = None
+    with pytest.raises(ValueError, match=r"batches\['day'\] contains NaN"):
+        mmd.score_batches(table, by="day")
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize(
+    ("kernel", "design", "n_columns"),
+    [
+        ("gaussian", "u", 3),
+        ("gaussian", "v", 3),
+        (["laplace", "energy"], "u", 1),
+        ("linear", "u", 3),
+        (IndicatorKernel(balanced=True), "u", 1),
+        ("gaussian", "d", 3),
+    ],
+)
+@pytest.mark.parametrize("switch", [switches.by_tiles, switches.in_order])
+def test_the_band_has_the_scores_of_rows_held_out_of_the_reference(
+    kernel, design, n_columns, switch
+):
+    with switch():
+        check_band(kernel, design, n_columns)
+
+
+def check_band(kernel, design, n_columns):
+    """Compare a band with the scores of samples that share no row."""
+    pytest.importorskip("matplotlib")
+    # Ties, because rows are found by their values in sorted order.
+    rows = np.round(X[:, :n_columns], 1)
+    params = {"design": design, "normalize": False}
+    mmd = MMDEstimator(kernel=kernel, n_bandwidths=2, **params).fit(rows)
+    display = BatchScoresDisplay.from_estimator(
+        mmd, [rows[:8], rows[5:13]], level=0.6, n_resamples=6, random_state=7
+    )
+    generator, scores = np.random.RandomState(7), []
+    for _ in range(6):
+        held_out = np.sort(generator.permutation(M)[:8])
+        rest = np.delete(rows, held_out, axis=0)
+        if design == "d":
+            rest = rest[:8]
+        scores.append(mmd_score(rest, rows[held_out], kernel=mmd.kernels_, **params))
+    expected = np.quantile(scores, [0.2, 0.8])
+    assert_allclose(display.band, [expected, expected], rtol=1e-9, atol=1e-13)
+
+
+def test_a_batch_has_a_band_of_batches_with_at_most_as_many_rows():
+    pytest.importorskip("matplotlib")
+    mmd = MMDEstimator(n_bandwidths=2).fit(X)
+    options = {"n_resamples": 5, "random_state": 0}
+
+    def band(*sizes):
+        batches = [Y[:size] for size in sizes]
+        return BatchScoresDisplay.from_estimator(mmd, batches, **options).band
+
+    several = band(12, 5, 7, 3, 9, 11)
+    # Six sizes, of which five have a band; the largest one has that of the next.
+    expected = np.concatenate([band(size) for size in (11, 5, 7, 3, 9, 11)])
+    assert_array_equal(several, expected)
+
+
+def test_the_picture_shows_scores_labels_and_batches_above_the_band():
+    pytest.importorskip("matplotlib")
+    display = BatchScoresDisplay.from_scores(
+        [0.1, 0.5, -0.2], labels=["mon", "tue", "wed"], band=(-0.1, 0.2), level=0.9
+    )
+    assert_array_equal(display.line_.get_ydata(), [0.1, 0.5, -0.2])
+    assert_array_equal(display.above_.get_xdata(), [1])
+    names = [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    assert names == ["mon", "tue", "wed"]
+    assert display.band_.get_label() == "90 % of batches of the reference"
+    [vertices] = [path.vertices for path in display.band_.get_paths()]
+    assert (vertices[:, 1].min(), vertices[:, 1].max()) == (-0.1, 0.2)
+    plain = BatchScoresDisplay.from_scores([0.1, 0.5])
+    assert plain.band_ is None
+    assert plain.above_ is None
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"scores": []}, "scores has shape"),
+        ({"scores": [1.0], "labels": ["a", "b"]}, "labels has 2 entries"),
+        ({"scores": [1.0], "band": [1.0]}, "band has shape"),
+    ],
+)
+def test_scores_that_cannot_be_drawn_are_refused(given, match):
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ValueError, match=match):
+        BatchScoresDisplay(**given).plot()
+
+
+def test_the_band_needs_a_reference_larger_than_a_batch():
+    pytest.importorskip("matplotlib")
+    mmd = MMDEstimator().fit(X)
+    with pytest.raises(ValueError, match="A batch has 40 rows, must have at most 38"):
+        BatchScoresDisplay.from_estimator(mmd, [X])
+    with pytest.raises(ValueError, match="level == "):
+        BatchScoresDisplay.from_estimator(mmd, [Y], level=1.5)
+    with pytest.raises(TypeError, match="must be a fitted MMDEstimator"):
+        BatchScoresDisplay.from_estimator(X, [Y])
