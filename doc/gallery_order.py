@@ -6,6 +6,7 @@
 ORDER = [
     "quickstart.py",
     "plot_drift.py",
+    "plot_monitoring.py",
     "plot_generated_data.py",
     "plot_dependence_shapes.py",
     "plot_feature_selection.py",

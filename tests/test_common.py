@@ -41,6 +41,7 @@ from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 from skdiscrepancy.model_checking import SteinThinning
+from skdiscrepancy.monitoring import DriftMonitor
 from skdiscrepancy.tables import TableEncoder
 
 # Designs L and B leave out rows, with a warning that is tested in
@@ -115,6 +116,8 @@ def configurations():
     # Thinning by the moments of the sample, and by a model that is fitted to it.
     yield SteinThinning()
     yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
+    # Windows that fit into the few rows of the checks.
+    yield DriftMonitor(window_size=3, run_length=4, random_state=0)
     # Tables, whose blocks are numbers in most of the checks.
     yield TableEncoder()
 
@@ -548,6 +551,7 @@ def public_objects():
         ".bandwidths",
         ".pooling",
         ".feature_selection",
+        ".monitoring",
         ".plotting",
         ".tables",
     ):

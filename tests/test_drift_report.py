@@ -90,14 +90,15 @@ def unbiased_mmd(X, Y, bandwidth):
 
 
 def effect_size(X, Y, bandwidth):
-    """Compute MMD divided by the scale of the two-sample U-statistic."""
+    """Compute the size from MMD and the scale of the two-sample U-statistic."""
     m, n = len(X), len(Y)
     K_xx, K_yy = (laplace(Z, Z, bandwidth) for Z in (X, Y))
     K_xy = laplace(X, Y, bandwidth)
     a = (K_xx.sum(axis=1) - 1) / (m - 1) - K_xy.mean(axis=1)
     b = (K_yy.sum(axis=1) - 1) / (n - 1) - K_xy.mean(axis=0)
-    scale = np.sqrt(4 * 2 * m * n / (m + n) * (np.var(a) / m + np.var(b) / n))
-    return max(unbiased_mmd(X, Y, bandwidth), 0) / scale
+    variance = 4 * 2 * m * n / (m + n) * (np.var(a) / m + np.var(b) / n)
+    statistic = max(unbiased_mmd(X, Y, bandwidth), 0)
+    return statistic / np.sqrt(variance + statistic**2)
 
 
 def test_mmd_without_blocks_is_the_double_sum_over_the_other_blocks():
@@ -147,8 +148,9 @@ def test_units_of_columns_do_not_matter_unless_the_encoder_is_none():
     scaled = drift_report(X * [1, 1000], Y * [1, 1000], **FEW)
     plain = drift_report(X, Y, **FEW)
     assert_allclose(scaled.joint_test.statistic, plain.joint_test.statistic)
-    raw = drift_report(X, Y, encoder=None, **FEW)
-    assert raw.joint_test == mmd_test(X, Y, **FEW)
+    for tables in ((X, Y), (pd.DataFrame(X), pd.DataFrame(Y))):
+        raw = drift_report(*tables, encoder=None, **FEW)
+        assert raw.joint_test == mmd_test(X, Y, **FEW)
 
 
 def test_encoder_of_the_user_encodes_the_joint_test():
@@ -175,16 +177,14 @@ def test_effect_sizes_are_the_normalised_mmd_of_single_columns(report):
     assert_allclose(sizes["segment"], effect_size(*labels, 1.0), rtol=1e-9)
 
 
-def test_effect_of_two_constants_is_infinite_and_of_one_constant_zero():
+def test_effect_of_two_constants_is_one_and_of_one_constant_zero():
     X = np.random.RandomState(0).normal(size=(20, 3))
     Y = np.random.RandomState(1).normal(size=(20, 3))
     X[:, 0], Y[:, 0], X[:, 2], Y[:, 2] = 0, 1, 5, 5
     report = drift_report(X, Y, **FEW)
-    assert report.effect_sizes[0] == np.inf
+    assert report.effect_sizes[0] == 1
     assert report.effect_sizes[2] == 0
     assert report.explanation[0] == ["x0"]
-    assert "∞" in report.to_html()
-    assert report.plot().arrows_.get_offsets().shape == (1, 2)
 
 
 def test_fractions_of_missing_values_are_those_of_the_tables(report):

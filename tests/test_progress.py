@@ -48,7 +48,7 @@ from skdiscrepancy.feature_selection import (
 )
 from skdiscrepancy.inference import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.model_checking import SteinThinning, stein_thinning
-from skdiscrepancy.monitoring import drift_report
+from skdiscrepancy.monitoring import DriftMonitor, drift_report
 
 RNG = np.random.RandomState(0)
 X, Y = RNG.normal(size=(2, 60, 4))
@@ -127,6 +127,9 @@ CALLS = {
         HSICSelectorCV(**o).fit(X, y).cv_results_["mean_test_score"]
     ),
     "stein_thinning": lambda **o: stein_thinning(X, -X, 9, **o),
+    "DriftMonitor": lambda **o: (
+        DriftMonitor(window_size=5, run_length=9, **SEED, **o).fit(X).thresholds_
+    ),
     "SteinThinning": lambda **o: SteinThinning(9, np.negative, **o).fit(X).support_,
 }
 NO_JOBS = ("stein_thinning", "SteinThinning")

@@ -25,7 +25,13 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
-from skdiscrepancy._loops import decay_group_sums, decay_sums, decay_values
+from skdiscrepancy._loops import (
+    band,
+    decay_band_sums,
+    decay_group_sums,
+    decay_sums,
+    decay_values,
+)
 from skdiscrepancy.kernels import (
     IndicatorKernel,
     Kernel,
@@ -313,6 +319,44 @@ class KernelSource(Source):
                 )
             others = {k: members[k] for k in members if k not in self.rates}
             self._add_up(reading.evaluate(others, distances, out), sums)
+        return sums
+
+    def band_sums(
+        self, rows: np.ndarray, cols: np.ndarray, first: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of rows and of columns of a tile, over pairs in a band.
+
+        Row i is at column `first` + i, and its pairs are the `width` - 1 columns
+        before.
+        """
+        shape = (len(rows), len(cols))
+        sums = (
+            np.empty((self.n_kernels, shape[0])),
+            np.empty((self.n_kernels, shape[1])),
+        )
+        out, outside = np.empty(shape, self.dtype), ~band(shape, first, width)
+
+        def inside(values_of_kernels: Values) -> Values:
+            for k, values in values_of_kernels:
+                values[outside] = 0
+                yield k, values
+
+        for key, members in self.groups.items():
+            reading = self.readings[key]
+            if not isinstance(reading, DistanceReading):
+                self._add_up(inside(reading.block(members, rows, cols, out)), sums)
+                continue
+            distances = reading.distances(rows, cols)
+            decaying = [k for k in members if self.rates.get(k, 0) < 0]
+            if decaying:
+                sums[0][decaying], sums[1][decaying] = decay_band_sums(
+                    distances.read(squared=key == 2),
+                    [self.rates[k] for k in decaying],
+                    first,
+                    width,
+                )
+            others = {k: members[k] for k in members if k not in decaying}
+            self._add_up(inside(reading.evaluate(others, distances, out)), sums)
         return sums
 
     def tile_groups(

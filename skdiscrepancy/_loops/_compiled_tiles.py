@@ -66,6 +66,30 @@ def decay_sums(x, rates, squares, row_sums, col_sums):
                 row_sums[k, i] = _add_row(values, col_sums[k])
 
 
+@loop
+def decay_band_sums(x, rates, squares, first, width, row_sums, col_sums):
+    """Write the sums that `decay_sums` writes, over the pairs of a band.
+
+    Row i is at column `first` + i, and its pairs are the `width` - 1 columns before.
+    """
+    row = np.empty(x.shape[1], x.dtype)
+    row_sums[:] = 0
+    col_sums[:] = 0
+    for i in range(x.shape[0]):
+        stop = first + i
+        start = max(0, stop - width + 1)
+        values = row[: stop - start]
+        for k in range(rates.size):
+            columns = col_sums[k, start:stop]
+            if squares[k]:
+                for _ in range(1, squares[k]):
+                    _square(values)
+                row_sums[k, i] = _square_and_add_row(values, columns)
+            else:
+                decay(x[i, start:stop], rates[k], values)
+                row_sums[k, i] = _add_row(values, columns)
+
+
 @sum_loop
 def _add_row_and_squares(row, col_sums, squares):
     """Add a row to the column sums, add its sum of squares, and return its sum."""

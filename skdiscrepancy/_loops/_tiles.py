@@ -48,6 +48,32 @@ def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarra
     return row_sums, col_sums
 
 
+def decay_band_sums(
+    x: np.ndarray, rates: list[float], first: int, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums that `decay_sums` returns, over the pairs of :func:`band`."""
+    loops = compiled("tiles")
+    if loops is None or not x.flags.c_contiguous:
+        return decay_sums(np.where(band(x.shape, first, width), x, np.inf), rates)
+    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
+    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    chains = chains_of(rates, x.dtype)
+    ordered = np.array(rates, dtype=x.dtype)[chains.order]
+    loops.decay_band_sums(
+        ready(x), ordered, chains.squares, first, width, row_sums, col_sums
+    )
+    return chains.back(row_sums), chains.back(col_sums)
+
+
+def band(shape: tuple[int, int], first: int, width: int) -> np.ndarray:
+    """Return which pairs of a tile are in a band below the diagonal.
+
+    Row i is at column `first` + i, and its pairs are the `width` - 1 columns before.
+    """
+    lag = first + np.arange(shape[0])[:, np.newaxis] - np.arange(shape[1])
+    return (lag > 0) & (lag < width)
+
+
 def decay_values(
     x: np.ndarray, rates: Sequence[float], outs: Sequence[np.ndarray]
 ) -> Iterator[int]:

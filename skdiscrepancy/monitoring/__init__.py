@@ -1,11 +1,12 @@
-"""Drift of tables: which columns and rows of new data differ from a reference."""
+"""Drift of tables and streams: how new data differ from a reference sample."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.monitoring._drift import drift_report
+from skdiscrepancy.monitoring._monitor import DriftMonitor
 from skdiscrepancy.monitoring._report import DriftReport
 
-__all__ = ["DriftReport", "drift_report"]
+__all__ = ["DriftMonitor", "DriftReport", "drift_report"]
 
 
 def __dir__() -> list[str]:

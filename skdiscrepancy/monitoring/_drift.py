@@ -110,8 +110,8 @@ def drift_report(
         How the joint test reads the tables. "auto" is a
         :class:`~skdiscrepancy.tables.TableEncoder` that is fitted to both tables. It
         gives every column the same weight, whatever its unit. None uses numbers as they
-        are. The explanation and the effect sizes always use a TableEncoder: yours, if
-        you pass one.
+        are. The explanation, the effect sizes and the contributions always use a
+        TableEncoder: yours, if you pass one.
     n_jobs : int or None, default=None
         Number of threads. The report does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -187,7 +187,7 @@ def drift_report(
         )
         line.advance()
         found = [j for group in groups for j in group]
-        x, y = tables.of(found) if found else tables.joint
+        x, y = tables.of(found or list(range(len(first))))
         kept, rows = tables.draw_rows(COMPARED_ROWS, random_state)
         kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
         estimator = MMDEstimator(**{**kernels, **options})
@@ -302,14 +302,15 @@ class _Tables:
 def _effect_size(
     x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None
 ) -> float:
+    """Return t / sqrt(1 + t^2) for the normalised MMD t, which may be infinite."""
     options: dict[str, Any] = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
     try:
         value = MMDEstimator(**options)._evaluate_pair(x, y).value
     except ValueError:
         # The scale is 0: all rows of a table are equally far from the other table.
         value = MMDEstimator(**options, normalize=False)._evaluate_pair(x, y).value
-        return np.inf if value > 0 else 0.0
-    return max(value, 0.0)
+        return float(value > 0)
+    return float(max(value, 0.0) / np.hypot(1.0, value))
 
 
 def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:

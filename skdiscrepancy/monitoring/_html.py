@@ -7,8 +7,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-import numpy as np
-
 from skdiscrepancy.monitoring._pictures import pair_picture, picture
 
 # Columns of the table of columns, and of the table of rows, at most.
@@ -217,7 +215,8 @@ def _columns(report: Any) -> str:
     return (
         '<section><h2>Which columns differ on their own?</h2><p class="note">Adjusted '
         "p-values take the number of columns into account. The effect size is the "
-        "normalised MMD. Pictures show columns that differ, or that explain the drift:"
+        "normalised MMD, from 0 to 1. Pictures show columns that differ, or that "
+        "explain the drift:"
         '<span class="key r"></span>reference<span class="key n"></span>new</p>'
         f'<table class="columns"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>'
         f"</table>{note}</section>"
@@ -226,10 +225,9 @@ def _columns(report: Any) -> str:
 
 def _numbers(frame: dict[str, Any], i: int) -> dict[str, str]:
     """Return the numbers of a row of the table of columns, by their headings."""
-    size = frame["effect_size"][i]
     before, after = frame["missing_reference"][i], frame["missing_new"][i]
     return {
-        "Effect size": f"{size:.3f}" if np.isfinite(size) else "∞",
+        "Effect size": f"{frame['effect_size'][i]:.3f}",
         "p-value": f"{frame['pvalue'][i]:.2g}",
         "Adjusted p-value": f"{frame['adjusted_pvalue'][i]:.2g}",
         "Missing": f"{before:.1%} → {after:.1%}" if before or after else "none",

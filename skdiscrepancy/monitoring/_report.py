@@ -39,9 +39,11 @@ class DriftReport(Result):
     kinds : list of str
         What each column holds: "number", "date", "duration", "ordered" or "category".
     effect_sizes : ndarray of shape (n_features,)
-        Normalised MMD of each column, which does not grow with the number of rows. It
-        scatters around 0 without drift. It is inf for a column that is constant in each
-        table, but not the same constant.
+        Effect size of each column, from 0 to 1, which does not grow with the number of
+        rows. It is t / sqrt(1 + t^2), where t is the normalised MMD (the value of
+        :func:`skdiscrepancy.mmd_score` with one Laplace kernel whose bandwidth is the
+        mean distance of two rows), or 0 if t is negative. It is 1 if the column is
+        constant in each table, but not the same constant.
     missing_reference : ndarray of shape (n_features,)
         Fraction of missing values of each column in the reference table.
     missing_new : ndarray of shape (n_features,)

@@ -21,18 +21,15 @@ from skdiscrepancy.plotting._style import (
     set_axes,
 )
 
-# Place of an infinite effect, as a multiple of the largest finite effect.
-BEYOND = 1.15
-
 
 class DriftReportDisplay:
     """Display of a drift report.
 
     The line of each column ends at its effect size, the normalised MMD of both tables
-    [1]_. A filled marker means that the adjusted p-value, which is printed at the
-    right, is at most the significance level. The columns that explain the drift are
-    orange, also if they do not differ on their own. The column with the smallest
-    p-value is on top. An infinite effect is drawn as an arrow.
+    [1]_ on a scale from 0 to 1. A filled marker means that the adjusted p-value, which
+    is printed at the right, is at most the significance level. The columns that explain
+    the drift are orange, also if they do not differ on their own. The column with the
+    smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
     :class:`~skdiscrepancy.monitoring.DriftReport`.
@@ -63,9 +60,7 @@ class DriftReportDisplay:
     stems_ : matplotlib LineCollection
         The lines.
     markers_ : matplotlib PathCollection
-        The ends of the lines of finite effects.
-    arrows_ : matplotlib PathCollection
-        The ends of the lines of infinite effects.
+        The ends of the lines.
     pvalue_texts_ : list of matplotlib Text
         The adjusted p-values.
 
@@ -166,25 +161,19 @@ class DriftReportDisplay:
             np.asarray(values)[:n_drawn]
             for values in (self.effect_sizes, self.adjusted_pvalues, self.explains)
         )
-        finite = np.isfinite(sizes)
-        largest = float(np.max(sizes[finite], initial=0)) or 1.0
-        ends = np.where(finite, sizes, BEYOND * largest)
+        largest = float(np.max(sizes, initial=0)) or 1.0
         places = np.arange(n_drawn)
         colors = np.where(explains, VERMILLION, BLUE)
         ax = set_axes(self, ax, figsize=(6.4, rows_height(n_drawn)))
-        self.stems_ = ax.hlines(places, 0, ends, color=colors, linewidth=2, alpha=0.5)
-        fills = np.where(pvalues <= self.level, colors, "white")
+        self.stems_ = ax.hlines(places, 0, sizes, color=colors, linewidth=2, alpha=0.5)
         self.markers_ = ax.scatter(
-            ends[finite],
-            places[finite],
+            sizes,
+            places,
             s=45,
-            c=fills[finite],
-            edgecolors=colors[finite],
+            c=np.where(pvalues <= self.level, colors, "white"),
+            edgecolors=colors,
             linewidths=1.5,
             zorder=3,
-        )
-        self.arrows_ = ax.scatter(
-            ends[~finite], places[~finite], s=60, marker=">", c=colors[~finite]
         )
         self.pvalue_texts_ = [
             ax.annotate(
@@ -200,7 +189,7 @@ class DriftReportDisplay:
             for place, pvalue in zip(places, pvalues, strict=True)
         ]
         name_rows(ax, names)
-        ax.set_xlim(-0.03 * largest, (BEYOND + 0.05) * largest)
+        ax.set_xlim(-0.03 * largest, 1.1 * largest)
         ax.set_xlabel("Effect size (normalised MMD)")
         ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax, self._title(n_drawn, n_columns), ncols=3, handles=_handles())

@@ -107,7 +107,7 @@ PACKAGE_IMPORTS = {
         "score_function_of",
         "stein_thinning",
     ],
-    "skdiscrepancy.monitoring": ["drift_report"],
+    "skdiscrepancy.monitoring": ["DriftMonitor", "drift_report"],
     "skdiscrepancy.plotting": [
         "BandwidthDisplay",
         "BatchScoresDisplay",

@@ -8,6 +8,7 @@ from calls import is_array, is_evaluation, is_float, is_test, target
 from kernel_targets import kernel_targets
 from noun_targets import display_targets, noun_targets
 from representation_targets import representation_targets
+from stream_targets import stream_targets
 from table_targets import table_targets
 
 RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
@@ -488,5 +489,6 @@ TARGETS.update(model_checking_targets())
 TARGETS.update(noun_targets())
 TARGETS.update(kernel_targets())
 TARGETS.update(representation_targets())
+TARGETS.update(stream_targets())
 TARGETS.update(table_targets())
 TARGETS.update(display_targets())

@@ -1,0 +1,187 @@
+"""Measure the monitor: rows per second, run length without drift, delay after a shift.
+
+Usage: ``python benchmarks/monitor.py [--speed] [--run-length] [--delay]
+[--repetitions N]``. Prints a line for each setting, and ``--run-length`` one for each
+distribution. Without a choice, measures all. The delay is compared with a CUSUM that
+knows the shift, and with alibi-detect if it is installed. One thread; about half an
+hour with the defaults.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import argparse
+import importlib.util
+import time
+
+import numpy as np
+
+from skdiscrepancy.monitoring import DriftMonitor
+
+FIRST_SEED = 70_000
+WINDOW, RUN_LENGTH, REFERENCE, COLUMNS = 50, 1000, 2000, 5
+# Rows without drift before a shift.
+BEFORE = 2 * WINDOW
+# Number of reference samples. Other packages take minutes to learn from one.
+REFERENCES = {"run length": 50, "delay": 3}
+DISTRIBUTIONS = {
+    "normal": lambda rng, n: rng.normal(size=(n, COLUMNS)),
+    "Student t, 3 degrees": lambda rng, n: rng.standard_t(3, size=(n, COLUMNS)),
+    "Poisson, mean 1.5": lambda rng, n: rng.poisson(1.5, (n, COLUMNS)).astype(float),
+}
+
+
+def fitted(reference, seed):
+    """Return a monitor of a reference sample."""
+    monitor = DriftMonitor(window_size=WINDOW, run_length=RUN_LENGTH, random_state=seed)
+    return monitor.fit(reference)
+
+
+def speed(repetitions=5):
+    """Print the rows per second of one processor, in one call and row by row."""
+    rng = np.random.RandomState(FIRST_SEED)
+    monitor = DriftMonitor(random_state=0).fit(rng.normal(size=(2000, 10)))
+    rows = rng.normal(size=(2000, 10))
+    for name, run in {
+        "in one call": lambda: monitor.update(rows),
+        "row by row": lambda: [monitor.update(row) for row in rows],
+    }.items():
+        run()
+        times = []
+        for _ in range(repetitions):
+            # Other programs on the machine do not count.
+            start = time.process_time()
+            run()
+            times.append(time.process_time() - start)
+        print(f"rows per second {name}: {len(rows) / min(times):.0f}", flush=True)
+
+
+def run_lengths(repetitions):
+    """Print the mean number of rows until a false alarm."""
+    for name, draw in DISTRIBUTIONS.items():
+        lengths = []
+        for i in range(REFERENCES["run length"]):
+            rng = np.random.RandomState(FIRST_SEED + i)
+            monitor = fitted(draw(rng, REFERENCE), i)
+            for _ in range(-(-repetitions // REFERENCES["run length"])):
+                monitor.reset()
+                alarms = np.zeros(1, dtype=bool)
+                while not alarms.any():
+                    alarms = monitor.update(draw(rng, 500))
+                end = monitor.n_seen_ - len(alarms) + int(alarms.argmax())
+                # The first full window is the first row that can raise an alarm.
+                lengths.append(end - WINDOW + 2)
+        print(
+            f"run length, {name}: {np.mean(lengths):.0f} +- "
+            f"{np.std(lengths) / len(lengths) ** 0.5:.0f}",
+            flush=True,
+        )
+
+
+def shifted(rng, n):
+    """Draw rows with a shift of one standard deviation in one column."""
+    rows = rng.normal(size=(n, COLUMNS))
+    rows[:, 0] += 1
+    return rows
+
+
+def delay_of(alarm, rng):
+    """Return the number of shifted rows until `alarm` returns True for a row.
+
+    Returns None if there is an alarm before the shift.
+    """
+    if any(alarm(row) for row in rng.normal(size=(BEFORE, COLUMNS))):
+        return None
+    for i, row in enumerate(shifted(rng, 100 * WINDOW)):
+        if alarm(row):
+            return i + 1
+    raise AssertionError("the shift was not detected")
+
+
+class Cusum:
+    """The CUSUM of the first column, which knows that the shift is from 0 to 1.
+
+    The threshold is that of Siegmund's approximation of the run length.
+    """
+
+    def __init__(self):
+        levels = np.linspace(1, 12, 100_000)
+        b = levels + 1.166
+        self.threshold = levels[np.searchsorted(2 * (np.exp(b) - 1 - b), RUN_LENGTH)]
+        self.value = 0.0
+
+    def __call__(self, row):
+        """Return whether there is an alarm."""
+        self.value = max(0.0, self.value + row[0] - 0.5)
+        return self.value > self.threshold
+
+
+def delays(repetitions):
+    """Print the mean delay of each method after a shift."""
+    found = {"skdiscrepancy": [], "CUSUM that knows the shift": []}
+    with_alibi = importlib.util.find_spec("alibi_detect") is not None
+    if with_alibi:
+        found["alibi-detect"] = []
+    for i in range(REFERENCES["delay"]):
+        rng = np.random.RandomState(FIRST_SEED + i)
+        reference = rng.normal(size=(REFERENCE, COLUMNS))
+        monitor = fitted(reference, i)
+        if with_alibi:
+            detector = alibi(reference)
+        for j in range(-(-repetitions // REFERENCES["delay"])):
+            seed = FIRST_SEED * (j + 2) + i
+            monitor.reset()
+            methods = {
+                "skdiscrepancy": lambda row, m=monitor: m.update(row)[0],
+                "CUSUM that knows the shift": Cusum(),
+            }
+            if with_alibi:
+                detector.reset_state()
+                methods["alibi-detect"] = lambda row, d=detector: d.predict(
+                    row.astype(np.float32)
+                )["data"]["is_drift"]
+            for name, alarm in methods.items():
+                delay = delay_of(alarm, np.random.RandomState(seed))
+                if delay is not None:
+                    found[name].append(delay)
+    for name, values in found.items():
+        print(
+            f"delay, {name}: {np.mean(values):.1f} +- "
+            f"{np.std(values) / len(values) ** 0.5:.1f} rows, {len(values)} streams "
+            f"without an alarm in the {BEFORE} rows before",
+            flush=True,
+        )
+
+
+def alibi(reference):
+    """Return the online MMD of alibi-detect with the same window and run length."""
+    from alibi_detect.cd import MMDDriftOnline
+
+    return MMDDriftOnline(
+        reference.astype(np.float32),
+        ert=RUN_LENGTH,
+        window_size=WINDOW,
+        backend="pytorch",
+        # Twice as many take more than 20 GB of memory.
+        n_bootstraps=RUN_LENGTH + 200,
+        verbose=False,
+    )
+
+
+def main():
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for name in ("speed", "run-length", "delay"):
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--repetitions", type=int, default=200)
+    options = parser.parse_args()
+    every = not (options.speed or options.run_length or options.delay)
+    if options.speed or every:
+        speed()
+    if options.run_length or every:
+        run_lengths(options.repetitions)
+    if options.delay or every:
+        delays(options.repetitions)
+
+
+if __name__ == "__main__":
+    main()

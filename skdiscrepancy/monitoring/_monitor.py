@@ -1,0 +1,410 @@
+"""Online detection of drift in a stream of rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import (
+    KeywordHints,
+    RandomStateLike,
+    check_columns,
+    check_number,
+    check_rows,
+    check_run_options,
+    explains_keywords,
+    validate_rows,
+    warn_user,
+)
+from skdiscrepancy._engine import (
+    aligned_by_parts,
+    kernel_source,
+    progress,
+    row_sums,
+    run_all,
+)
+from skdiscrepancy.bandwidths import build_collection, check_bandwidths
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    IndicatorKernel,
+    KernelLike,
+    check_kernel,
+    resolve_columns,
+    warn_if_indefinite,
+)
+from skdiscrepancy.monitoring._statistics import Reference
+from skdiscrepancy.monitoring._stream import StreamKernels
+from skdiscrepancy.monitoring._threshold import StreamTask, pool, simulate_thresholds
+from skdiscrepancy.monitoring._window import Window
+from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
+
+# Smallest number of windows that fit into a reference sample.
+LEAST_WINDOWS = 3
+# All attributes that `update` changes.
+STATE = (
+    "n_seen_",
+    "statistic_",
+    "threshold_",
+    "change_point_",
+    "_last_alarm",
+    "_window",
+)
+
+
+class DriftMonitor(KeywordHints, BaseEstimator):
+    r"""Alarm for drift in a stream of rows.
+
+    Use it to monitor data that arrive row by row, for example sensor values or the
+    inputs of a deployed model, for data drift (covariate shift). `fit` learns from a
+    reference sample what the stream looks like without drift. `update` takes new rows
+    and returns an alarm, True or False, for each row.
+
+    The statistic is the unbiased squared MMD between the last `window_size` rows and
+    the reference sample, in units of its standard deviation without drift, and the
+    largest of all kernels. It takes :math:`O((m + w) K)` time for each row, for m rows
+    of reference, windows of w rows and K kernels. An alarm is raised if the statistic
+    exceeds a threshold. `fit` chooses the thresholds so that, without drift, the
+    probability of an alarm is 1 / `run_length` for the first full window and for each
+    later row, given that there was no alarm before [1]_.
+
+    `fit` simulates streams from the rows of the reference sample, in random order. Each
+    simulated window is compared with the rows of the reference sample that are not in
+    the window. This takes :math:`O((m^2 + w N) K)` time for N simulated windows, where
+    N is 400 times `run_length`, but at most 400,000. For a `run_length` above 1000, the
+    threshold is extrapolated along the tail of the statistic, which is close to
+    exponential. Rows of the reference sample must be independent, so that their order
+    carries no information.
+
+    Read more in the :ref:`User Guide <monitoring>`.
+
+    Parameters
+    ----------
+    window_size : int, default=100
+        Number of rows of the window. A longer window detects smaller changes, and a
+        shorter window detects large changes earlier. The reference sample must have at
+        least 3 times as many rows, and more rows give a more accurate run length.
+    run_length : float, default=10_000
+        Expected number of rows from the first full window to a false alarm, if there is
+        no drift. It is an average over streams and over reference samples.
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels that do not have their own, as for
+        :class:`~skdiscrepancy.MMDEstimator`. A name chooses them from the distances
+        between rows of the reference sample.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
+    n_jobs : int or None, default=None
+        Number of threads of `fit`. The thresholds do not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the simulated streams. None draws new streams in every call. The global
+        generator of numpy is never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Attributes
+    ----------
+    reference_ : ndarray of shape (n_samples, n_features)
+        Sample seen during :term:`fit`, encoded if there is an encoder. A float array is
+        not copied.
+    kernels_ : list of kernel objects
+        Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
+    thresholds_ : ndarray of shape (window_size,)
+        Threshold for the first full window, for the second full window and so on. The
+        last threshold is for all later windows.
+    threshold_ : float
+        Threshold for the last row. Before the first full window, it is the threshold
+        for the first full window.
+    statistic_ : float or None
+        Statistic after the last row. It is None before the first full window.
+    n_seen_ : int
+        Number of rows that `update` got since `fit` or `reset`.
+    change_point_ : int or None
+        Estimated position of the first row after the change, where the first row that
+        `update` got is row 0. It is None if there was no alarm. An alarm estimates the
+        change point anew if there was no alarm in the `window_size` rows before.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    skdiscrepancy.MMDEstimator : Compares batches of rows with a reference sample.
+    skdiscrepancy.mmd_test : Tests whether two samples have the same distribution.
+
+    References
+    ----------
+    .. [1] O. Cobb, A. Van Looveren and J. Klaise, "Sequential multivariate change
+       detection with calibrated and memoryless false detection rates", AISTATS, 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.monitoring import DriftMonitor
+    >>> rng = np.random.RandomState(0)
+    >>> monitor = DriftMonitor(window_size=20, run_length=500, random_state=0)
+    >>> monitor = monitor.fit(rng.normal(size=(500, 2)))
+    >>> bool(monitor.update(rng.normal(size=(50, 2))).any())
+    False
+    >>> alarms = monitor.update(rng.normal(size=(20, 2)) + 2.0)
+    >>> int(alarms.argmax()), monitor.change_point_
+    (6, 50)
+    """
+
+    def __init__(
+        self,
+        *,
+        window_size: int = 100,
+        run_length: float = 10_000,
+        kernel: Any = ("gaussian", "laplace"),
+        bandwidth: Any = "grid",
+        n_bandwidths: int = 10,
+        encoder: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ):
+        self.window_size = window_size
+        self.run_length = run_length
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_bandwidths = n_bandwidths
+        self.encoder = encoder
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @explains_keywords
+    def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
+        """Learn the kernels and the thresholds from a reference sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Reference sample: independent rows without drift.
+        y : None
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self : DriftMonitor
+            Fitted monitor, which has seen no rows of a stream.
+        """
+        kernels = self._check_params()
+        self.encoder_ = fit_encoder(self.encoder, [X])
+        rows = self._validate(X, reset=True, ensure_min_samples=2)
+        self._check_size(len(rows))
+        self.reference_ = rows
+        table = layout_of(self.encoder_, X)
+        self.kernels_ = self._collection(rows, kernels, table)
+        evaluated = [_streamed(kernel, rows.shape[1]) for kernel in self.kernels_]
+        source = kernel_source(evaluated, rows)
+        with progress("thresholds", 2, self.verbose) as both:
+            self._sums = self._reference_sums(source, len(rows))
+            both.advance()
+            learnt = simulate_thresholds(
+                StreamTask(source, self._sums, self.window_size),
+                self.run_length,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+                verbose=self.verbose,
+            )
+            both.advance()
+        self._scales = learnt.scales
+        self.thresholds_ = learnt.values
+        self._stream = StreamKernels(evaluated, rows, self.window_size)
+        return self.reset()
+
+    def reset(self) -> DriftMonitor:
+        """Forget the rows of the stream, and keep what was learnt in `fit`.
+
+        Call it after an alarm, when the cause of the drift is gone. To take the drift
+        for the new normal state, call `fit` with a new reference sample instead.
+
+        Returns
+        -------
+        self : DriftMonitor
+            The monitor, with an empty window.
+        """
+        check_is_fitted(self)
+        empty = np.empty((len(self.kernels_), 0))
+        self._window = Window(self.reference_[:0], empty, empty)
+        self.n_seen_ = 0
+        self.statistic_: float | None = None
+        self.threshold_ = float(self.thresholds_[0])
+        self.change_point_: int | None = None
+        self._last_alarm: int | None = None
+        return self
+
+    @explains_keywords
+    def update(self, X: ArrayLike) -> np.ndarray:
+        """Take new rows of the stream, and return an alarm for each row.
+
+        The monitor goes on after an alarm. Alarms continue for as long as the window
+        differs from the reference sample, until you call `reset`. The result does not
+        depend on how the rows are divided into calls. If a row is refused with an
+        error, the monitor is as it was before the call.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_features,) or (n_rows, n_features)
+            One row, or several rows in the order of their time.
+
+        Returns
+        -------
+        alarms : ndarray of bool of shape (n_rows,)
+            Whether there is an alarm, for each row. There is none before the window is
+            full for the first time.
+        """
+        check_is_fitted(self)
+        rows = self._stream_rows(X)
+        before = {name: getattr(self, name) for name in STATE}
+        alarms = np.zeros(len(rows), dtype=bool)
+        try:
+            for start in range(0, len(rows), self._stream.most_rows):
+                new = rows[start : start + self._stream.most_rows]
+                for i, window in enumerate(self._window.slide(self._stream, new)):
+                    self._window = window
+                    alarms[start + i] = self._judge()
+        except BaseException:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+        return alarms
+
+    def contributions(self) -> np.ndarray:
+        """Compute how much each row of the window adds to the squared MMD.
+
+        Rows with large contributions are unlike the reference sample. After an alarm,
+        the contributions show which rows caused it. They are defined as for
+        :meth:`skdiscrepancy.MMDEstimator.contributions`: their mean is the squared MMD
+        (V-statistic) of the mean of `kernels_`. Takes O(w^2) time and O(w) memory.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_rows,)
+            Contributions of the last `window_size` rows, oldest row first. Before the
+            window is full, there are fewer rows.
+        """
+        check_is_fitted(self)
+        return self._window.contributions(self._stream, self._sums)
+
+    def _check_params(self) -> list[Any]:
+        """Check every parameter, and return the kernels of `kernel`."""
+        check_number(self.window_size, "window_size", integer=True, least=2)
+        check_number(self.run_length, "run_length", least=2)
+        kernels = check_kernel(self.kernel)
+        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
+        check_encoder(self.encoder)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
+        return kernels
+
+    def _check_size(self, n: int) -> None:
+        """Refuse a reference sample that is too small for the window."""
+        least = LEAST_WINDOWS * self.window_size
+        if n < least:
+            raise ValueError(
+                f"n_samples == {n}, must be >= {least} for window_size == "
+                f"{self.window_size}. Pass a larger reference sample, or choose a "
+                "smaller window_size."
+            )
+        advised = int(np.ceil(2 * np.log(self.run_length) * self.window_size))
+        if n < advised:
+            warn_user(
+                f"The reference sample has {n} rows. For window_size == "
+                f"{self.window_size} and run_length == {self.run_length}, it should "
+                f"have at least {advised} rows. With fewer rows, the run length varies "
+                "much from one reference sample to another."
+            )
+
+    def _collection(
+        self, rows: np.ndarray, kernels: list[KernelLike], table: Any
+    ) -> list[Any]:
+        """Give kernels their bandwidths."""
+        kernels = resolve_columns(kernels, table, rows.shape[1])
+        warn_if_indefinite(kernels, rows.shape[1])
+
+        def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+            return run_all(tasks, function, self.n_jobs, require="sharedmem")
+
+        return build_collection(
+            [rows], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", run=run
+        )
+
+    def _reference_sums(self, source: Any, n: int) -> Reference:
+        options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        sums = check_finite(row_sums(source, n, diagonal=False, **options))
+        diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
+        return Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))
+
+    def _stream_rows(self, X: Any) -> np.ndarray:
+        """Return one or more rows of a stream as an array."""
+        dtype, plain = self.reference_.dtype, self.encoder_ is None
+        if plain and isinstance(X, np.ndarray) and X.shape == (self.n_features_in_,):
+            # The common case, without the checks that take longer than the kernels.
+            row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
+            if row.dtype == dtype and np.isfinite(row).all():
+                return row
+        if np.ndim(X) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
+            # A row of a DataFrame of pandas, whose index are the names of columns.
+            X = X.to_frame().T.infer_objects()
+        elif np.ndim(X) == 1:
+            # An array of text and numbers would make text of the numbers.
+            X = np.asarray(X, dtype=None if plain else object)[np.newaxis]
+        return self._validate(X, reset=False).astype(dtype, copy=False)
+
+    def _validate(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+        """Return rows as the kernels read them, with a check of their columns."""
+        if self.encoder_ is None:
+            return validate_rows(self, X, reset=reset, **options)
+        check_columns(self, X, reset=reset)
+        return check_rows(encode(self.encoder_, X), **options)
+
+    def _judge(self) -> bool:
+        """Compare the statistic of the window with its threshold."""
+        window, w = self._window, self._stream.size
+        self.n_seen_ += 1
+        if len(window) < w:
+            return False
+        statistics = check_finite(window.statistics(self._sums))
+        self.statistic_ = float(pool(statistics, self._scales))
+        self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
+        if not self.statistic_ > self.threshold_:
+            return False
+        if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
+            row = window.change_point(self._sums, self._scales)
+            self.change_point_ = self.n_seen_ - w + row
+        self._last_alarm = self.n_seen_
+        return True
+
+
+def _streamed(kernel: Any, n_features: int) -> Any:
+    """Return a kernel that can be evaluated on rows that come later."""
+    if not isinstance(kernel, IndicatorKernel):
+        return kernel
+    if kernel.balanced:
+        raise ValueError(
+            f"kernel == {kernel!r}, must have balanced=False for a stream, because its "
+            "values would change with the number of rows."
+        )
+    # The engine encodes labels once. Rows that come later can have other labels.
+    return ColumnKernel(kernel, list(range(n_features)))
