@@ -135,14 +135,14 @@ def test_mean_over_seeds_is_the_exact_discrepancy():
     params = {"kernel": kernels, "normalize": False, "random_state": 0}
     exact = KSDEstimator(gradients, **params).fit(X).evaluate(X).statistics
     found = []
-    for seed in range(100):
-        ksd = KSDEstimator(gradients, **params, n_components=30)
+    for seed in range(64):
+        ksd = KSDEstimator(gradients, **params, n_components=100)
         found.append(ksd.set_params(random_state=seed).fit(X).evaluate(X).statistics)
     # 4 standard errors for 7 kernels: a correct program fails for one seed in 2000.
-    error = np.std(found, axis=0, ddof=1) / 10
+    error = np.std(found, axis=0, ddof=1) / 8
     assert np.all(np.abs(np.mean(found, axis=0) - exact) < 4 * error)
-    # The means tell the kernels apart.
-    assert error.max() < 0.2 * np.abs(exact).min()
+    # That is not because the errors are large.
+    assert np.all(4 * error < 0.4 * np.abs(exact))
 
 
 def test_errors_of_the_features_are_the_spread_of_the_frequencies():
@@ -243,7 +243,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
             n_bandwidths=2,
             n_components=6,
             method="parametric",
-            n_resamples=4,
+            n_resamples=3,
             random_state=0,
         )
     ratios = []
@@ -270,52 +270,40 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     assert_allclose(result.null_distribution, ratios[1:])
 
 
-@pytest.mark.parametrize(
-    ("method", "n", "model"),
-    [("parametric", 12, norm()), ("wild", 150, lambda X: -X)],
-)
-def test_type_i_error_is_the_level(method, n, model):
-    n_draws, rng = 120, np.random.RandomState(0)
+@pytest.mark.parametrize(("method", "n"), [("parametric", 12), ("wild", 150)])
+def test_type_i_error_is_the_level(method, n):
+    n_draws, rng = 80, np.random.RandomState(0)
+    ksd = KSDEstimator(norm(), kernel="gaussian", n_bandwidths=2, n_components=8)
+    ksd.fit(rng.normal(size=(9, 1)))
     pvalues = [
-        ksd_test(
-            rng.normal(size=(n, 1)),
-            model,
-            kernel="gaussian",
-            n_bandwidths=2,
-            n_components=8,
-            method=method,
-            n_groups=32,
-            n_resamples=19,
-            random_state=seed,
-        ).pvalue
+        ksd.set_params(random_state=seed)
+        .test(rng.normal(size=(n, 1)), method=method, n_groups=32, n_resamples=9)
+        .pvalue
         for seed in range(n_draws)
     ]
-    # Uniform on 1 / 20, ..., 1, with a standard deviation of 0.29. With 4 standard
-    # errors, a correct program fails for one seed in 16 000. At most 1 / 20 is below
-    # 0.05: more than 17 of 120 have the probability 7e-5.
-    assert abs(np.mean(pvalues) - 0.525) < 4 * 0.29 / np.sqrt(n_draws)
-    assert np.sum(np.array(pvalues) <= 0.05) <= 17
+    # Uniform on 1 / 10, ..., 1, with a standard deviation of 0.29. With 4 standard
+    # errors, a correct program fails for one seed in 16 000. One tenth is 0.1: more
+    # than 18 of 80 have the probability 4e-4.
+    assert abs(np.mean(pvalues) - 0.55) < 4 * 0.29 / np.sqrt(n_draws)
+    assert np.sum(np.array(pvalues) <= 0.1) <= 18
 
 
-def test_a_wrong_model_is_rejected():
-    X = sample(n=300)
-    params = {"n_components": 64, "random_state": 0, "n_resamples": 99}
-    assert ksd_test(X, lambda X: -X, **params).pvalue == 0.01
-    wrong = norm(loc=-0.5)
-    assert (
-        ksd_test(X[:100, :1], wrong, method="parametric", **params | {"n_resamples": 19})
-        .pvalue
-        == 0.05
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("function", [ksd_score, ksd_test])
 @pytest.mark.parametrize("method", ["wild", "parametric"])
+def test_a_wrong_model_is_rejected(method):
+    ksd = KSDEstimator(norm(), n_bandwidths=2, n_components=64, random_state=0)
+    X = sample(n=100, d=1) + 0.4
+    assert ksd.fit(X[::2]).test(X, method=method, n_resamples=19).pvalue == 0.05
+
+
+@pytest.mark.parametrize(
+    ("function", "method"),
+    [(ksd_score, None), (ksd_test, "wild"), (ksd_test, "parametric")],
+)
 def test_the_same_seed_gives_the_same_numbers_for_every_n_jobs(function, method):
     X = sample(n=90, d=1)
     params = {"n_components": 16, "n_bandwidths": 2}
-    if function is ksd_test:
-        params |= {"n_resamples": 19, "method": method}
+    if method is not None:
+        params |= {"n_resamples": 9, "method": method}
     first, second = small_pieces()
     with first, second:
         results = [
