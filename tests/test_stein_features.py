@@ -414,6 +414,26 @@ def test_what_has_no_features_is_refused(params, match):
         ksd.fit(sample())
 
 
+def test_weights_that_leave_no_digits_are_refused():
+    X, w = sample(), np.full(40, 1e-12)
+    w[3] = 1
+    ksd = KSDEstimator(gradients, n_components=8).fit(X)
+    with pytest.raises(ValueError, match="sample_weight has almost all weight in one"):
+        ksd.score(X, sample_weight=w)
+    # The V-statistic is h(x, x) of this row.
+    ksd = KSDEstimator(gradients, kernel=GaussianKernel(bandwidth=1.0), pooling=None)
+    ksd.set_params(n_components=8, design="v", normalize=False).fit(X)
+    [H] = stein_matrices(ksd, X, gradients(X))
+    assert_allclose(ksd.score(X, sample_weight=w), H[3, 3], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_components", [None, 8])
+def test_one_row_is_not_enough_for_a_test(n_components):
+    ksd = KSDEstimator(gradients, design="v", n_components=n_components).fit(sample())
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        ksd.test(sample()[:1])
+
+
 def test_scores_of_several_samples_use_the_features_of_fit():
     X = sample()
     ksd = KSDEstimator(gradients, n_components=16).fit(X)

@@ -114,9 +114,9 @@ class KSDEstimator(BaseDiscrepancy):
         values, because they have no density.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
-        features [4]_, the time grows linearly with the number of rows. Each of
-        n_components / 2 frequencies has a cosine and a sine, multiplied with the
-        gradients. Needs a complete design.
+        features [4]_, the time grows linearly with the number of rows. 256 features
+        have about the power of the exact test. Avoid "matern32", whose random features
+        have an infinite variance. Needs a complete design.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -394,7 +394,7 @@ class KSDEstimator(BaseDiscrepancy):
             n_groups=n_groups,
             pooling=pooling,
         )
-        X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         generator = generator_of(self.random_state)
         if options.method == "parametric":

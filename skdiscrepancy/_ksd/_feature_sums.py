@@ -39,6 +39,8 @@ from skdiscrepancy._nulls import random_groups
 
 # Bytes that the sums over groups of one piece may take. More sums take more passes.
 GROUP_BYTES = 2**26
+# A U-statistic is the difference of two sums. It must not be smaller by this factor.
+MOST_CANCELLATION = 1e6
 
 
 class SteinRows(NamedTuple):
@@ -263,6 +265,14 @@ def stein_feature_statistics(
     with progress("kernel sums", 1 + scales, verbose) as passes, quiet:
         totals = stein_totals(rows, weights, **run_options)
         passes.advance()
+        # The diagonal, relative to all other pairs.
+        cancellation = totals.rows / weight if unbiased else 0.0
+        if cancellation > MOST_CANCELLATION:
+            raise ValueError(
+                "sample_weight has almost all weight in one row, so the U-statistic "
+                "from random features has too few digits. Use n_components=None, "
+                "design='v' or other weights."
+            )
         K = rows.maps.n_kernels
         values, errors, sizes = np.zeros(K), np.zeros(K), np.zeros(K)
         for k, T in enumerate(totals.sums):
@@ -277,7 +287,7 @@ def stein_feature_statistics(
             values[k] = parts.sum()
             # A single frequency does not show how much frequencies differ.
             errors[k] = np.sqrt(P * np.var(parts, ddof=1)) if P > 1 else np.inf
-            sizes[k] = diagonals.mean() / totals.rows
+            sizes[k] = (1 + cancellation) * diagonals.mean() / totals.rows
         deviations = np.ones(K)
         if scales:
             work = _MomentsTask(rows, totals.sums, weights, lengths, unbiased)
