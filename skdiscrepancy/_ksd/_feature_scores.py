@@ -48,7 +48,9 @@ def draw_features(estimator: Any, X: np.ndarray) -> None:
     if estimator.n_components is None:
         return
     [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
-    _stein_rows(estimator, estimator.feature_seed_, (X, X))
+    FeatureMaps(
+        estimator.kernels_, estimator.n_components, estimator.feature_seed_, X[:1]
+    )
 
 
 def _stein_rows(
