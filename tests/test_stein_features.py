@@ -282,7 +282,7 @@ def test_type_i_error_is_the_level(method, n):
     ]
     # Uniform on 0.2, 0.4, ..., 1, with a standard deviation of 0.283. With 4 standard
     # errors, a correct program fails for one seed in 16 000. One fifth is 0.2: more
-    # than 29 of 80 have the probability 4e-4.
+    # than 29 of 80 have the probability 2e-4.
     assert abs(np.mean(pvalues) - 0.6) < 4 * 0.283 / np.sqrt(n_draws)
     assert np.sum(np.array(pvalues) <= 0.2) <= 29
 
