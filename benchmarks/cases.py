@@ -11,6 +11,7 @@ import peer_cases
 import representation_cases
 import selection_cases
 import sorted_cases
+import stein_feature_cases
 import testing_cases
 
 CASES = {
@@ -18,6 +19,7 @@ CASES = {
     for module in (
         default_cases,
         feature_cases,
+        stein_feature_cases,
         peer_cases,
         representation_cases,
         selection_cases,

@@ -8,7 +8,8 @@ sums over rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +121,20 @@ class FeatureMaps:
         if any(part.spectrum is not None for parts in self.parts for part in parts):
             # Only differences of rows count, and small numbers have accurate cosines.
             self.centre = Rows(*samples).centre
+
+    def select(self, kernels: Sequence[int]) -> FeatureMaps:
+        """Return the same features of some of the kernels."""
+        place = {k: i for i, k in enumerate(kernels)}
+        some = copy(self)
+        some.n_kernels = len(place)
+        some.parts = [self.parts[k] for k in kernels]
+        some.labels = {place[k]: v for k, v in self.labels.items() if k in place}
+        families = {
+            key: [place[k] for k in members if k in place]
+            for key, members in self.families.items()
+        }
+        some.families = {key: members for key, members in families.items() if members}
+        return some
 
     def has_unit_norm(self, k: int) -> bool:
         """Tell whether k(x, x) = 1 for every row."""

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from skdiscrepancy._data import draw_seeds, generator_of
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
+from skdiscrepancy._ksd._feature_scores import means_of_features
 from skdiscrepancy._ksd._models import GivenGradients, unseeded
 from skdiscrepancy._nulls import (
     Options,
@@ -68,7 +69,7 @@ def ksd_test_by_draws(
             "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
             "'parametric', because all draws must have the same number of kernels."
         )
-    # All draws use the same pairs, and their fits start from the same seed.
+    # All draws use the same pairs or features, and their fits start from the same seed.
     [seed] = draw_seeds(generator, 1)
     # Draws have encoded columns already.
     one_thread = clone(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
@@ -132,7 +133,7 @@ class Score:
     design : Design
         Design of the estimator.
     seed : int
-        Seeds the pairs of a random design.
+        Seeds the pairs of a random design, and random features.
     """
 
     def __init__(self, estimator: Any, design: Design, seed: int):
@@ -158,6 +159,8 @@ def means(
     estimator: Any, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the statistics of a sample, and their scales under random signs."""
+    if estimator.n_components is not None:
+        return means_of_features(estimator, X, seed, n_jobs)
     source = estimator._source(X, estimator._gradients(X))
     if design.complete:
         return complete_means(source, len(X), n_jobs=n_jobs)

@@ -14,7 +14,6 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    second_order_statistics,
     warn_left_out,
 )
 from skdiscrepancy._data import (
@@ -26,20 +25,27 @@ from skdiscrepancy._data import (
     validate_rows,
     warn_user,
 )
-from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
+from skdiscrepancy._ksd._feature_scores import (
+    check_features,
+    draw_features,
+    evaluate_features,
+    test_of_features,
+    witness_of_features,
+)
 from skdiscrepancy._ksd._models import (
     check_differentiable,
     column_deviations,
     fingerprint,
     fit_model,
     gradients_at,
+    in_scale,
     refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
-from skdiscrepancy._ksd._stein import SteinSource, weighted_statistics
+from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
@@ -106,12 +112,18 @@ class KSDEstimator(BaseDiscrepancy):
         A transformer is cloned, fitted, and encodes all data before the model sees
         them. "auto" and None refuse a DataFrame that has categories, dates or missing
         values, because they have no density.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [4]_, the time grows linearly with the number of rows. 256 features
+        have about the power of the exact test. Avoid "matern32", whose random features
+        have an infinite variance. Needs a complete design.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and the fit
-        of a model whose own `random_state` is None. None draws new ones in every call.
-        The global generator of numpy is never used, except by such a model.
+        Seeds the pairs that ``design="r"`` draws, random features, the resamples of
+        `test`, and the fit of a model whose own `random_state` is None. None draws new
+        ones in every call. The global generator of numpy is never used, except by such
+        a model.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -128,6 +140,8 @@ class KSDEstimator(BaseDiscrepancy):
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
         Fitted encoder. None if the data need none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -146,6 +160,8 @@ class KSDEstimator(BaseDiscrepancy):
        goodness-of-fit tests", ICML 2016.
     .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
+    .. [4] A. Rahimi and B. Recht, "Random features for large-scale kernel machines",
+       NeurIPS 2007.
 
     Examples
     --------
@@ -173,6 +189,7 @@ class KSDEstimator(BaseDiscrepancy):
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         encoder: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -188,6 +205,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.pooling = pooling
         self.fuse_nu = fuse_nu
         self.encoder = encoder
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -317,6 +335,8 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _witness(self, points: np.ndarray, X: np.ndarray) -> np.ndarray:
         gradients = [self._gradients(Z) for Z in (points, X)]
+        if self.n_components is not None:
+            return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))
         source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
         return witness_values(source, len(points), len(X), **self._walk_options())
 
@@ -374,7 +394,7 @@ class KSDEstimator(BaseDiscrepancy):
             n_groups=n_groups,
             pooling=pooling,
         )
-        X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         generator = generator_of(self.random_state)
         if options.method == "parametric":
@@ -387,6 +407,8 @@ class KSDEstimator(BaseDiscrepancy):
                 "rows, or use method='parametric'."
             )
         gradients = self._gradients(X)
+        if self.n_components is not None:
+            return test_of_features(self, X, gradients, options, generator)
         return stein_test(
             lambda rows: self._source(X[rows], gradients[rows]),
             len(X),
@@ -403,7 +425,9 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         check_model(self.model)
-        return super()._check_params(n_kernels)
+        settings = super()._check_params(n_kernels)
+        check_features(self.n_components, settings.design)
+        return settings
 
     def _check_kernels(self) -> list[Any]:
         return check_differentiable(self.kernel)
@@ -417,9 +441,7 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
         """Return the Stein kernel, on standardised columns if `standardize`."""
-        if self.scale_ is not None:
-            X, gradients = X / self.scale_, gradients * self.scale_
-        return SteinSource(self.kernels_, X, gradients)
+        return SteinSource(self.kernels_, *in_scale(self.scale_, X, gradients))
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
@@ -429,6 +451,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
+        draw_features(self, X)
 
     def _evaluate(
         self,
@@ -442,20 +465,16 @@ class KSDEstimator(BaseDiscrepancy):
             weights = check_weights(sample_weight, len(X), self.design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
-        source = self._source(X, gradients)
-        if weights is None:
-            statistics = second_order_statistics(
-                design,
-                len(X),
-                RowSums(source, moments=True),
-                random_state=self.random_state,
-                **self._walk_options(),
-            )
-        else:
-            unbiased = not design.biased
-            statistics = weighted_statistics(
-                source, weights, unbiased=unbiased, **self._walk_options()
-            )
+        if self.n_components is not None:
+            return evaluate_features(self, X, gradients, design, weights)
+        statistics = stein_statistics(
+            self._source(X, gradients),
+            len(X),
+            design,
+            weights,
+            random_state=self.random_state,
+            **self._walk_options(),
+        )
         return self._result(statistics, list(self.kernels_))
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:

@@ -140,6 +140,13 @@ def column_deviations(X: np.ndarray) -> np.ndarray:
     return deviations.astype(X.dtype)
 
 
+def in_scale(
+    scale: np.ndarray | None, X: np.ndarray, gradients: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Divide columns by their scale, and multiply gradients by it. None is no scale."""
+    return (X, gradients) if scale is None else (X / scale, gradients * scale)
+
+
 def is_fitted(model: Any) -> bool:
     """Tell whether a model is a fitted density estimator."""
     if not is_density_estimator(model):

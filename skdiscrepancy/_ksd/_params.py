@@ -11,9 +11,11 @@ class KSDTestParams(CommonParams, total=False):
     """Parameters of a KSDEstimator that `ksd_test` accepts, without the model."""
 
     standardize: bool
+    n_components: int | None
 
 
 class KSDParams(ScoreParams, total=False):
     """Parameters of a KSDEstimator, without the model."""
 
     standardize: bool
+    n_components: int | None

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._base import Statistics
+from skdiscrepancy._base import Statistics, second_order_statistics
 from skdiscrepancy._data import (
     Distances,
     Index,
+    RandomStateLike,
     Rows,
     aligned_distances,
     block_distances,
@@ -29,7 +30,7 @@ from skdiscrepancy._engine import (
     walk,
 )
 from skdiscrepancy._loops import decay_values, stein_group_sums, stein_sums
-from skdiscrepancy.designs import square
+from skdiscrepancy.designs import Design, square
 from skdiscrepancy.kernels import KernelLike
 
 
@@ -168,6 +169,39 @@ def check_squares(kernels: list[Any], dtype: np.dtype) -> None:
             )
 
 
+def stein_statistics(
+    source: Source,
+    n: int,
+    design: Design,
+    weights: np.ndarray | None = None,
+    *,
+    random_state: RandomStateLike = None,
+    **walk_options: Any,
+) -> Statistics:
+    """Compute the statistics of a core on n rows, which may have weights."""
+    if weights is not None:
+        return weighted_statistics(
+            source, weights, unbiased=not design.biased, **walk_options
+        )
+    core = RowSums(source, moments=True)
+    return second_order_statistics(
+        design, n, core, random_state=random_state, **walk_options
+    )
+
+
+def weight_masses(
+    weights: np.ndarray, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights that sum to one, and the weight of all pairs of each row."""
+    w = weights / weights.sum()
+    if not unbiased:
+        return w, w
+    # The sum of the other weights, not 1 - w, which loses digits if w is close to 1.
+    others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
+    others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
+    return w, w * others
+
+
 def weighted_statistics(
     source: Source, weights: np.ndarray, *, unbiased: bool, **walk_options: Any
 ) -> Statistics:
@@ -193,13 +227,9 @@ def weighted_statistics(
         Statistics, whose `nu` is the effective number of rows, 1 / sum w_i^2.
     """
     n = len(weights)
-    w = weights / weights.sum()
+    w, masses = weight_masses(weights, unbiased=unbiased)
     region = square(0, n, diagonal=not unbiased)
     [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
-    # The sum of the other weights, not 1 - w, which loses digits if w is close to 1.
-    others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
-    others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
-    masses = w * others if unbiased else w
     with np.errstate(all="ignore"):
         # Statistics that are not finite are refused.
         moments = Moments.of_row_sums(sums, masses)

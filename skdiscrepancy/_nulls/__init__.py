@@ -2,7 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._nulls._feature_permutations import feature_permutation_test
+from skdiscrepancy._nulls._feature_permutations import (
+    feature_permutation_test,
+    random_groups,
+)
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
@@ -17,7 +20,12 @@ from skdiscrepancy._nulls._parametric import parametric_test
 from skdiscrepancy._nulls._permutations import permutation_test
 from skdiscrepancy._nulls._result import TestResult, rank_pvalue
 from skdiscrepancy._nulls._shifts import shift_test
-from skdiscrepancy._nulls._signs import complete_means, wild_test
+from skdiscrepancy._nulls._signs import (
+    complete_means,
+    means_of_groups,
+    wild_test,
+    wild_test_of_groups,
+)
 
 __all__ = [
     "MIN_ROWS",
@@ -29,14 +37,17 @@ __all__ = [
     "gamma_pvalue",
     "gamma_test",
     "invariants",
+    "means_of_groups",
     "normal_test",
     "one_sample_methods",
     "one_sample_test",
     "parametric_test",
     "permutation_test",
+    "random_groups",
     "rank_pvalue",
     "shift_test",
     "signed_means",
     "swap_test",
     "wild_test",
+    "wild_test_of_groups",
 ]

@@ -235,7 +235,7 @@ TARGET = {
 COMPONENTS = {"n_components": values(["None", "16", "np.int64(7)"], HOSTILE_SIZES, 3)}
 MMD = {**STATISTIC, "second_order": BOOL, **COMPONENTS}
 HSIC = {**STATISTIC, "second_order": BOOL, **TARGET}
-KSD = {**STATISTIC, "standardize": BOOL}
+KSD = {**STATISTIC, "standardize": BOOL, **COMPONENTS}
 POOLING = {"pooling": words("pooling")}
 TEST = {
     "method": words("method"),
