@@ -118,6 +118,7 @@ BAD_VALUES = {
     "pooling": "typo",
     "fuse_nu": -1,
     "n_components": 0,
+    "encoder": "automatic",
     "n_jobs": 0,
     "random_state": "typo",
     "verbose": -1,

@@ -14,10 +14,9 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows
+from skdiscrepancy._data import RandomStateLike, as_block, as_rows, explains_keywords
 from skdiscrepancy._engine import PairedSource, RowSums, check_components, kernel_source
 from skdiscrepancy._mmd._feature_scores import (
     draw_features,
@@ -28,6 +27,7 @@ from skdiscrepancy._mmd._feature_scores import (
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
+    refuse_other_tables,
     refuse_second_sample,
     validate_pair,
     validate_sample,
@@ -40,6 +40,7 @@ from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder, layout_of
 
 
 class MMDEstimator(WitnessMixin, BaseDiscrepancy):
@@ -110,6 +111,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         n_components / 2 frequencies. Linear kernels, kernels on labels and
         :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
         design and ``second_order=False``.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -128,6 +134,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Collection of kernels, each with one number as bandwidth.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -171,6 +179,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         n_components: int | None = None,
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -185,6 +194,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         self.pooling = pooling
         self.fuse_nu = fuse_nu
         self.n_components = n_components
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -209,6 +219,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
+        self._fit_encoder([X], settings.kernels)
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
@@ -219,8 +230,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     ) -> MMDEstimator:
         """Keep the first sample, and choose bandwidths from all samples."""
         kernels = settings.kernels
-        collection = self._collection(samples, kernels, self.bandwidth, table=table)
+        layout = layout_of(self.encoder_, table)
+        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
         check_pooling(self.pooling, len(collection))
+        # A test encodes both samples together.
+        self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         draw_features(self, samples)
@@ -367,21 +381,32 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
         # `set_params` may have changed the kernels, and so the types they read.
-        kernels = settings.kernels
-        reference = as_sample(self.reference_, "reference_", kernels, least)
-        Y = as_sample(as_block(Y), "X", kernels, least)
+        kernels, layout = settings.kernels, layout_of(self.encoder_, X)
+        if self.encoder_ is None:
+            reference = as_sample(self.reference_, "reference_", kernels, least)
+            Y = as_sample(as_block(Y), "X", kernels, least)
+        else:
+            # Permutations must not change the encoding.
+            tables = [self._reference_table, X]
+            encoder = fit_encoder(self.encoder, tables)
+            reference, Y = (
+                as_sample(encode(encoder, table), "X", kernels, least)
+                for table in tables
+            )
+            layout = layout_of(encoder, X)
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return self._test(reference, Y, settings, options, bandwidth, X)
+        return self._test(reference, Y, settings, options, bandwidth, layout)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
         rows, others = self._validate_pair(X, Y, settings)
-        return self._test(rows, others, settings, options, self.bandwidth, X)
+        layout = layout_of(self.encoder_, X)
+        return self._test(rows, others, settings, options, self.bandwidth, layout)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
@@ -429,7 +454,9 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     def _validate_pair(
         self, X: Any, Y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return two samples with the same columns."""
+        """Return two samples with the same columns, encoded together."""
+        refuse_other_tables(X, Y)
+        self._fit_encoder([X, Y], settings.kernels)
         least = least_rows(settings.design)
         return validate_pair(self, X, Y, settings.kernels, least)
 

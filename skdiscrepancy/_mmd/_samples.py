@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import as_labels, check_rows, validate_rows
+from skdiscrepancy._data import (
+    as_labels,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
+from skdiscrepancy.tables import encode
 
 
 def least_rows(design: Design) -> int:
@@ -39,7 +45,7 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         Second sample, with as many columns.
     """
     second = BaseEstimator()
-    validate_data(second, Y, skip_check_array=True)
+    check_columns(second, Y, reset=True)
     names_of_y = getattr(second, "feature_names_in_", None)
     if names is None or names_of_y is None or np.array_equal(names, names_of_y):
         return
@@ -48,6 +54,14 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         f"{_shortened(names)}. The columns of Y should be those of X, in the same "
         "order. For DataFrames of the same columns, pass Y[X.columns]."
     )
+
+
+def refuse_other_tables(X: Any, Y: Any) -> None:
+    """Refuse two tables with different columns, before they are encoded together."""
+    if names_of(X) and names_of(Y):
+        first = BaseEstimator()
+        check_columns(first, X, reset=True)
+        refuse_other_columns(getattr(first, "feature_names_in_", None), Y)
 
 
 def _shortened(names: np.ndarray, most: int = 10) -> str:
@@ -60,6 +74,9 @@ def validate_sample(
     estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
 ) -> np.ndarray:
     """Return a sample as the kernels read it, with a check of its columns."""
+    if estimator.encoder_ is not None:
+        check_columns(estimator, X, reset=reset)
+        return as_sample(encode(estimator.encoder_, X), "X", kernels, least)
     options = _options(X, "X", kernels, least)
     X = validate_rows(estimator, X, reset=reset, **options)
     return X if X.dtype.kind == "f" else as_labels(X, "X")
@@ -68,10 +85,10 @@ def validate_sample(
 def validate_pair(
     estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two samples with the same columns."""
+    """Return two samples with the same columns, as the encoder encodes them."""
     X = validate_sample(estimator, X, kernels, reset=True, least=least)
     names = getattr(estimator, "feature_names_in_", None)
-    values = as_sample(Y, "Y", kernels, least)
+    values = as_sample(encode(estimator.encoder_, Y), "Y", kernels, least)
     if values.shape[1] != X.shape[1]:
         raise ValueError(
             f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."

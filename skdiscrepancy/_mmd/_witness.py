@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import check_finite, explains_keywords
-from skdiscrepancy._data import as_rows
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import as_rows, explains_keywords
 from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
 from skdiscrepancy._mmd._feature_scores import (
     contributions_of_features,

@@ -118,6 +118,7 @@ PACKAGE_IMPORTS = {
         "WitnessDisplay",
     ],
     "skdiscrepancy.pooling": ["normalize_statistics", "pool_statistics"],
+    "skdiscrepancy.tables": ["TableEncoder"],
 }
 IMPORTS += [
     f"from {module} import {name}"
@@ -244,6 +245,8 @@ class Target:
         that do not change `normalize`.
     names : set of str
         Names of parameters, one of which a message has.
+    takes_missing : bool
+        Whether missing values are data like others.
     """
 
     expression: str
@@ -253,6 +256,7 @@ class Target:
     documented: Callable = is_anything
     near: str | None = None
     names: frozenset = frozenset()
+    takes_missing: bool = False
 
     @property
     def calls(self):
