@@ -3,6 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._nulls._feature_permutations import feature_permutation_test
+from skdiscrepancy._nulls._feature_shifts import (
+    feature_shift_test,
+    window_length,
+    windows,
+)
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
@@ -26,6 +31,7 @@ __all__ = [
     "check_options",
     "complete_means",
     "feature_permutation_test",
+    "feature_shift_test",
     "gamma_pvalue",
     "gamma_test",
     "invariants",
@@ -39,4 +45,6 @@ __all__ = [
     "signed_means",
     "swap_test",
     "wild_test",
+    "window_length",
+    "windows",
 ]
