@@ -13,6 +13,7 @@ frequencies.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,8 +24,8 @@ from skdiscrepancy._engine._feature_maps import FeatureMaps, Part
 from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
 from skdiscrepancy._loops import waves
 
-# Frequencies of a group. With 4, tests of 3000 rows have the power of all pairs of
-# frequencies, and 2 have less.
+# Frequencies of a group. The mean logarithm of the p-value of a weak dependence was
+# -3.13 for groups of 1, -3.31 for 2 and 4, and -3.38 for 8. Time grows with this number.
 GROUP = 4
 # Exact features of a kernel, or more of them in random sums with signs.
 EXACT = 16
@@ -54,8 +55,8 @@ class FeatureSide:
     ----------
     groups : list of ndarray
         Frequencies of each group.
-    starts : list of ndarray of shape (n_kernels,)
-        First line of each kernel, for each group.
+    starts, ends : list of ndarray of shape (n_kernels,)
+        First line of each kernel, and one more than its last line, for each group.
     is_norm : list of ndarray, of bool
         Lines with squared norms, for each group.
     centres : list of ndarray
@@ -69,15 +70,16 @@ class FeatureSide:
         n = maps.n_frequencies
         n_groups = max(-(-n // GROUP), min(n, 2))
         self.groups = np.array_split(np.arange(n), n_groups)
-        self.starts, self.is_norm = [], []
+        self.starts, self.ends, self.is_norm = [], [], []
         self.centres: list[np.ndarray] = []
         for group in self.groups:
             sizes = [self._n_lines(k, len(group)) for k in range(maps.n_kernels)]
-            norms = [not maps.has_unit_norm(k) for k in range(maps.n_kernels)]
-            ends = np.cumsum(np.add(sizes, norms))
+            has_norm = [not maps.has_unit_norm(k) for k in range(maps.n_kernels)]
+            ends = np.cumsum(np.add(sizes, has_norm))
             self.starts.append(np.concatenate(([0], ends[:-1])))
+            self.ends.append(ends)
             self.is_norm.append(np.zeros(ends[-1], dtype=bool))
-            self.is_norm[-1][ends[norms] - 1] = True
+            self.is_norm[-1][ends[has_norm] - 1] = True
             self.centres.append(np.zeros(ends[-1]))
         first = next(iter(blocks.pieces()))
         block = blocks.read(first)[:STRIP]
@@ -115,10 +117,6 @@ class FeatureSide:
             for part in self._parts(k)
         )
 
-    def ends(self, g: int) -> np.ndarray:
-        """Return one more than the last line of each kernel."""
-        return np.append(self.starts[g][1:], len(self.is_norm[g]))
-
     def features(
         self, g: int, block: Any, index: np.ndarray, kernels: range | None = None
     ) -> np.ndarray:
@@ -142,7 +140,7 @@ class FeatureSide:
         """
         maps, group = self.maps, self.groups[g]
         kernels = range(maps.n_kernels) if kernels is None else kernels
-        first, last = self.starts[g][kernels[0]], self.ends(g)[kernels[-1]]
+        first, last = self.starts[g][kernels[0]], self.ends[g][kernels[-1]]
         starts = self.starts[g] - first
         rows = block
         if maps.centre is not None and not issparse(block):
@@ -169,7 +167,7 @@ class FeatureSide:
         with np.errstate(all="ignore"):
             lines -= self.centres[g][first:last, np.newaxis]
             for k in kernels:
-                end = self.ends(g)[k] - 1
+                end = self.ends[g][k] - 1
                 if self.is_norm[g][end]:
                     own = lines[starts[k] : end - first]
                     lines[end - first] = np.einsum("ij,ij->j", own, own)
@@ -237,8 +235,8 @@ class PairSums(NamedTuple):
     def of(cls, A: np.ndarray, B: np.ndarray) -> PairSums:
         """Return the sums over the rows of two arrays of features."""
         ones = np.ones(A.shape[1])
-        squares = (np.einsum("ij,ij->i", F, F) for F in (A, B))
-        return cls(A @ ones, B @ ones, *squares, A @ B.T)
+        x, y = (np.einsum("ij,ij->i", F, F) for F in (A, B))
+        return cls(A @ ones, B @ ones, x, y, A @ B.T)
 
 
 class LineMoments(NamedTuple):
@@ -347,18 +345,43 @@ class _VariancesTask(PairTask):
             values -= self.means[..., np.newaxis]
             for g, (M, of_x, of_y) in enumerate(self.forms):
                 A, B = x.features(g, block, index), y.features(g, other, index)
-                buffer = np.empty_like(B)
+                runs = _runs(y.starts[g], y.ends[g])
                 for k, (start, end) in enumerate(
-                    zip(x.starts[g], x.ends(g), strict=True)
+                    zip(x.starts[g], x.ends[g], strict=True)
                 ):
                     own = A[start:end]
-                    np.matmul(M[start:end].T, own, out=buffer)
-                    buffer += of_y[k][:, np.newaxis]
-                    buffer *= B
-                    values[k] += np.add.reduceat(buffer, y.starts[g], axis=0)
                     values[k] += of_x[start:end].T @ own
+                    # Faster than one product of matrices for each kernel on y.
+                    weighted = M[start:end].T @ own
+                    for kernels, lines, size in runs:
+                        shape = (-1, size, len(index))
+                        values[k, kernels] += np.einsum(
+                            "lfr,lfr->lr",
+                            weighted[lines].reshape(shape),
+                            B[lines].reshape(shape),
+                        )
+                for m, (start, end) in enumerate(
+                    zip(y.starts[g], y.ends[g], strict=True)
+                ):
+                    values[:, m] += of_y[:, start:end] @ B[start:end]
             squares += np.einsum("klr,klr->kl", values, values)
         return squares
+
+
+def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]]:
+    """Return runs of kernels with the same number of lines.
+
+    Returns
+    -------
+    runs : list of (kernels, lines, size) tuples
+        Kernels and lines of the run, and the number of lines of each kernel.
+    """
+    sizes = ends - starts
+    bounds = [0, *(np.flatnonzero(np.diff(sizes)) + 1), len(sizes)]
+    return [
+        (slice(a, b), slice(starts[a], ends[b - 1]), int(sizes[a]))
+        for a, b in pairwise(bounds)
+    ]
 
 
 def bilinear_variances(

@@ -59,15 +59,16 @@ def _maps(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[FeatureMaps]:
 
 def _sides(
     estimator: Any, X: np.ndarray, y: np.ndarray, step: int
-) -> list[FeatureSide] | None:
+) -> tuple[FeatureSide, FeatureSide] | None:
     """Return the features of both sides, or None if all kernels have exact features."""
     maps = _maps(estimator, X, y)
     if not any(own.is_random for own in maps):
         return None
-    return [
-        FeatureSide(own, ArrayBlocks(rows, step=step), estimator.feature_seed_ + i)
-        for i, (own, rows) in enumerate(zip(maps, (X, y), strict=True))
-    ]
+    seed = estimator.feature_seed_
+    return (
+        FeatureSide(maps[0], ArrayBlocks(X, step=step), seed),
+        FeatureSide(maps[1], ArrayBlocks(y, step=step), seed + 1),
+    )
 
 
 def evaluate_features(

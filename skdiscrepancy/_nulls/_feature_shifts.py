@@ -105,7 +105,7 @@ def feature_shift_test(
     """
     orders: list[Any] = [None]
     if method == "shift":
-        warn_if_powerless(length, "shifts")
+        warn_if_powerless(sum(x.blocks.sizes), "shifts")
     else:
         n_orders = -(-(n_resamples + 1) // length)
         orders += [generator.permutation(length) for _ in range(1, n_orders)]
@@ -124,11 +124,11 @@ def feature_shift_test(
         own = slice(task.kernels[0], task.kernels[-1] + 1)
         values[own, :, task.orbit] += part / n_groups
         useful[own] |= some
-    values = values.reshape(len(kernels), -1)
+    flat = values.reshape(len(kernels), -1)
     with np.errstate(all="ignore"):
-        scale = values.std(axis=1)
+        scale = flat.std(axis=1)
     return combine(
-        values,
+        flat,
         (scale,),
         kernels,
         pooling=pooling,
@@ -165,7 +165,7 @@ class _ShiftTask(PairTask):
     def __call__(self, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:
         x, y, g, L = self.x, self.y, tile.group, self.length
         n = sum(x.blocks.sizes)
-        x_lines = slice(x.starts[g][tile.kernels[0]], x.ends(g)[tile.kernels[-1]])
+        x_lines = slice(x.starts[g][tile.kernels[0]], x.ends[g][tile.kernels[-1]])
         n_x, n_y = x_lines.stop - x_lines.start, len(y.is_norm[g])
         spectrum = np.zeros((L // 2 + 1, n_x, n_y), dtype=np.complex128)
         # Rows that stay.
@@ -186,8 +186,8 @@ class _ShiftTask(PairTask):
             of_x = np.zeros((2, len(x.is_norm[g])))
             of_x[:, x_lines] = sums[0]
             moments = (
-                LineMoments.of(x, g, *of_x, n),
-                LineMoments.of(y, g, *sums[1], n),
+                LineMoments.of(x, g, of_x[0], of_x[1], n),
+                LineMoments.of(y, g, sums[1][0], sums[1][1], n),
             )
             return self._statistics(tile, spectrum, products, moments, n)
 
@@ -212,7 +212,7 @@ class _ShiftTask(PairTask):
         first = x.starts[g][tile.kernels[0]]
         values = np.empty((len(tile.kernels), y.maps.n_kernels, L))
         for i, k in enumerate(tile.kernels):
-            lines = slice(x.starts[g][k], x.ends(g)[k])
+            lines = slice(x.starts[g][k], x.ends[g][k])
             own = slice(lines.start - first, lines.stop - first)
             transforms = np.ascontiguousarray(spectrum[:, own].transpose(1, 2, 0))
             C = irfft(transforms, n=L, axis=2, overwrite_x=True)
