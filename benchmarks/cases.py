@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import default_cases
+import feature_cases
 import incomplete_cases
 import limit_cases
 import peer_cases
@@ -15,6 +16,7 @@ CASES = {
     case.name: case
     for module in (
         default_cases,
+        feature_cases,
         peer_cases,
         representation_cases,
         selection_cases,

@@ -103,6 +103,7 @@ def configurations():
     yield KSDEstimator(kernel=GaussianKernel(bandwidth=1.0), pooling=None)
     # Random features, whose seed is drawn by a generator.
     yield MMDEstimator(n_components=8, random_state=0)
+    yield HSICEstimator(n_components=8, random_state=0)
     # A kernel of scikit-learn, which has no bandwidth of ours and no pairs.
     yield MMDEstimator(kernel=RBF(), pooling="mean")
     yield HSICEstimator(kernel=RBF(), pooling="mean")

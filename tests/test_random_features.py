@@ -383,6 +383,23 @@ def test_score_does_not_depend_on_blocks_order_or_memory(tmp_path):
     assert_allclose(moved.score(Y + 1e6), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3])
+def test_constant_rows_have_no_discrepancy(value):
+    X = np.full((30, 2), value)
+    kernels = ["gaussian", "laplace", LinearKernel()]
+    assert mmd_score(X, X[:20], kernel=kernels, n_components=16) == 0
+    test = mmd_test(X, X[:20], kernel=kernels, n_components=16, n_resamples=19)
+    assert test.pvalue == 1
+
+
+@pytest.mark.parametrize("method", ["score", "test", "contributions"])
+def test_numbers_beyond_floating_point_are_refused_without_warnings(method):
+    X = np.full((6, 1), 1.7e307)
+    mmd = MMDEstimator(kernel="linear", n_components=4).fit(X)
+    with pytest.raises(ValueError, match="not finite"):
+        getattr(mmd, method)(X)
+
+
 def test_scores_of_several_samples_use_the_features_of_fit():
     X, Y = samples()
     mmd = MMDEstimator(n_components=16).fit(X)
@@ -521,6 +538,7 @@ def test_what_is_not_a_transformer_is_refused(transformer):
         (lambda A: A.sum(axis=1), "must return one row of features for each row"),
         (lambda A: A + np.nan, "returned NaN"),
         (lambda A: A.astype(str), "must return real numbers"),
+        (lambda A: A @ A, r"^transformer == .*, must be able to transform"),
     ],
 )
 def test_bad_features_are_refused(function, error):

@@ -119,7 +119,9 @@ def read_columns(
     if is_table(X):
         names = names_of(X)
         if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
+            raise ValueError(
+                f"{name} has the columns {shown(names)}, must have each once."
+            )
         columns: Iterable[Any] = _series(X)
         read: Callable = _read_polars
         if _is_a(X, "pandas", "DataFrame"):
@@ -189,14 +191,29 @@ def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
         raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
     if issparse(X):
         raise TypeError(f"{name} is sparse, must be a DataFrame or a dense array.")
-    # In arrays of one type, numpy would turn numbers beside strings into strings.
-    table = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+    table = _stacked_rows(X) if isinstance(X, (list, tuple)) else np.asarray(X)
     if table.ndim != 2:
         raise ValueError(
             f"{name} has shape {table.shape}, must have two dimensions: rows of one "
             "length. Reshape your data with array.reshape(-1, 1) if it is one column, "
             "or with array.reshape(1, -1) if it is one row."
         )
+    return table
+
+
+def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
+    """Return an array of objects, of two dimensions if the rows have one length.
+
+    numpy would turn numbers beside strings into strings, and tuples into rows.
+    """
+    one = [
+        isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) == 1 for row in rows
+    ]
+    if not all(one) or len(set(map(len, rows))) != 1:
+        return np.fromiter(rows, dtype=object)
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        table[i] = np.fromiter(row, dtype=object)
     return table
 
 

@@ -107,6 +107,13 @@ class HSICEstimator(BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
+        missing values or beside labels are encoded too, and a missing label is a label
+        of its own.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [4]_, the time grows linearly with the number of rows. 256 features
@@ -116,13 +123,6 @@ class HSICEstimator(BaseDiscrepancy):
         labels and :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact up to 16
         columns or labels, and random sums of them are used above. Needs a complete
         design and ``second_order=False``.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
-        missing values or beside labels are encoded too, and a missing label is a label
-        of its own.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -139,12 +139,12 @@ class HSICEstimator(BaseDiscrepancy):
         Collection of kernels on X, each with one number as bandwidth.
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
-    feature_seed_ : int
-        Seed of the random features, if there are `n_components`.
     encoder_ : transformer or None
         Fitted encoder of X. None if X needs none.
     target_encoder_ : TableEncoder or None
         Fitted encoder of y. None if y needs none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -196,8 +196,8 @@ class HSICEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
-        n_components: int | None = None,
         encoder: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -213,8 +213,8 @@ class HSICEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
-        self.n_components = n_components
         self.encoder = encoder
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

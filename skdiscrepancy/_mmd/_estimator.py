@@ -103,6 +103,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
         for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
         the number of pairs in the design divided by n for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [3]_, the time grows linearly with the number of rows, and the memory
@@ -111,11 +116,6 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         n_components / 2 frequencies. Linear kernels, kernels on labels and
         :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
         design and ``second_order=False``.
-    encoder : "auto", None or transformer, default="auto"
-        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
-        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
-        complete numbers unchanged. None refuses such a DataFrame. A transformer is
-        cloned, fitted, and encodes all data.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -132,10 +132,10 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
-    feature_seed_ : int
-        Seed of the random features, if there are `n_components`.
     encoder_ : transformer or None
         Fitted encoder. None if the data need none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -178,8 +178,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
-        n_components: int | None = None,
         encoder: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -193,8 +193,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
-        self.n_components = n_components
         self.encoder = encoder
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import aligned_products, draw_seeds, inner_products
 from skdiscrepancy._engine import (
     BRIEF,
@@ -39,6 +40,8 @@ from skdiscrepancy._nulls._units import in_units
 
 # About this many rows, or all rows if there are fewer, give the scale of each kernel.
 EXAMPLES = 1024
+# Statistics below this fraction of the mean of k(x, x) are rounding errors.
+ROUNDING = 1e-14
 
 
 def feature_permutation_test(
@@ -104,6 +107,8 @@ def feature_permutation_test(
     with one_blas_thread(), np.errstate(all="ignore"):
         scales, exponents = _scales(maps, found, m, n)
         sums = _group_sums(found, exponents)
+    check_finite(sums.groups)
+    check_finite(sums.diagonal)
     Z = draw_groups(in_x, moves, n_resamples, generator)
     total = len(Z) * form_work(len(in_x))
     verbose = run_options.get("verbose", 0)
@@ -111,8 +116,17 @@ def feature_permutation_test(
         values = mmd_of_groups(
             sums, np.arange(len(moves) + 1), Z, m, n, unbiased=unbiased, line=line
         )
-    values = in_units(values, -exponents)
-    return combine(values, scales, kernels, pooling=pooling, method="permutation")
+    # If all rows are equal, only rounding errors are left.
+    sizes = sums.diagonal.sum(axis=1) / (m + n)
+    useful = np.abs(values).max(axis=1) > ROUNDING * sizes
+    return combine(
+        in_units(values, -exponents),
+        scales,
+        kernels,
+        pooling=pooling,
+        method="permutation",
+        useful=useful,
+    )
 
 
 def random_groups(

@@ -36,8 +36,9 @@ class FeatureKernel(RowKernel):
     layer of a network in a :class:`~sklearn.preprocessing.FunctionTransformer`.
 
     Estimators fit a clone of the transformer in `fit`, to the reference sample. Scores
-    and tests of two samples fit it to both samples together. Complete designs take
-    linear time in the number of rows, also without `n_components`.
+    and tests of two samples fit it to both samples together. Scores with a complete
+    design take linear time in the number of rows, and so do MMD tests with
+    `n_components`, which does not change the features of this kernel.
 
     Permutation tests are exact if the features are a function of both samples together.
     For arrays this is so, because the rows are sorted before the transformer is fitted.
@@ -107,7 +108,7 @@ class FeatureKernel(RowKernel):
         if len(samples) > 1 and not rows.sparse:
             # Which rows a Nystroem approximation draws must not depend on the sample.
             everything = everything[_order(everything)]
-        kernel.transformer_ = clone(self.transformer).fit(everything)
+        kernel.transformer_ = _run(clone(self.transformer), "fit", everything)
         return kernel
 
     def transform(self, A: Any) -> Any:
@@ -124,7 +125,7 @@ class FeatureKernel(RowKernel):
             Features.
         """
         transformer = getattr(self, "transformer_", self.transformer)
-        F = transformer.transform(A)
+        F = _run(transformer, "transform", A)
         F = csr_array(F) if issparse(F) else np.asarray(F)
         name = type(transformer).__name__
         if F.ndim != 2 or F.shape[0] != A.shape[0]:
@@ -190,6 +191,20 @@ class FeatureKernel(RowKernel):
             )
         blocks = [as_block(sample) for sample in samples]
         return self.learn(samples)(*blocks)
+
+
+def _run(transformer: Any, method: str, A: Any) -> Any:
+    """Call a method of a transformer, and say which one it was if it fails."""
+    try:
+        # Numbers beyond floating point end in features that are refused.
+        with np.errstate(all="ignore"):
+            return getattr(transformer, method)(A)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"transformer == {shown(transformer)}, must be able to {method} "
+            f"{A.shape[0]} rows of {A.shape[1]} numbers: {error}"
+        ) from error
 
 
 def _order(rows: np.ndarray) -> np.ndarray:

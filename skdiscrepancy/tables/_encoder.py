@@ -27,22 +27,24 @@ CODED = ("ordered", "category")
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     """Encoder of tables with numbers, categories, dates and missing values.
 
-    The encoder takes a DataFrame of pandas or polars, or an array of objects. Each
-    column becomes a block of numeric columns. The mean L1 distance between two rows of
-    a block is 1, so each column of the table has the same weight, as in the coefficient
-    of Gower [1]_:
+    Pass a DataFrame of pandas or polars, or an array of objects. Each column of the
+    table becomes a block of numeric columns. The mean L1 distance between two rows of a
+    block is 1, so each column of the table has the same weight. The coefficient of
+    Gower [1]_ divides by the range instead.
 
-    - A number, date, duration or ordered level becomes two columns. The first is the
-      value minus its median, divided by a scale. Dates and durations are seconds, and
-      ordered levels are their ranks. The second column is 1 if the value is missing. A
-      missing value is replaced by the median.
-    - A category, string or bool becomes one column for each category, with the scale
-      where the row has this category and 0 elsewhere. Missing values are a category,
-      and all categories that :term:`fit` did not see are another one.
+    - A number, date, duration or ordered level becomes two columns. The first column is
+      the value minus its median, divided by a scale. Dates and durations count in
+      seconds, and ordered levels are ranks. The second column is 1 if the value is
+      missing, and the median replaces the missing value.
+    - A category, string or bool becomes one column for each category. This column is
+      the scale if the row has the category, and 0 otherwise. Missing values are a
+      category of their own. All categories that :term:`fit` did not see are one more
+      category.
 
-    So two missing values are at distance 0 from each other. Types are found in each
-    column: text among numbers makes categories, and so do values of several types. A
-    column of one value has the scale of a column of distances 1.
+    So two missing values are at distance 0 from each other. A column of objects has
+    numbers, dates or durations if all known values are, and categories otherwise. If
+    :term:`fit` saw only one value of a column, a new number is at its plain distance,
+    and a new category at distance 1. Encoding takes O(n log n) time for each column.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -122,7 +124,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             The blocks of all columns, float64. A DataFrame if you call `set_output`.
         """
         check_is_fitted(self)
-        columns = self._read(X, "X", self._forms, reset=False)
+        forms = [block.form for block in self._blocks]
+        columns = self._read(X, "X", forms, reset=False)
         encoded = np.zeros((len(columns[0].values), self.output_slices_[-1].stop))
         for block, column, where in zip(
             self._blocks, columns, self.output_slices_, strict=True
@@ -160,31 +163,32 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         if self.max_categories is not None:
             check_number(self.max_categories, "max_categories", integer=True, least=1)
         parts: list[list[Column]] = []
-        forms: list[Column | None] = []
+        found: list[Column | None] = []
         for table, name in zip(tables, names, strict=True):
-            parts.append(self._read(table, name, forms or None, reset=not parts))
-            forms = [
+            parts.append(self._read(table, name, found or None, reset=not parts))
+            found = [
                 _common_form(form, column, name)
                 for form, column in zip(
-                    forms or [None] * len(parts[-1]), parts[-1], strict=True
+                    found or [None] * len(parts[-1]), parts[-1], strict=True
                 )
             ]
-        self._forms = [
-            _without_rows(column) if form is None else form
-            for form, column in zip(forms, parts[0], strict=True)
+        # Of columns of missing values, the types are known.
+        forms = [
+            _without_rows(max(columns, key=_rank)) if form is None else form
+            for form, *columns in zip(found, *parts, strict=True)
         ]
         # What an earlier table holds can depend on a later one.
         for i, (table, name) in enumerate(zip(tables, names, strict=True)):
-            pairs = zip(self._forms, parts[i], strict=True)
+            pairs = zip(forms, parts[i], strict=True)
             if any(f.kind in CODED and c.kind not in CODED for f, c in pairs):
-                parts[i] = self._read(table, name, self._forms, reset=False)
+                parts[i] = self._read(table, name, forms, reset=False)
         self._blocks: list[_NumberBlock | _CategoryBlock] = [
             _CategoryBlock.learn(form, columns, self.max_categories)
             if form.kind == "category"
             else _NumberBlock.learn(form, columns, names)
-            for form, *columns in zip(self._forms, *parts, strict=True)
+            for form, *columns in zip(forms, *parts, strict=True)
         ]
-        self.kinds_ = [str(form.kind) for form in self._forms]
+        self.kinds_ = [str(form.kind) for form in forms]
         ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
         self.output_slices_ = [
             slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)
@@ -222,6 +226,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
 class _NumberBlock:
     """Encoding of a number, date, duration or ordered level.
 
+    SimpleImputer of scikit-learn drops columns of missing values.
+
     Attributes
     ----------
     form : Column
@@ -256,8 +262,11 @@ class _NumberBlock:
             parts.append(values)
         values = np.concatenate(parts)
         known = values[~np.isnan(values)]
-        if len(known) == 0 or known.min() == known.max():
-            return cls(form, 0, float(known[0]) if len(known) else 0.0, 1.0)
+        if len(known) == 0:
+            # Nothing is known about distances, so known values are at distance 0.
+            return cls(form, 0, 0.0, np.inf)
+        if known.min() == known.max():
+            return cls(form, 0, float(known[0]), 1.0)
         exponent = int(np.frexp(np.abs(known).max())[1])
         known = np.ldexp(known, -exponent)
         median = float(np.median(known))
@@ -350,8 +359,13 @@ class _CategoryBlock:
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
 
 
+def _rank(column: Column) -> int:
+    return list(WORDS).index(column.kind)
+
+
 def _without_rows(column: Column) -> Column:
-    return replace(column, values=column.values[:0], codes=None)
+    levels = column.levels if column.kind == "ordered" else None
+    return replace(column, values=column.values[:0], codes=None, levels=levels)
 
 
 def _common_form(form: Column | None, column: Column, table: str) -> Column | None:

@@ -81,6 +81,7 @@ PACKAGE_IMPORTS = {
         "ColumnKernel",
         "CosineKernel",
         "EnergyKernel",
+        "FeatureKernel",
         "FunctionKernel",
         "GaussianKernel",
         "IMQKernel",

@@ -35,6 +35,7 @@ KERNELS = [
     "GaussianKernel() + LaplaceKernel(bandwidth=1.0)",
     "GaussianKernel() * LinearKernel()",
     "ColumnKernel(GaussianKernel(), 0)",
+    "FeatureKernel(StandardScaler())",
     "ColumnKernel(MaternKernel(), [0]) * ColumnKernel(IndicatorKernel(), -1)",
     "ColumnKernel(EnergyKernel(), slice(None)) + CosineKernel()",
     "GaussianKernel(metric='cosine')",

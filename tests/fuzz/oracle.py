@@ -363,6 +363,9 @@ def print_of(value):
             for part in ("data", "indices", "indptr", "row", "col")
             if hasattr(value, part)
         )
+    if hasattr(value, "get_columns"):
+        # An array of polars has one type for all columns.
+        return repr(value.rows()), repr(value.dtypes)
     if type(value).__module__.startswith(("pandas", "polars")):
         # The values, not the table: pandas shortens tables, and warns of float16.
         return repr(value.to_numpy().tolist()), repr(getattr(value, "dtypes", None))

@@ -1,0 +1,69 @@
+"""Random features against exact kernels, and their growth with the number of rows.
+
+Features and permutations are drawn at random, so there is no number to compare.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from functools import partial
+
+from case import OURS, Case, Contender, pairs_of_two, two_samples
+
+from skdiscrepancy import mmd_score, mmd_test
+
+COMPONENTS = 256
+EXACT = f"{OURS}, exact"
+ONE_KERNEL = {"kernel": "gaussian", "n_bandwidths": 10}
+
+
+def run(function, samples, n_jobs, **params):
+    """Run a score or a test."""
+    return function(*samples, n_jobs=n_jobs, random_state=0, **params)
+
+
+def with_features(function, **params):
+    """Return a score or a test with random features."""
+    return partial(run, function, n_components=COMPONENTS, **params)
+
+
+CASES = (
+    Case(
+        "features-test",
+        "test by MMD, 10 Gaussian kernels, 999 permutations",
+        lambda n: two_samples(n, 5),
+        (
+            Contender(f"{OURS}, 256 features", with_features(mmd_test, **ONE_KERNEL)),
+            Contender(EXACT, partial(run, mmd_test, **ONE_KERNEL), faster_by=10),
+        ),
+        sizes=(20_000,),
+        quick_sizes=(5000,),
+        pairs=pairs_of_two,
+        tolerance=None,
+    ),
+    Case(
+        "features-test-defaults",
+        "test by MMD, defaults, 999 permutations, 256 features",
+        lambda n: two_samples(n, 10),
+        (Contender(OURS, with_features(mmd_test)),),
+        sizes=(100_000, 1_000_000),
+        quick_sizes=(20_000, 100_000),
+        pairs=pairs_of_two,
+        tolerance=None,
+        max_memory=500,
+        max_time_growth=11,
+        max_memory_growth=2,
+    ),
+    Case(
+        "features-score",
+        "MMD, 20 kernels, 256 features",
+        lambda n: two_samples(n, 10),
+        (Contender(OURS, with_features(mmd_score)),),
+        sizes=(100_000, 1_000_000),
+        quick_sizes=(20_000, 100_000),
+        pairs=pairs_of_two,
+        tolerance=None,
+        max_memory=500,
+        max_time_growth=11,
+        max_memory_growth=2,
+    ),
+)
