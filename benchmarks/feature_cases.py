@@ -7,9 +7,17 @@ Features and permutations are drawn at random, so there is no number to compare.
 
 from functools import partial
 
-from case import OURS, Case, Contender, pairs_of_two, two_samples
+from case import (
+    OURS,
+    Case,
+    Contender,
+    dependent,
+    pairs_of_one,
+    pairs_of_two,
+    two_samples,
+)
 
-from skdiscrepancy import mmd_score, mmd_test
+from skdiscrepancy import hsic_score, hsic_test, mmd_score, mmd_test
 
 COMPONENTS = 256
 EXACT = f"{OURS}, exact"
@@ -61,6 +69,32 @@ CASES = (
         sizes=(100_000, 1_000_000),
         quick_sizes=(20_000, 100_000),
         pairs=pairs_of_two,
+        tolerance=None,
+        max_memory=500,
+        max_time_growth=11,
+        max_memory_growth=2,
+    ),
+    Case(
+        "features-hsic-test",
+        "test by HSIC, 400 products of kernels, 999 permutations, 256 features",
+        lambda n: dependent(n, 5),
+        (Contender(OURS, with_features(hsic_test, n_bandwidths=10)),),
+        sizes=(10_000, 100_000),
+        quick_sizes=(2000, 10_000),
+        pairs=pairs_of_one,
+        tolerance=None,
+        max_memory=700,
+        max_time_growth=11,
+        max_memory_growth=2,
+    ),
+    Case(
+        "features-hsic-score",
+        "HSIC, 400 products of kernels, 256 features",
+        lambda n: dependent(n, 5),
+        (Contender(OURS, with_features(hsic_score)),),
+        sizes=(10_000, 100_000),
+        quick_sizes=(2000, 10_000),
+        pairs=pairs_of_one,
         tolerance=None,
         max_memory=500,
         max_time_growth=11,

@@ -105,6 +105,7 @@ def configurations():
     # Random features, whose seed is drawn by a generator.
     yield MMDEstimator(n_components=8, random_state=0)
     yield KSDEstimator(standard_normal_score, n_components=8, random_state=0)
+    yield HSICEstimator(n_components=8, random_state=0)
     # A kernel of scikit-learn, which has no bandwidth of ours and no pairs.
     yield MMDEstimator(kernel=RBF(), pooling="mean")
     yield HSICEstimator(kernel=RBF(), pooling="mean")

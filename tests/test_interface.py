@@ -173,6 +173,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     monkeypatch.setattr(_mmd._reference, "kernel_source", engine)
     monkeypatch.setattr(_mmd._two_sample_test, "kernel_source", engine)
     monkeypatch.setattr(_hsic._estimator, "kernel_source", engine)
+    monkeypatch.setattr(_hsic._independence_test, "kernel_source", engine)
     monkeypatch.setattr(_ksd._estimator, "SteinSource", engine)
     arguments = (X, y) if cls is HSICEstimator else (X,)
     with pytest.raises(AssertionError, match="The engine runs"):
@@ -577,7 +578,9 @@ class Recorded(RandomPairs):
         yield from pieces
 
 
-@pytest.mark.parametrize("room", [_mmd._two_sample_test, _hsic._estimator, _ksd._signs])
+@pytest.mark.parametrize(
+    "room", [_mmd._two_sample_test, _hsic._independence_test, _ksd._signs]
+)
 def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
     states = []
     run = room.one_sample_test
@@ -589,7 +592,7 @@ def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
     monkeypatch.setattr(room, "one_sample_test", recorded)
     test, other = {
         "_two_sample_test": (mmd_test, Y),
-        "_hsic._estimator": (hsic_test, y),
+        "_hsic._independence_test": (hsic_test, y),
         "_ksd._signs": (ksd_test, -X),
     }[room.__name__.removeprefix("skdiscrepancy.").removeprefix("_mmd.")]
     Recorded.drawn = []

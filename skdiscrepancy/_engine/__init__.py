@@ -11,7 +11,7 @@ features are summed without pairs. The module `_ways` decides.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._engine._blocks import ArrayBlocks, Blocks, Piece
+from skdiscrepancy._engine._blocks import ArrayBlocks, Blocks, Piece, piece_rows
 from skdiscrepancy._engine._centred_products import centred_products, short_factors
 from skdiscrepancy._engine._durations import announce
 from skdiscrepancy._engine._factors import (
@@ -36,6 +36,17 @@ from skdiscrepancy._engine._feature_sums import (
 )
 from skdiscrepancy._engine._features import FeatureSource
 from skdiscrepancy._engine._forms import decay_rate, is_smooth, stein_kind
+from skdiscrepancy._engine._frequency_groups import (
+    FeatureSide,
+    LineMoments,
+    PairSums,
+    PairTask,
+    bilinear_variances,
+    block_sums,
+    paired_pieces,
+    sums_of_products,
+    unbiased_products,
+)
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lines import Classes, Line
@@ -88,6 +99,7 @@ __all__ = [
     "Factor",
     "FeatureGroups",
     "FeatureMaps",
+    "FeatureSide",
     "FeatureSource",
     "FeatureTask",
     "GramSource",
@@ -95,8 +107,11 @@ __all__ = [
     "KeptSums",
     "KernelSource",
     "Line",
+    "LineMoments",
     "Lines",
     "Moments",
+    "PairSums",
+    "PairTask",
     "PairedSource",
     "Piece",
     "ProductRowSums",
@@ -113,6 +128,8 @@ __all__ = [
     "aligned_by_parts",
     "announce",
     "as_indices",
+    "bilinear_variances",
+    "block_sums",
     "centred_products",
     "check_components",
     "check_group_memory",
@@ -131,6 +148,8 @@ __all__ = [
     "may_be_complete",
     "one_blas_thread",
     "one_openmp_thread",
+    "paired_pieces",
+    "piece_rows",
     "progress",
     "reduce_pairs",
     "row_sums",
@@ -143,7 +162,9 @@ __all__ = [
     "source_pair_totals",
     "stein_kind",
     "steps",
+    "sums_of_products",
     "sums_of_squares",
     "two_sample_sums",
+    "unbiased_products",
     "walk",
 ]

@@ -68,6 +68,11 @@ class Blocks(ABC):
         return sum(1 for _ in self.pieces())
 
 
+def piece_rows(n_features: int) -> int:
+    """Return the number of rows of a piece for a number of columns."""
+    return max(1, min(PIECE_ROWS, PIECE_NUMBERS // n_features))
+
+
 class ArrayBlocks(Blocks):
     """Rows of arrays, memory maps or sparse matrices.
 
@@ -75,12 +80,15 @@ class ArrayBlocks(Blocks):
     ----------
     *samples : ndarray or SparseRows of shape (n_samples, n_features)
         Samples.
+    step : int or None, default=None
+        Number of rows of a piece. None chooses it.
     """
 
-    def __init__(self, *samples: Any):
+    def __init__(self, *samples: Any, step: int | None = None):
         self.rows = Rows(*samples, centred=False)
         self.sizes = tuple(len(sample) for sample in samples)
         self.n_features = self.rows.n_features
+        self.step = step
 
     @property
     def nbytes(self) -> int:
@@ -89,7 +97,7 @@ class ArrayBlocks(Blocks):
 
     def pieces(self) -> Iterator[Piece]:
         """Yield pieces of equal size, and what is left of each sample."""
-        step = max(1, min(PIECE_ROWS, PIECE_NUMBERS // self.n_features))
+        step = self.step or piece_rows(self.n_features)
         start = 0
         for i, size in enumerate(self.sizes):
             for begin in range(start, start + size, step):

@@ -118,7 +118,7 @@ class FeatureMaps:
                 key = id(parts[0].spectrum.base)
                 self.families.setdefault(key, []).append(k)
         self.centre: Any = None
-        if any(part.spectrum is not None for parts in self.parts for part in parts):
+        if self.is_random:
             # Only differences of rows count, and small numbers have accurate cosines.
             self.centre = Rows(*samples).centre
 
@@ -142,6 +142,11 @@ class FeatureMaps:
             return not self.labels[k]
         parts = self.parts[k]
         return len(parts) == 1 and parts[0].spectrum is not None
+
+    @property
+    def is_random(self) -> bool:
+        """Whether any kernel has random features."""
+        return any(part.spectrum is not None for parts in self.parts for part in parts)
 
     def frequencies(self, k: int) -> list[np.ndarray]:
         """Return the positions of cosines and sines among the features of a kernel.
@@ -204,7 +209,7 @@ class FeatureMaps:
         alone = {k for members in self.families.values() for k in members}
         for k, parts in enumerate(self.parts):
             if k in self.labels:
-                yield k, self._one_hot(index, balanced=self.labels[k])
+                yield k, self.one_hot(index, balanced=self.labels[k])
             elif k not in alone:
                 features = [self._evaluate(part, block, rows) for part in parts]
                 if len(features) > 1:
@@ -223,7 +228,7 @@ class FeatureMaps:
         )
         return F
 
-    def _one_hot(self, index: Index, *, balanced: bool) -> Any:
+    def one_hot(self, index: Index, *, balanced: bool) -> Any:
         """Return one feature for each label, in a sparse matrix."""
         assert self.codes is not None
         codes = self.codes.codes[index]

@@ -16,33 +16,25 @@ from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
     check_columns,
-    draw_seeds,
     explains_keywords,
-    generator_of,
     tag_target,
     validate_with_target,
 )
-from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
-from skdiscrepancy._hsic._statistics import (
-    hsic_statistics,
-    paired_rows,
-    unbiased_offsets,
+from skdiscrepancy._engine import check_components, kernel_source
+from skdiscrepancy._hsic._feature_scores import (
+    draw_features,
+    evaluate_features,
+    refuse_pairs,
+    test_of_features,
+    without_errors,
 )
-from skdiscrepancy._nulls import (
-    MIN_ROWS,
-    Options,
-    TestResult,
-    check_options,
-    gamma_test,
-    one_sample_methods,
-    one_sample_test,
-    shift_test,
-)
+from skdiscrepancy._hsic._independence_test import independence_test
+from skdiscrepancy._hsic._statistics import hsic_statistics
+from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
     KERNELS,
-    Kernel,
     KernelLike,
     accept_sparse,
     as_target,
@@ -122,11 +114,21 @@ class HSICEstimator(BaseDiscrepancy):
         cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
         missing values or beside labels are encoded too, and a missing label is a label
         of its own.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [4]_, the time grows linearly with the number of rows. 256 features
+        have about the power of the exact test. Gaussian, Laplace, IMQ and Matern (p=2)
+        kernels have a cosine and a sine for each of n_components / 2 frequencies. Each
+        frequency of X is paired with four frequencies of y. Linear kernels, kernels on
+        labels and :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact up to 16
+        columns or labels, and random sums of them are used above. Needs a complete
+        design and ``second_order=False``.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
-        Seeds the pairs that ``design="r"`` draws and the resamples of `test`. None
-        draws new ones in every call. The global generator of numpy is never used.
+        Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and random
+        features. None draws new ones in every call. The global generator of numpy is
+        never used.
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
@@ -141,6 +143,8 @@ class HSICEstimator(BaseDiscrepancy):
         Fitted encoder of X. None if X needs none.
     target_encoder_ : TableEncoder or None
         Fitted encoder of y. None if y needs none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -161,6 +165,8 @@ class HSICEstimator(BaseDiscrepancy):
        2012.
     .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
        KSD", arXiv:2503.04820, 2025.
+    .. [4] Q. Zhang, S. Filippi, A. Gretton and D. Sejdinovic, "Large-scale kernel
+       methods for independence testing", Statistics and Computing 28, 2018.
 
     Examples
     --------
@@ -191,6 +197,7 @@ class HSICEstimator(BaseDiscrepancy):
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
         encoder: Any = "auto",
+        n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -207,6 +214,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.pooling = pooling
         self.fuse_nu = fuse_nu
         self.encoder = encoder
+        self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -250,6 +258,7 @@ class HSICEstimator(BaseDiscrepancy):
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
+        draw_features(self, X, y)
         return self
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -259,6 +268,8 @@ class HSICEstimator(BaseDiscrepancy):
             names = ("auto", *KERNELS)
             kernels = check_kernel(self.target_kernel, "target_kernel", names)
         check_bandwidths(kernels, self.target_bandwidth, "target_bandwidth")
+        check_components(self.n_components)
+        refuse_pairs(self.n_components, settings.design, self.second_order)
         return settings
 
     @explains_keywords
@@ -303,6 +314,10 @@ class HSICEstimator(BaseDiscrepancy):
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
         design = self._check_params(n_pairs).design
         X, y = self._validate_fitted(X, y, design)
+        if self.n_components is not None:
+            result = evaluate_features(self, X, y, design)
+            if result is not None:
+                return result
         statistics = hsic_statistics(
             kernel_source(self.kernels_, X),
             kernel_source(self.target_kernels_, y),
@@ -312,8 +327,8 @@ class HSICEstimator(BaseDiscrepancy):
             random_state=self.random_state,
             **self._walk_options(),
         )
-        pairs = list(product(self.kernels_, self.target_kernels_))
-        return self._result(statistics, pairs)
+        result = self._result(statistics, self._pairs())
+        return result if self.n_components is None else without_errors(result)
 
     @explains_keywords
     def test(
@@ -349,7 +364,9 @@ class HSICEstimator(BaseDiscrepancy):
         n_resamples : int, default=999
             Smallest number of resamples. "permutation" puts the rows in random order
             and uses all cyclic shifts, with further random orders if these are too few.
-            "shift" always uses one resample less than there are rows.
+            "shift" always uses one resample less than there are rows. With
+            `n_components`, rows are in groups of n / (n_resamples + 1) rows, and both
+            use the cyclic shifts by groups.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
 
@@ -365,71 +382,34 @@ class HSICEstimator(BaseDiscrepancy):
             design, method=method, n_resamples=n_resamples, pooling=pooling
         )
         X, y = self._validate_fitted(X, y, design)
-        complete = design.complete and not self.second_order
-        pairs = list(product(self.kernels_, self.target_kernels_))
-        generator = generator_of(self.random_state)
-        n = len(X)
-        if complete and options.method == "asymptotic":
-            return self._gamma_test(X, y, pairs)
-        if complete:
-            if n < 4:
-                raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
-            shuffle = options.method == "permutation"
-            order = generator.permutation(n) if shuffle else np.arange(n)
-            X, y = X[order], y[order]
-            return shift_test(
-                kernel_source(self.kernels_, X),
-                lambda order: kernel_source(self.target_kernels_, y[order]),
-                n,
-                lambda source: unbiased_offsets(source, n, **self._walk_options()),
-                n_resamples=options.n_resamples,
-                shuffle=shuffle,
-                generator=generator,
-                pooling=options.pooling,
-                kernels=pairs,
-                **self._walk_options(),
-            )
-        half = paired_rows(n, design)
-        reducer = ProductRowSums(
-            PairedSource(kernel_source(self.kernels_, X), half),
-            PairedSource(kernel_source(self.target_kernels_, y), half),
-            factor=0.25,
-            moments=True,
-        )
-        return one_sample_test(
-            options,
-            reducer,
+        if self.n_components is not None:
+            result = test_of_features(self, X, y, options)
+            if result is not None:
+                return result
+        return independence_test(
+            self.kernels_,
+            self.target_kernels_,
+            X,
+            y,
             design,
-            half,
-            generator,
-            kernels=pairs,
-            # Pairs and signs must not share random numbers.
-            random_state=draw_seeds(generator, 1)[0],
+            options,
+            second_order=self.second_order,
+            random_state=self.random_state,
             **self._walk_options(),
         )
+
+    def _pairs(self) -> list[Any]:
+        """Return all products of a kernel on X with a kernel on y."""
+        return list(product(self.kernels_, self.target_kernels_))
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
         methods = one_sample_methods(design)
         if design.complete and not self.second_order:
             methods = ("permutation", "shift", "asymptotic")
+        if self.n_components is not None:
+            methods = ("permutation", "shift")
         return check_options(n_groups=None, allowed=methods, **given)
-
-    def _gamma_test(self, X: np.ndarray, y: np.ndarray, pairs: list[Any]) -> TestResult:
-        if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
-            raise ValueError(
-                "method == 'asymptotic', must be 'permutation' or 'shift' for "
-                f"{len(self.kernels_)} kernels on X and {len(self.target_kernels_)} on "
-                "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
-                "on each side, with one `bandwidth` and one `target_bandwidth`."
-            )
-        if len(X) < MIN_ROWS:
-            raise ValueError(
-                f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == "
-                "'asymptotic'."
-            )
-        kernel, target_kernel = pairs[0]
-        return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
     def _reads_labels(self) -> bool:
         """Return whether the parameter `target_kernel` asks for labels."""

@@ -14,6 +14,7 @@ class HSICTestParams(CommonParams, total=False):
 
     target_kernel: Any
     second_order: bool
+    n_components: int | None
 
 
 class HSICParams(ScoreParams, total=False):
@@ -22,3 +23,4 @@ class HSICParams(ScoreParams, total=False):
     target_kernel: Any
     target_bandwidth: Any
     second_order: bool
+    n_components: int | None

@@ -6,6 +6,11 @@ from skdiscrepancy._nulls._feature_permutations import (
     feature_permutation_test,
     random_groups,
 )
+from skdiscrepancy._nulls._feature_shifts import (
+    feature_shift_test,
+    window_length,
+    windows,
+)
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
@@ -34,6 +39,7 @@ __all__ = [
     "check_options",
     "complete_means",
     "feature_permutation_test",
+    "feature_shift_test",
     "gamma_pvalue",
     "gamma_test",
     "invariants",
@@ -50,4 +56,6 @@ __all__ = [
     "swap_test",
     "wild_test",
     "wild_test_of_groups",
+    "window_length",
+    "windows",
 ]

@@ -57,6 +57,7 @@ class HSICColumnParams(StatisticParams, total=False):
 
     bandwidth: Any
     method: str
+    n_components: int | None
     pooling: str
     target_kernel: Any
     target_bandwidth: Any

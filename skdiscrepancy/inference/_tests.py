@@ -125,8 +125,9 @@ def hsic_test(
 
     By default, the test computes the unbiased HSIC [1]_ for all products of Gaussian
     and Laplace kernels with many bandwidths. It divides the HSIC of each product by the
-    norms of the two centred Gram matrices. It then compares the largest value with at
-    least 999 permutations.
+    norms of the two centred Gram matrices, or with `n_components` by its standard
+    deviation over all permutations. It then compares the largest value with at least
+    999 permutations.
 
     Read more in the :ref:`User Guide <testing>`.
 

@@ -234,7 +234,7 @@ TARGET = {
 }
 COMPONENTS = {"n_components": values(["None", "16", "np.int64(7)"], HOSTILE_SIZES, 3)}
 MMD = {**STATISTIC, "second_order": BOOL, **COMPONENTS}
-HSIC = {**STATISTIC, "second_order": BOOL, **TARGET}
+HSIC = {**STATISTIC, "second_order": BOOL, **TARGET, **COMPONENTS}
 KSD = {**STATISTIC, "standardize": BOOL, **COMPONENTS}
 POOLING = {"pooling": words("pooling")}
 TEST = {

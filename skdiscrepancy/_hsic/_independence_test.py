@@ -1,0 +1,127 @@
+"""The HSIC test of X and y."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
+from skdiscrepancy._hsic._statistics import paired_rows, unbiased_offsets
+from skdiscrepancy._nulls import (
+    MIN_ROWS,
+    Options,
+    TestResult,
+    gamma_test,
+    one_sample_test,
+    shift_test,
+)
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels import Kernel, KernelLike
+
+
+def independence_test(
+    kernels: list[KernelLike],
+    target_kernels: list[KernelLike],
+    X: np.ndarray,
+    y: np.ndarray,
+    design: Design,
+    options: Options,
+    *,
+    second_order: bool,
+    random_state: RandomStateLike,
+    **walk_options: Any,
+) -> TestResult:
+    """Test whether X and y are independent.
+
+    Parameters
+    ----------
+    kernels, target_kernels : list of kernel objects
+        Kernels on X and on y, each with one number as bandwidth.
+    X, y : ndarray of shape (n_samples, n_features)
+        Rows of both.
+    design : Design
+        Pairs of rows that enter the statistic.
+    options : Options
+        Options of the test.
+    second_order : bool
+        Whether the core on pairs of rows is used for a complete design too.
+    random_state : object
+        Seeds the resamples, and the pairs of a random design.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    n, pairs = len(X), list(product(kernels, target_kernels))
+    complete = design.complete and not second_order
+    generator = generator_of(random_state)
+    if complete and options.method == "asymptotic":
+        return _gamma_test(kernels, target_kernels, X, y)
+    if complete:
+        check_enough(n)
+        shuffle = options.method == "permutation"
+        order = generator.permutation(n) if shuffle else np.arange(n)
+        X, y = X[order], y[order]
+        return shift_test(
+            kernel_source(kernels, X),
+            lambda order: kernel_source(target_kernels, y[order]),
+            n,
+            lambda source: unbiased_offsets(source, n, **walk_options),
+            n_resamples=options.n_resamples,
+            shuffle=shuffle,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=pairs,
+            **walk_options,
+        )
+    half = paired_rows(n, design)
+    reducer = ProductRowSums(
+        PairedSource(kernel_source(kernels, X), half),
+        PairedSource(kernel_source(target_kernels, y), half),
+        factor=0.25,
+        moments=True,
+    )
+    return one_sample_test(
+        options,
+        reducer,
+        design,
+        half,
+        generator,
+        kernels=pairs,
+        # Pairs and signs must not share random numbers.
+        random_state=draw_seeds(generator, 1)[0],
+        **walk_options,
+    )
+
+
+def check_enough(n: int) -> None:
+    """Refuse a test of fewer rows than the unbiased HSIC needs."""
+    if n < 4:
+        raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
+
+
+def _gamma_test(
+    kernels: list[Any], target_kernels: list[Any], X: np.ndarray, y: np.ndarray
+) -> TestResult:
+    pairs = list(product(kernels, target_kernels))
+    if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
+        raise ValueError(
+            "method == 'asymptotic', must be 'permutation' or 'shift' for "
+            f"{len(kernels)} kernels on X and {len(target_kernels)} on "
+            "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
+            "on each side, with one `bandwidth` and one `target_bandwidth`."
+        )
+    if len(X) < MIN_ROWS:
+        raise ValueError(
+            f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == 'asymptotic'."
+        )
+    kernel, target_kernel = pairs[0]
+    return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
