@@ -8,6 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data._lazy_rows import (
+    LazyRows,
+    all_rows,
+    combine,
+    of_blocks,
+    selected_rows,
+)
 from skdiscrepancy._data._rows import Rows
 from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
@@ -26,6 +33,11 @@ def representative_rows(samples: list[Any]) -> Any:
     does not depend on the order of the rows, on ties, or on a shift of the data.
     """
     n_rows = sum(len(sample) for sample in samples)
+    if any(isinstance(sample, LazyRows) for sample in samples):
+        lazy = [of_blocks(sample) for sample in samples]
+        if n_rows <= MAX_ROWS:
+            return all_rows(lazy)
+        return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))
     samples = list(of_one_kind(*samples))
     if isinstance(samples[0], SparseRows):
         return _sparse_representatives(stack_sparse(*samples))
@@ -73,12 +85,7 @@ def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     least = np.min([block.min(axis=0) for block in blocks], axis=0)
     projections = np.zeros(sum(map(len, blocks)))
     at = 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks:
-            part = projections[at : at + len(block)]
-            at += len(block)
-            # A matrix product may round a row differently at another position, so we
-            # add the columns one by one.
-            for column, lowest, weight in zip(block.T, least, weights, strict=True):
-                part += weight * np.subtract(column, lowest, dtype=np.float64)
+    for block in blocks:
+        projections[at : at + len(block)] = combine(block, weights, least)
+        at += len(block)
     return projections

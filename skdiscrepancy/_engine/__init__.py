@@ -38,6 +38,7 @@ from skdiscrepancy._engine._features import FeatureSource
 from skdiscrepancy._engine._forms import decay_rate, is_smooth, stein_kind
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
+from skdiscrepancy._engine._lazy_blocks import blocks_of
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
     Task,
@@ -111,6 +112,7 @@ __all__ = [
     "aligned_by_parts",
     "announce",
     "as_indices",
+    "blocks_of",
     "centred_products",
     "check_components",
     "check_group_memory",

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from skdiscrepancy._data import Rows
+from skdiscrepancy._engine._parallel import run_all
 
 # A piece has at most this many rows, or numbers if there are many columns.
 PIECE_ROWS = 2**14
@@ -62,10 +63,44 @@ class Blocks(ABC):
     def read(self, piece: Piece) -> Any:
         """Return the rows of a piece, as an array or as a sparse matrix."""
 
+    def run(
+        self,
+        work: Any,
+        tasks: Iterable[tuple[Piece, Any]],
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> Generator[tuple[Piece, Any], None, None]:
+        """Yield pieces with what `work` returns for them, in their order.
+
+        Parameters
+        ----------
+        work : FeatureTask
+            Takes a pair of a piece and an object, and returns the piece and its sums.
+        tasks : iterable
+            Pairs of a piece and an object.
+        n_jobs : int or None, default=None
+            Number of workers.
+        verbose : int, default=0
+            Whether the progress is shown.
+
+        Yields
+        ------
+        piece : Piece
+            A piece, or neighbouring pieces of one sample as one.
+        sums : object
+            Its sums. Sums of several pieces are merged by `work.merge`.
+        """
+        yield from run_all(tasks, work, n_jobs, verbose)
+
     @property
     def n_pieces(self) -> int:
         """Number of pieces."""
         return sum(1 for _ in self.pieces())
+
+
+def piece_rows(n_features: int) -> int:
+    """Return the number of rows of a piece for a number of columns."""
+    return max(1, min(PIECE_ROWS, PIECE_NUMBERS // n_features))
 
 
 class ArrayBlocks(Blocks):
@@ -89,7 +124,7 @@ class ArrayBlocks(Blocks):
 
     def pieces(self) -> Iterator[Piece]:
         """Yield pieces of equal size, and what is left of each sample."""
-        step = max(1, min(PIECE_ROWS, PIECE_NUMBERS // self.n_features))
+        step = piece_rows(self.n_features)
         start = 0
         for i, size in enumerate(self.sizes):
             for begin in range(start, start + size, step):

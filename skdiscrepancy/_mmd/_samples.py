@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import as_labels, check_rows, validate_rows
+from skdiscrepancy._data import LazyRows, as_labels, check_rows, validate_rows
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
 
@@ -22,6 +22,8 @@ def least_rows(design: Design) -> int:
 
 def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
     """Return a sample as the kernels read it, without a check of column names."""
+    if isinstance(Z, LazyRows):
+        return Z
     Z = check_rows(Z, name, **_options(Z, name, kernels, least))
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
 

@@ -1,0 +1,571 @@
+"""Samples that are read by blocks of rows, several times."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import reduce
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data._arrays import FLOATS, check_rows, names_of
+from skdiscrepancy._data._checks import shown
+from skdiscrepancy._data._dask_graphs import compute_in_order
+from skdiscrepancy._data._lazy import is_dask, kind_of_blocks, refuse_iterator
+
+# Number of rows of each sample from which the centre is computed.
+CENTRE_ROWS = 512
+# Rows, or numbers if there are many columns, that show how a sample is distributed.
+SAMPLE_ROWS = 2**15
+SAMPLE_NUMBERS = 2**20
+# Number of rows of an array that are read at a time.
+READ_ROWS = 2**16
+
+Function = Callable[[np.ndarray, Any], Any]
+Merge = Callable[[Any, Any], Any]
+
+
+class LazyRows(ABC):
+    """Rows of a sample that is never in memory as a whole.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    dtype : dtype
+        Type of the rows as they are read, float32 or float64.
+    columns : list
+        Names of the columns, empty if there are none.
+    name : str
+        Name of the sample, for error messages.
+    some : ndarray of shape (n_rows, n_features)
+        Evenly spaced rows from which the centre is computed.
+    sample : ndarray of shape (n_more_rows, n_features)
+        More evenly spaced rows.
+    least : ndarray of shape (n_features,)
+        Smallest value of each column.
+    """
+
+    ndim = 2
+    shape: tuple[int, int]
+    dtype: np.dtype
+    columns: list[Any]
+    name: str
+    some: np.ndarray
+    sample: np.ndarray
+    least: np.ndarray
+    # Positions of the columns that are read, None for all.
+    chosen: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{self.shape[0]} rows of {self.shape[1]} columns, read by blocks>"
+
+    def __getitem__(self, index: Any) -> Any:
+        raise ValueError(
+            f"{self.name} is read by blocks, but this method needs its rows in memory. "
+            "If the rows fit into memory, pass an array."
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self[:]
+
+    def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
+        """Return some of the columns. :func:`numpy.take` calls this method."""
+        some = copy(self)
+        columns = np.asarray(columns)
+        some.chosen = columns if self.chosen is None else self.chosen[columns]
+        some.shape = (len(self), len(columns))
+        for name in ("some", "sample", "least"):
+            setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
+        return some
+
+    @abstractmethod
+    def reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any] = repeat(None),
+        advance: Callable[[], None] | None = None,
+    ) -> Any:
+        """Merge what a function returns for the blocks, in their order.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a block of rows and an object.
+        merge : callable
+            Takes two results of neighbouring blocks, and returns one. Associative.
+        extras : iterable, default=None for every block
+            Objects for the function.
+        advance : callable or None, default=None
+            Called after each block.
+
+        Returns
+        -------
+        result : object
+            Merged result.
+        """
+
+    @property
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """Number of rows of each block."""
+
+    def scan(self) -> LazyRows:
+        """Check all values, and keep some rows. The size must be known."""
+        n, d = self.shape
+        n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
+        steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
+        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
+        extras = [(self.name, self.columns, start, *steps) for start in starts]
+        self.least, *kept = self.reduce(_scan, _merge_scans, extras)
+        self.some, self.sample = map(np.concatenate, kept)
+        return self
+
+    def _read(self, block: Any, name: str) -> np.ndarray:
+        """Return a block as floats, without a check of values."""
+        return read_block(block, name, self.shape[1], self.dtype, self.chosen)
+
+
+def read_block(
+    block: Any,
+    name: str,
+    n_features: int | None = None,
+    dtype: Any = None,
+    chosen: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return a block of rows as an array of floats.
+
+    Parameters
+    ----------
+    block : object
+        Array or table.
+    name : str
+        Name of the sample, for error messages.
+    n_features : int or None, default=None
+        Number of columns, None if it is not known yet.
+    dtype : dtype or None, default=None
+        Type of the array, None for float64, or float32 if the block is float32.
+    chosen : ndarray of int or None, default=None
+        Columns to return, None for all.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows. Values may be missing or infinite.
+    """
+    # Values are checked once, in the first pass.
+    options = {"ensure_all_finite": False, "ensure_min_samples": 0}
+    rows = check_rows(_as_array(block, name), name, **options)
+    if chosen is not None:
+        rows = rows[:, chosen]
+    if n_features is not None and rows.shape[1] != n_features:
+        raise ValueError(
+            f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
+            "the first block."
+        )
+    return rows if dtype is None else rows.astype(dtype, copy=False)
+
+
+def _is_arrow(block: Any) -> bool:
+    return hasattr(block, "to_pydict") and hasattr(block, "schema")
+
+
+def _as_array(block: Any, name: str) -> Any:
+    """Return the columns of an arrow table as an array, and other data unchanged."""
+    if not _is_arrow(block):
+        return block
+    # In arrow, columns of a table and of a batch have different methods.
+    columns = [np.asarray(column) for column in block.columns]
+    for column, values in zip(block.schema.names, columns, strict=True):
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} has column {column!r} of type {values.dtype}, must have "
+                "columns of numbers. Encode the column as numbers first, or drop it."
+            )
+    return np.column_stack(columns) if columns else np.empty((len(block), 0))
+
+
+def _header(block: Any) -> list[Any]:
+    """Return the names of the columns of a block, empty if it has none."""
+    return list(block.schema.names) if _is_arrow(block) else names_of(block)
+
+
+def _scan(block: np.ndarray, extra: Any) -> tuple[Any, list[Any], list[Any]]:
+    """Check the values of a block, and return some of its rows."""
+    name, columns, start, step, small_step = extra
+    bad = ~np.isfinite(block).all(axis=0)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        value = "NaN" if np.isnan(block[:, at]).any() else "infinity"
+        column = columns[at] if columns else at
+        raise ValueError(
+            f"Input {name} contains {value} in column {column!r}. All values must be "
+            "known and finite. Drop or impute the rows of the block that begins with "
+            f"row {start}."
+        )
+    kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
+    return block.min(axis=0), kept[0], kept[1]
+
+
+def _merge_scans(a: Any, b: Any) -> Any:
+    return np.minimum(a[0], b[0]), a[1] + b[1], a[2] + b[2]
+
+
+class StreamRows(LazyRows):
+    """Rows of blocks that a function returns, one after the other.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an iterable of blocks, each time from the first block.
+    name : str
+        Name of the sample, for error messages.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Any]], name: str):
+        self.make = make
+        self.name = name
+        self._sizes: list[int] = []
+        n_features: int | None = None
+        dtypes = []
+        for block in self._raw():
+            if not self._sizes:
+                self.columns = _header(block)
+            elif _header(block) != self.columns:
+                raise ValueError(
+                    f"Block {len(self._sizes)} of {name} has the columns "
+                    f"{shown(_header(block))}, must have {shown(self.columns)} as the "
+                    "first block."
+                )
+            rows = read_block(block, name, n_features)
+            n_features = rows.shape[1]
+            self._sizes.append(len(rows))
+            dtypes.append(rows.dtype)
+        if n_features is None:
+            raise ValueError(f"{name} has no blocks, must have at least one.")
+        self.shape = (sum(self._sizes), n_features)
+        self.dtype = np.result_type(*dtypes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each block."""
+        return self._sizes
+
+    def _raw(self) -> Iterator[Any]:
+        blocks = self.make()
+        try:
+            return iter(blocks)
+        except TypeError:
+            raise TypeError(
+                f"The function {self.name} returned {shown(blocks)}, must return an "
+                "iterable of blocks of rows."
+            ) from None
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield the blocks as arrays, and refuse other blocks than before."""
+        at = 0
+        for block in self._raw():
+            rows = self._read(block, self.name)
+            if at == len(self._sizes) or len(rows) != self._sizes[at]:
+                self._refuse_change()
+            at += 1
+            if len(rows):
+                yield rows
+        if at < len(self._sizes):
+            self._refuse_change()
+
+    def _refuse_change(self) -> None:
+        raise ValueError(
+            f"The blocks of {self.name} have other numbers of rows than the first time "
+            "they were read. The function must return the same blocks in every call, "
+            "from a new iterator."
+        )
+
+    def cut(self, step: int) -> Iterator[np.ndarray]:
+        """Yield blocks of `step` rows, and the rows that are left."""
+        waiting: list[np.ndarray] = []
+        n_waiting = 0
+        for block in self.blocks():
+            start = 0
+            while len(block) - start >= step - n_waiting:
+                stop = start + step - n_waiting
+                waiting.append(block[start:stop])
+                yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+                waiting, n_waiting, start = [], 0, stop
+            if start < len(block):
+                # A copy, because a slice would keep a large block in memory.
+                waiting.append(block[start:].copy())
+                n_waiting += len(block) - start
+        if waiting:
+            yield np.concatenate(waiting)
+
+    def reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any] = repeat(None),
+        advance: Callable[[], None] | None = None,
+    ) -> Any:
+        """Merge what a function returns for the blocks, in their order."""
+        filled = (e for e, n in zip(extras, self._sizes, strict=False) if n)
+        return reduce(merge, map(function, self.blocks(), filled))
+
+
+class DaskRows(LazyRows):
+    """Rows of the partitions of a dask array or DataFrame, read where they are.
+
+    Parameters
+    ----------
+    source : dask collection
+        Two-dimensional array, or DataFrame of numbers.
+    name : str
+        Name of the sample, for error messages.
+    """
+
+    def __init__(self, source: Any, name: str):
+        self.name = name
+        self.columns = names_of(source)
+        if self.columns:
+            self._check_types(source)
+            sizes = None
+            self.dtype = (
+                np.result_type(*source.dtypes) if _floats(source) else FLOATS[0]
+            )
+        else:
+            if source.ndim != 2:
+                raise ValueError(
+                    f"{name} is a dask array of {source.ndim} dimensions, must have 2. "
+                    "Pass X.reshape(-1, 1) for a single column."
+                )
+            if source.numblocks[1] > 1:
+                source = source.rechunk({1: -1})
+            sizes = source.chunks[0]
+            self.dtype = source.dtype if source.dtype in FLOATS else FLOATS[0]
+        self.dtype = np.dtype(self.dtype)
+        self.parts = list(np.ravel(source.to_delayed()))
+        # Partitions of unknown sizes are counted, in one pass over the data.
+        self.shape = (0, source.shape[1] if not self.columns else len(self.columns))
+        if sizes is None or np.isnan(sizes).any():
+            sizes = compute_in_order(_length, self.parts, repeat(None), _joined)
+        self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
+        self._sizes = [int(n) for n in sizes if n]
+        self.shape = (sum(self._sizes), self.shape[1])
+
+    def _check_types(self, source: Any) -> None:
+        for column, kind in zip(self.columns, source.dtypes, strict=True):
+            if getattr(kind, "kind", "O") not in "fiub":
+                raise ValueError(
+                    f"{self.name} is a dask DataFrame with column {column!r} of type "
+                    f"{kind}, must have columns of numbers. Encode the column as "
+                    "numbers first, or drop it."
+                )
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each partition."""
+        return self._sizes
+
+    def reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any] = repeat(None),
+        advance: Callable[[], None] | None = None,
+    ) -> Any:
+        """Merge what a function returns for the partitions, where they are."""
+        options = (self.name, self.shape[1], self.dtype, self.chosen)
+        work = _OnPartition(function, options)
+        return compute_in_order(work, self.parts, extras, merge, advance)
+
+
+class _OnPartition:
+    """A function of an array, applied to a partition."""
+
+    def __init__(self, function: Function, options: tuple[Any, ...]):
+        self.function = function
+        self.options = options
+
+    def __call__(self, partition: Any, extra: Any) -> Any:
+        return self.function(read_block(partition, *self.options), extra)
+
+
+def _length(partition: Any, extra: Any) -> list[int]:
+    return [len(partition)]
+
+
+def _joined(a: list[Any], b: list[Any]) -> list[Any]:
+    return a + b
+
+
+def _floats(source: Any) -> bool:
+    return all(kind in FLOATS for kind in source.dtypes)
+
+
+def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:
+    """Return data in blocks as rows that are read by blocks, and check all values.
+
+    Parameters
+    ----------
+    X : object
+        Dask array or DataFrame, list of blocks, or function that returns an iterator of
+        blocks.
+    name : str
+        Name of the sample, for error messages.
+    least : int, default=1
+        Smallest number of rows.
+
+    Returns
+    -------
+    rows : LazyRows
+        Rows.
+    """
+    if isinstance(X, LazyRows):
+        return X
+    if kind_of_blocks(X) == "an iterator":
+        refuse_iterator(X, name)
+    rows: LazyRows
+    if is_dask(X, "Series"):
+        raise ValueError(
+            f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
+        )
+    if is_dask(X, "Array", "DataFrame"):
+        rows = DaskRows(X, name)
+    else:
+        rows = StreamRows(X if callable(X) else lambda: X, name)
+    if len(rows) < least:
+        raise ValueError(
+            f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a "
+            f"minimum of {least} is required for {name}."
+        )
+    if not rows.shape[1]:
+        raise ValueError(f"{name} has no columns, must have at least one.")
+    return rows.scan()
+
+
+def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
+    """Return an array as rows that are read by blocks."""
+    if isinstance(rows, LazyRows):
+        return rows
+    starts = range(0, len(rows), READ_ROWS)
+    return StreamRows(lambda: (rows[i : i + READ_ROWS] for i in starts), name).scan()
+
+
+def spread_rows(rows: Any) -> Any:
+    """Return evenly spaced rows of a sample, for its centre."""
+    if isinstance(rows, LazyRows):
+        return rows.some
+    return rows[:: -(-len(rows) // CENTRE_ROWS)]
+
+
+def all_rows(samples: list[LazyRows]) -> np.ndarray:
+    """Return all rows of small samples in float64."""
+    parts = [block for s in samples for block in s.reduce(_whole, _joined)]
+    return np.concatenate(parts).astype(np.float64, copy=False)
+
+
+def _whole(block: np.ndarray, extra: Any) -> list[np.ndarray]:
+    return [block]
+
+
+def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
+    """Return the rows at some ranks, in the order of a linear combination of columns.
+
+    The memory hardly grows with the number of rows. One pass counts the rows in
+    intervals of the combination, one reads the combination in the intervals with a
+    rank, and one reads the rows.
+
+    Parameters
+    ----------
+    samples : list of LazyRows
+        Samples.
+    weights : ndarray of shape (n_features,)
+        Weights of the columns.
+    ranks : ndarray of int
+        Sorted ranks among the rows of all samples.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_ranks, n_features)
+        Rows in float64.
+    """
+    least = np.min([sample.least for sample in samples], axis=0)
+    some = np.concatenate([combine(s.sample, weights, least) for s in samples])
+    edges = np.unique(some)
+
+    def over(function: Function, merge: Merge, *extra: Any) -> Any:
+        extras = repeat((weights, least, *extra))
+        return reduce(merge, (s.reduce(function, merge, extras) for s in samples))
+
+    counts = over(_count, np.add, edges)
+    ends = np.cumsum(counts)
+    bins = np.searchsorted(ends, ranks, side="right")
+    wanted = np.zeros(len(counts), dtype=bool)
+    wanted[bins] = True
+    values, repeats = map(np.concatenate, over(_values, _chain, edges, wanted))
+    order = np.argsort(values, kind="stable")
+    values, repeats = values[order], repeats[order]
+    # The ranks among the rows in the wanted bins alone.
+    before = np.where(wanted, counts, 0)
+    ranks = ranks - (ends - counts)[bins] + (np.cumsum(before) - before)[bins]
+    at = values[np.searchsorted(np.cumsum(repeats), ranks, side="right")]
+    keys = np.unique(at)
+    found, rows = map(np.concatenate, over(_rows_of, _chain, keys))
+    order = np.unique(found, return_index=True)[1]
+    return rows[order][np.searchsorted(keys, at)].astype(np.float64, copy=False)
+
+
+def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return a linear combination of the columns for each row.
+
+    The minimum of each column is subtracted first. A single column is not changed but
+    for its sign.
+    """
+    if block.shape[1] == 1:
+        return block[:, 0].astype(np.float64) * (1 if weights[0] > 0 else -1)
+    total = np.zeros(len(block))
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A matrix product may round a row differently at another position, so we add
+        # the columns one by one.
+        for column, lowest, weight in zip(block.T, least, weights, strict=True):
+            total += weight * np.subtract(column, lowest, dtype=np.float64)
+    return total
+
+
+def _count(block: np.ndarray, extra: Any) -> np.ndarray:
+    """Count the rows between edges."""
+    *combination, edges = extra
+    bins = np.searchsorted(edges, combine(block, *combination))
+    return np.bincount(bins, minlength=len(edges) + 1)
+
+
+def _values(block: np.ndarray, extra: Any) -> tuple[list[Any], list[Any]]:
+    """Return the values in the wanted bins, and how often they occur."""
+    *combination, edges, wanted = extra
+    values = combine(block, *combination)
+    values, counts = np.unique(
+        values[wanted[np.searchsorted(edges, values)]], return_counts=True
+    )
+    return [values], [counts]
+
+
+def _rows_of(block: np.ndarray, extra: Any) -> tuple[list[Any], list[Any]]:
+    """Return the first row of each value."""
+    *combination, keys = extra
+    values = combine(block, *combination)
+    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+    inside = np.flatnonzero(keys[at] == values)
+    first = inside[np.unique(values[inside], return_index=True)[1]]
+    return [values[first]], [block[first]]
+
+
+def _chain(a: Any, b: Any) -> Any:
+    return tuple(list(chain(x, y)) for x, y in zip(a, b, strict=True))
