@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         model_checking,
         plotting,
         pooling,
+        tables,
     )
     from skdiscrepancy._base import DiscrepancyResult
     from skdiscrepancy._hsic import (
@@ -78,6 +79,7 @@ __all__ = [
     "model_checking",
     "plotting",
     "pooling",
+    "tables",
 ]
 
 # A subpackage is imported when one of its names is first used. This keeps the import of

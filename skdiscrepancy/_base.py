@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +20,6 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
     check_run_options,
-    refuse_unknown_keywords,
     shown,
     warn_user,
 )
@@ -34,15 +31,15 @@ from skdiscrepancy.kernels import (
     check_kernel,
     kernel_columns,
     resolve_columns,
+    sample_dtype,
     warn_if_indefinite,
 )
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
+from skdiscrepancy.tables import check_encoder, fit_encoder
 
 # A number below this many units of the working precision, relative to the terms of its
 # sum, is a rounding error of zero.
 ROUNDING = 100
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class StatisticParams(TypedDict, total=False):
@@ -59,6 +56,7 @@ class CommonParams(StatisticParams, total=False):
     """Parameters that every estimator shares with its test."""
 
     kernel: Any
+    encoder: Any
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
@@ -261,6 +259,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     squared: bool
     pooling: str | None
     fuse_nu: Any
+    encoder: Any
+    encoder_: Any
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
@@ -292,12 +292,19 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         check_pooling(self.pooling, n_kernels)
         if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
             check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
+        check_encoder(self.encoder)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         return Settings(design, kernels)
 
     def _check_kernels(self) -> list[Any]:
         """Return the kernels of the parameter `kernel`."""
         return check_kernel(self.kernel)
+
+    def _fit_encoder(self, tables: list[Any], kernels: list[KernelLike]) -> None:
+        """Fit the encoder to the rows of all tables, if they need one."""
+        # Kernels on labels read columns of any type themselves.
+        reads_labels = sample_dtype(kernels) is None and isinstance(self.encoder, str)
+        self.encoder_ = None if reads_labels else fit_encoder(self.encoder, tables)
 
     def _collection(
         self,
@@ -310,7 +317,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     ) -> list[Any]:
         """Give kernels their bandwidths, from the rows of samples.
 
-        `table` is one of the samples before validation, with the names of the columns.
+        `table` is one of the samples before validation, with the names of the columns,
+        or the layout of an encoded table.
         """
         kernels = resolve_columns(kernels, table, samples[0].shape[1])
         warn_if_indefinite(kernels, samples[0].shape[1])
@@ -408,80 +416,6 @@ def warn_left_out(design: Design, n: int, where: str = "") -> None:
             f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
             "pair for the last."
         )
-
-
-def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Give a function the keywords of an estimator, or of another function.
-
-    The signature shows every keyword with its default. The keywords of the function
-    itself come first. The error for an unknown keyword names the function.
-
-    Parameters
-    ----------
-    source : class or callable
-        The estimator or function that receives the `**params` of the function.
-
-    Returns
-    -------
-    decorate : callable
-        Decorator.
-    """
-
-    def decorate(function: Function) -> Function:
-        own = {
-            name: parameter
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        }
-        handed_on = [
-            parameter
-            for name, parameter in inspect.signature(source).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY and name not in own
-        ]
-        signature = inspect.signature(function).replace(
-            parameters=[*own.values(), *handed_on]
-        )
-
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
-            return function(*args, **kwargs)
-
-        checked.__signature__ = signature  # type: ignore[attr-defined]
-        return cast(Function, checked)
-
-    return decorate
-
-
-def explains_keywords(method: Function) -> Function:
-    """Make a method explain where an unknown keyword belongs.
-
-    Parameters
-    ----------
-    method : callable
-        Method of an estimator.
-
-    Returns
-    -------
-    checked : callable
-        The method, which refuses unknown keywords by name.
-    """
-    allowed = list(inspect.signature(method).parameters)[1:]
-
-    @wraps(method)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs.keys() <= set(allowed):
-            estimator = type(self).__name__
-            refuse_unknown_keywords(
-                kwargs,
-                allowed,
-                f"{estimator}.{method.__name__}",
-                estimator=estimator,
-                parameters=self.get_params(deep=False),
-            )
-        return method(self, *args, **kwargs)
-
-    return cast(Function, checked)
 
 
 def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:

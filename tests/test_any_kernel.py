@@ -454,7 +454,7 @@ def test_columns_of_different_names_can_be_compared():
 def test_missing_values_of_one_dimensional_samples_are_refused():
     for missing in (pd.Series([1.0, None, 3.0]), [1.0, np.nan, 3.0]):
         with pytest.raises(ValueError, match="NaN"):
-            mmd_score(missing, [1.0, 2.0])
+            mmd_score(missing, [1.0, 2.0], encoder=None)
     with pytest.raises(ValueError, match=r"[Mm]ask"):
         mmd_score(np.ma.masked_equal([1.0, 2.0, 3.0], 2.0), [1.0, 2.0])
 

@@ -41,6 +41,7 @@ from skdiscrepancy.designs import Cross, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICSelector, HSICSelectorCV
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 from skdiscrepancy.model_checking import SteinThinning
+from skdiscrepancy.tables import TableEncoder
 
 # Designs L and B leave out rows, with a warning that is tested in
 # test_hostile_arguments.py.
@@ -114,6 +115,8 @@ def configurations():
     # Thinning by the moments of the sample, and by a model that is fitted to it.
     yield SteinThinning()
     yield SteinThinning(3, GaussianMixture(), standardize=False, preconditioner="med")
+    # Tables, whose blocks are numbers in most of the checks.
+    yield TableEncoder()
 
 
 # These checks set n_components=1 in every estimator that has this parameter.
@@ -546,6 +549,7 @@ def public_objects():
         ".pooling",
         ".feature_selection",
         ".plotting",
+        ".tables",
     ):
         module = importlib.import_module(f"skdiscrepancy{name}")
         for member in module.__all__:

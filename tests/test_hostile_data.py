@@ -112,12 +112,6 @@ class TestMissingRows:
         with pytest.raises(ValueError, match=r"[XY].* (contains NaN, NaT|holds date)"):
             call(missing_dates((N, 2)))
 
-    def test_missing_dates_of_a_table_are_refused(self, call):
-        pd = pytest.importorskip("pandas")
-        X = pd.DataFrame({"a": NUMBERS[:, 0], "b": missing_dates(N)})
-        with pytest.raises(ValueError, match=r"[XY].* (contains NaN, NaT|holds date)"):
-            call(X)
-
     def test_columns_of_one_name_are_refused(self, call):
         pd = pytest.importorskip("pandas")
         if call is ON_X["label kernel"]:
@@ -150,10 +144,10 @@ def test_dates_in_a_sample_are_named_with_their_column_and_type():
     pd, pl = (pytest.importorskip(name) for name in ("pandas", "polars"))
     table = {"a": NUMBERS[:, 0], "b": DAYS}
     for frame, kind in ((pd.DataFrame(table), "datetime64"), (pl.DataFrame(table), "")):
-        match = rf"column 'b' of type {kind}.*must have numbers. Convert dates"
+        match = rf"column 'b' of type {kind}.*must have numbers. .*convert dates"
         with pytest.raises(ValueError, match=match):
-            mmd_score(frame, frame)
-    with pytest.raises(ValueError, match=r"type timedelta64\[D\].*Convert dates"):
+            mmd_score(frame, frame, encoder=None)
+    with pytest.raises(ValueError, match=r"type timedelta64\[D\].*convert dates"):
         ksd_score((DAYS - DAYS[0])[:, np.newaxis], minus)
     listed = [[dt.date(2020, 1, 1 + i)] for i in range(N)]
     for X in (listed, np.array(listed)):

@@ -117,6 +117,7 @@ BAD_VALUES = {
     "squared": "typo",
     "pooling": "typo",
     "fuse_nu": -1,
+    "encoder": "automatic",
     "n_components": 0,
     "n_jobs": 0,
     "random_state": "typo",

@@ -2,7 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._data._arrays import as_table, check_rows, names_of, validate_rows
+from skdiscrepancy._data._arrays import (
+    as_table,
+    check_columns,
+    check_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
 from skdiscrepancy._data._distances import (
     Distances,
@@ -14,7 +20,9 @@ from skdiscrepancy._data._keywords import (
     KeywordHints,
     check_run_options,
     check_verbose,
+    explains_keywords,
     refuse_unknown_keywords,
+    takes_parameters_of,
 )
 from skdiscrepancy._data._labels import (
     as_array,
@@ -23,6 +31,7 @@ from skdiscrepancy._data._labels import (
     refuse_masked,
     refuse_missing,
 )
+from skdiscrepancy._data._layouts import Layout
 from skdiscrepancy._data._lazy import kind_of_blocks, refuse_blocks
 from skdiscrepancy._data._lazy_rows import (
     DaskRows,
@@ -52,7 +61,9 @@ from skdiscrepancy._data._sparse import (
     inner_products,
     of_one_kind,
 )
+from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
 from skdiscrepancy._data._targets import (
+    are_integers,
     are_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
@@ -65,11 +76,13 @@ __all__ = [
     "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",
+    "Column",
     "ColumnDistances",
     "DaskRows",
     "Distances",
     "Index",
     "KeywordHints",
+    "Layout",
     "LazyRows",
     "ListedDistances",
     "RandomStateLike",
@@ -80,6 +93,7 @@ __all__ = [
     "aligned_distances",
     "aligned_metric_distances",
     "aligned_products",
+    "are_integers",
     "are_labels",
     "as_array",
     "as_block",
@@ -88,6 +102,7 @@ __all__ = [
     "as_rows",
     "as_table",
     "block_distances",
+    "check_columns",
     "check_flag",
     "check_metric",
     "check_number",
@@ -97,15 +112,19 @@ __all__ = [
     "cross_products",
     "draw_seeds",
     "encode_labels",
+    "explains_keywords",
     "generator_of",
     "inner_products",
     "is_numeric",
+    "is_table",
     "kind_of_blocks",
     "lazy_rows",
     "metric_distances",
     "names_of",
+    "needs_encoding",
     "of_blocks",
     "of_one_kind",
+    "read_columns",
     "refuse_blocks",
     "refuse_different_labels",
     "refuse_masked",
@@ -116,6 +135,7 @@ __all__ = [
     "shown",
     "spread_rows",
     "tag_target",
+    "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
     "warn_user",

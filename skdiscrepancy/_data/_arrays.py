@@ -23,6 +23,10 @@ from skdiscrepancy._data._sparse import as_rows
 FLOATS = [np.float64, np.float32]
 # Beginnings of the names of date and duration types in pandas, polars and arrow.
 DATE_TYPES = ("date", "time", "period", "duration")
+_HOW_TO_ENCODE = (
+    "Encode the data with TableEncoder() from skdiscrepancy.tables, which MMD and HSIC "
+    "also take as the parameter `encoder`"
+)
 
 
 def as_table(X: Any) -> Any:
@@ -102,6 +106,14 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
     options = {"dtype": FLOATS, **options}
     with readable(X, "X", options["dtype"]):
         return as_rows(validate_data(estimator, X, **options))
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Store the number and names of the columns, or compare them with the stored ones.
+
+    The values are not read, so a table may hold anything.
+    """
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 @contextmanager
@@ -193,8 +205,8 @@ def _refuse_missing_columns(X: Any, name: str) -> None:
     where = several if len(columns) > 1 else f"column {columns[0]!r}"
     raise ValueError(
         f"Input {name} contains NaN in {where}. NaN is a missing value, and all values "
-        "must be known. Drop the rows with missing values, or impute them, for "
-        "example with sklearn.impute.SimpleImputer."
+        f"must be known. {_HOW_TO_ENCODE}, drop the rows with missing values, or "
+        "impute them."
     ) from None
 
 
@@ -206,10 +218,8 @@ def _refuse_text_columns(X: Any, name: str, error: Exception) -> None:
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} has text in column {column!r} ({error}), must have numbers. "
-                "Encode the column as numbers, for example with "
-                "sklearn.preprocessing.OneHotEncoder. For MMD and HSIC, you can also "
-                "pass kernel='indicator' if all columns are categorical, or test each "
-                "column with mmd_column_tests or hsic_column_tests."
+                f"{_HOW_TO_ENCODE}, or pass kernel='indicator' to MMD or HSIC if all "
+                "columns are categorical."
             ) from None
 
 
@@ -226,6 +236,6 @@ def _refuse_dates_in_list(X: Any, name: str) -> None:
 def _refuse_dates(values: Any, name: str, what: str) -> None:
     refuse_missing(np.asarray(values), name)
     raise ValueError(
-        f"{name} has {what}, must have numbers. Convert dates and durations to "
-        "numbers first, for example to seconds since the first date."
+        f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates and "
+        "durations to numbers first, for example to seconds since the first date."
     )

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from skdiscrepancy._data._checks import LARGEST, shown
 from skdiscrepancy._data._seeds import check_seed
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # More threads than this, no machine starts.
 MOST_JOBS = 10_000
@@ -168,3 +170,77 @@ def check_verbose(verbose: Any) -> None:
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Give a function the keywords of an estimator, or of another function.
+
+    The signature shows every keyword with its default. The keywords of the function
+    itself come first. The error for an unknown keyword names the function.
+
+    Parameters
+    ----------
+    source : class or callable
+        The estimator or function that receives the `**params` of the function.
+
+    Returns
+    -------
+    decorate : callable
+        Decorator.
+    """
+
+    def decorate(function: Function) -> Function:
+        own = {
+            name: parameter
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        }
+        handed_on = [
+            parameter
+            for name, parameter in inspect.signature(source).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and name not in own
+        ]
+        signature = inspect.signature(function).replace(
+            parameters=[*own.values(), *handed_on]
+        )
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = signature  # type: ignore[attr-defined]
+        return cast(Function, checked)
+
+    return decorate
+
+
+def explains_keywords(method: Function) -> Function:
+    """Make a method explain where an unknown keyword belongs.
+
+    Parameters
+    ----------
+    method : callable
+        Method of an estimator.
+
+    Returns
+    -------
+    checked : callable
+        The method, which refuses unknown keywords by name.
+    """
+    allowed = list(inspect.signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.keys() <= set(allowed):
+            estimator = type(self).__name__
+            refuse_unknown_keywords(
+                kwargs,
+                allowed,
+                f"{estimator}.{method.__name__}",
+                estimator=estimator,
+                parameters=self.get_params(deep=False),
+            )
+        return method(self, *args, **kwargs)
+
+    return cast(Function, checked)

@@ -55,7 +55,7 @@ def refuse_masked(values: Any, name: str) -> None:
 def has_missing(labels: np.ndarray) -> bool:
     """Return whether there is NaN, NaT, None or a missing value of pandas."""
     if labels.dtype == object:
-        return any(map(_is_missing, labels.ravel()))
+        return any(map(is_missing, labels.ravel()))
     return bool(np.any(labels != labels))
 
 
@@ -96,7 +96,8 @@ def _hash_codes(column: np.ndarray) -> np.ndarray:
         ) from error
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Return whether a value is NaN, NaT, None or a missing value of pandas."""
     try:
         return label is None or bool(label != label)
     except (ArithmeticError, TypeError, ValueError):

@@ -41,6 +41,8 @@ class LazyRows(ABC):
         Type of the rows as they are read, float32 or float64.
     columns : list
         Names of the columns, empty if there are none.
+    header : DataFrame or ndarray of shape (0, n_features)
+        A table without rows, for checks of its columns.
     name : str
         Name of the sample, for error messages.
     some : ndarray of shape (n_rows, n_features)
@@ -55,6 +57,7 @@ class LazyRows(ABC):
     shape: tuple[int, int]
     dtype: np.dtype
     columns: list[Any]
+    header: Any
     name: str
     some: np.ndarray
     sample: np.ndarray
@@ -194,9 +197,25 @@ def _as_array(block: Any, name: str) -> Any:
     return np.column_stack(columns) if columns else np.empty((len(block), 0))
 
 
-def _header(block: Any) -> list[Any]:
+def _names(block: Any) -> list[Any]:
     """Return the names of the columns of a block, empty if it has none."""
     return list(block.schema.names) if _is_arrow(block) else names_of(block)
+
+
+def _header(block: Any, n_features: int) -> Any:
+    """Return a table of no rows with the columns of a block, or an array."""
+    if _is_arrow(block):
+        return empty_table(dict.fromkeys(_names(block), FLOATS[0]))
+    return block[:0] if names_of(block) else np.empty((0, n_features))
+
+
+def empty_table(types: dict[Any, Any]) -> Any:
+    """Return a DataFrame of no rows, or an array if pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return np.empty((0, len(types)))
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})
 
 
 def _scan(block: np.ndarray, extra: Any) -> tuple[Any, list[Any], list[Any]]:
@@ -238,15 +257,15 @@ class StreamRows(LazyRows):
         n_features: int | None = None
         dtypes = []
         for block in self._raw():
-            if not self._sizes:
-                self.columns = _header(block)
-            elif _header(block) != self.columns:
-                raise ValueError(
-                    f"Block {len(self._sizes)} of {name} has the columns "
-                    f"{shown(_header(block))}, must have {shown(self.columns)} as the "
-                    "first block."
-                )
             rows = read_block(block, name, n_features)
+            if not self._sizes:
+                self.header = _header(block, rows.shape[1])
+                self.columns = _names(block)
+            elif _names(block) != self.columns:
+                raise ValueError(
+                    f"A block of {name} has the columns {shown(_names(block))}, must "
+                    f"have {shown(self.columns)} as the first block."
+                )
             n_features = rows.shape[1]
             self._sizes.append(len(rows))
             dtypes.append(rows.dtype)
@@ -335,11 +354,12 @@ class DaskRows(LazyRows):
         self.name = name
         self.columns = names_of(source)
         if self.columns:
-            self._check_types(source)
+            types = dict(zip(self.columns, source.dtypes, strict=True))
+            self._check_types(types)
+            self.header = empty_table(types)
             sizes = None
-            self.dtype = (
-                np.result_type(*source.dtypes) if _floats(source) else FLOATS[0]
-            )
+            floats = all(kind in FLOATS for kind in source.dtypes)
+            self.dtype = np.result_type(*source.dtypes if floats else FLOATS[:1])
         else:
             if source.ndim != 2:
                 raise ValueError(
@@ -349,19 +369,23 @@ class DaskRows(LazyRows):
             if source.numblocks[1] > 1:
                 source = source.rechunk({1: -1})
             sizes = source.chunks[0]
-            self.dtype = source.dtype if source.dtype in FLOATS else FLOATS[0]
-        self.dtype = np.dtype(self.dtype)
+            self.dtype = np.dtype(source.dtype if source.dtype in FLOATS else FLOATS[0])
+            self.header = np.empty((0, source.shape[1]))
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
-        self.shape = (0, source.shape[1] if not self.columns else len(self.columns))
         if sizes is None or np.isnan(sizes).any():
             sizes = compute_in_order(_length, self.parts, repeat(None), _joined)
         self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
         self._sizes = [int(n) for n in sizes if n]
-        self.shape = (sum(self._sizes), self.shape[1])
+        self.shape = (sum(self._sizes), self.header.shape[1])
 
-    def _check_types(self, source: Any) -> None:
-        for column, kind in zip(self.columns, source.dtypes, strict=True):
+    def _check_types(self, types: dict[Any, Any]) -> None:
+        if len(types) < len(self.columns):
+            raise ValueError(
+                f"{self.name} has the columns {shown(self.columns)}, must have each "
+                "once."
+            )
+        for column, kind in types.items():
             if getattr(kind, "kind", "O") not in "fiub":
                 raise ValueError(
                     f"{self.name} is a dask DataFrame with column {column!r} of type "
@@ -404,10 +428,6 @@ def _length(partition: Any, extra: Any) -> list[int]:
 
 def _joined(a: list[Any], b: list[Any]) -> list[Any]:
     return a + b
-
-
-def _floats(source: Any) -> bool:
-    return all(kind in FLOATS for kind in source.dtypes)
 
 
 def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:

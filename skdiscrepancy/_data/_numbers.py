@@ -40,7 +40,7 @@ def is_numeric(values: np.ndarray) -> bool:
         return values.dtype.kind in "iufmM"
     columns = values.reshape(len(values), -1).T
     return all(
-        any(all(map(is_kind, column)) for is_kind in (_is_number, _is_date, _is_span))
+        any(all(map(is_kind, column)) for is_kind in (is_number, is_date, is_span))
         for column in columns
     )
 
@@ -49,7 +49,7 @@ def holds_dates(values: np.ndarray) -> bool:
     """Return whether any value of an array is a date, a period or a duration."""
     if values.dtype != object:
         return values.dtype.kind in "mM"
-    return any(_is_date(value) or _is_span(value) for value in values.ravel())
+    return any(is_date(value) or is_span(value) for value in values.ravel())
 
 
 def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -97,15 +97,15 @@ def too_large(name: str) -> str:
 def _column_numbers(column: np.ndarray, name: str) -> np.ndarray:
     if column.dtype != object:
         return _seconds(column)
-    if all(map(_is_date, column)):
-        if len({_has_zone(value) for value in column}) > 1:
+    if all(map(is_date, column)):
+        if len({has_zone(value) for value in column}) > 1:
             raise ValueError(
                 f"{name} holds dates with a time zone beside dates without one, must "
                 "hold dates of one kind."
             )
-        return _seconds(np.array([_as_datetime64(value) for value in column]))
-    if all(map(_is_span, column)):
-        return _seconds(np.array([_as_timedelta64(value) for value in column]))
+        return _seconds(np.array([as_datetime64(value) for value in column]))
+    if all(map(is_span, column)):
+        return _seconds(np.array([as_timedelta64(value) for value in column]))
     try:
         return np.array([float(value) for value in column])
     except OverflowError:
@@ -124,37 +124,43 @@ def _seconds(column: np.ndarray) -> np.ndarray:
     return since_first.astype(np.float64) * (count * SECONDS.get(unit, 1.0))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, a Decimal too, but not a bool."""
     # Python counts numpy durations as integers.
-    other = isinstance(value, (bool, np.bool_)) or _is_span(value)
+    other = isinstance(value, (bool, np.bool_)) or is_span(value)
     return isinstance(value, (Real, Decimal)) and not other
 
 
-def _is_date(value: Any) -> bool:
+def is_date(value: Any) -> bool:
+    """Return whether a value is a date, a time stamp or a period."""
     # pandas need not be installed, so we recognise its periods by a method.
     return isinstance(value, (date, np.datetime64)) or hasattr(value, "to_timestamp")
 
 
-def _is_span(value: Any) -> bool:
+def is_span(value: Any) -> bool:
+    """Return whether a value is a duration."""
     return isinstance(value, (timedelta, np.timedelta64))
 
 
-def _has_zone(value: Any) -> bool:
+def has_zone(value: Any) -> bool:
+    """Return whether a value is a date with a time zone."""
     return isinstance(value, datetime) and value.tzinfo is not None
 
 
-def _as_datetime64(value: Any) -> np.datetime64:
+def as_datetime64(value: Any) -> np.datetime64:
+    """Convert a date to numpy, in UTC; a period stands for its start."""
     if hasattr(value, "to_timestamp"):
         value = value.to_timestamp()
     if hasattr(value, "to_datetime64"):
         # A pandas Timestamp has more digits than a datetime.
         return value.to_datetime64()
-    if _has_zone(value):
+    if has_zone(value):
         value = value.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(value)
 
 
-def _as_timedelta64(value: Any) -> np.timedelta64:
+def as_timedelta64(value: Any) -> np.timedelta64:
+    """Convert a duration to numpy."""
     if hasattr(value, "to_timedelta64"):
         return value.to_timedelta64()
     return np.timedelta64(value)

@@ -53,7 +53,7 @@ def are_labels(y: np.ndarray) -> bool:
     """Return whether y holds labels, as `target_kernel="auto"` defines them."""
     if not is_numeric(y):
         return True
-    if not _are_integers(y):
+    if not are_integers(y):
         return False
     n_labels = count_labels(y)
     # If all labels are different, they carry no information, but numbers may.
@@ -83,7 +83,7 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
     if y.ndim == 1 or y.dtype != object:
         return
     for j, column in enumerate(y.T):
-        if is_numeric(column) and not _are_integers(column):
+        if is_numeric(column) and not are_integers(column):
             raise ValueError(
                 f"Column {j} of y holds numbers and another one labels, must be of one "
                 "kind for target_kernel == 'auto'. To use numbers as labels, set "
@@ -91,7 +91,8 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
             )
 
 
-def _are_integers(y: np.ndarray) -> bool:
+def are_integers(y: np.ndarray) -> bool:
+    """Return whether all values have the type of an integer."""
     if y.dtype != object:
         return y.dtype.kind in "iu"
     # Python counts numpy durations as integers.

@@ -35,7 +35,9 @@ class FeatureTask(Task):
         if callable(extra):
             extra = extra()
         index = np.arange(piece.rows.start, piece.rows.stop)
-        return piece, self.sums(piece, self.blocks.read(piece), index, extra)
+        sums = self.sums(piece, self.blocks.read(piece), index, extra)
+        # Rows that came with the piece are not sent back.
+        return Piece(piece.sample, piece.rows), sums
 
     def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         """Return the sums over the rows of a block.

@@ -129,13 +129,15 @@ class Features:
         """Return the row sums within the first m rows, the others, and across both."""
         parts = ((0, m), (m, self.n_rows))
         of_x, of_y = (self.total(k, *part) for part in parts)
-        within_x, within_y = self.inner(k, of_x, 0, m), self.inner(k, of_y, m)
-        if not diagonal:
-            within_x, within_y = (
-                sums - self.squares(k, *part)
-                for sums, part in zip((within_x, within_y), parts, strict=True)
-            )
-        return within_x, within_y, self.inner(k, of_y, 0, m), self.inner(k, of_x, m)
+        over_x, over_y = np.empty((2, self.n_rows))
+        squares = np.zeros(self.n_rows)
+        for part in parts:
+            for block, F in self.blocks(k, *part):
+                over_x[block], over_y[block] = F @ of_x, F @ of_y
+                if not diagonal:
+                    squares[block] = np.einsum("ij,ij->i", F, F)
+        within_x, within_y = over_x[:m] - squares[:m], over_y[m:] - squares[m:]
+        return within_x, within_y, over_y[:m], over_x[m:]
 
 
 class CentredFeatures(Features):

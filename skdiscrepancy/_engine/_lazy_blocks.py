@@ -86,10 +86,7 @@ def _filled(
 ) -> Iterator[tuple[Piece, Any]]:
     """Yield tasks with the rows of their pieces."""
     for block, (piece, extra) in zip(blocks, tasks, strict=True):
-        # Without this line, the next block is read while this one is still held.
-        task = piece._replace(where=block), extra
-        del block
-        yield task
+        yield Piece(piece.sample, piece.rows, block), extra
 
 
 def _reduced(
@@ -113,7 +110,7 @@ class _OnPiece:
     def __call__(self, block: np.ndarray, task: tuple[Piece, Any]) -> Any:
         piece, extra = task
         with np.errstate(all="ignore"), one_blas_thread():
-            return self.work((piece._replace(where=block), extra))[1]
+            return self.work((Piece(piece.sample, piece.rows, block), extra))[1]
 
 
 def blocks_of(*samples: Any) -> Blocks:

@@ -4,8 +4,9 @@
 
 from skdiscrepancy._hsic._cka import CKAResult, cka_score
 from skdiscrepancy._hsic._cka_estimator import CKAEstimator
-from skdiscrepancy._hsic._estimator import HSICEstimator, hsic_score
+from skdiscrepancy._hsic._estimator import HSICEstimator
 from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
+from skdiscrepancy._hsic._score import hsic_score
 from skdiscrepancy._hsic._statistics import (
     centring_offsets,
     complete_statistics,

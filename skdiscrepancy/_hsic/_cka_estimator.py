@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import explains_keywords
 from skdiscrepancy._data import (
     KeywordHints,
     as_labels,
     check_run_options,
+    explains_keywords,
     tag_target,
     validate_with_target,
 )

@@ -5,30 +5,24 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import (
-    BaseDiscrepancy,
-    DiscrepancyResult,
-    Settings,
-    explains_keywords,
-    takes_parameters_of,
-)
+from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
-    as_table,
+    check_columns,
     draw_seeds,
+    explains_keywords,
     generator_of,
     tag_target,
     validate_with_target,
 )
 from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
-from skdiscrepancy._hsic._params import HSICParams
 from skdiscrepancy._hsic._statistics import (
     hsic_statistics,
     paired_rows,
@@ -58,6 +52,7 @@ from skdiscrepancy.kernels import (
     tag_sparse,
 )
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
 
 class HSICEstimator(BaseDiscrepancy):
@@ -120,6 +115,13 @@ class HSICEstimator(BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
         of rows (pairs of rows if `second_order`) for complete designs, and the number
         of pairs in the design divided by n = N/2 for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
+        missing values or beside labels are encoded too, and a missing label is a label
+        of its own.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -135,6 +137,10 @@ class HSICEstimator(BaseDiscrepancy):
         Collection of kernels on X, each with one number as bandwidth.
     target_kernels_ : list of kernel objects
         Collection of kernels on y, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder of X. None if X needs none.
+    target_encoder_ : TableEncoder or None
+        Fitted encoder of y. None if y needs none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -184,6 +190,7 @@ class HSICEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -199,6 +206,7 @@ class HSICEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -222,19 +230,25 @@ class HSICEstimator(BaseDiscrepancy):
         settings = self._check_params()
         kernels = settings.kernels
         tables = X, y
+        self._fit_encoder([X], kernels)
+        self.target_encoder_ = fit_target_encoder(
+            self.encoder, y, labels=self._reads_labels()
+        )
         X, y = self._validate(X, y, kernels, settings.design, reset=True)
         target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
         y = as_target(y, target_kernels, self.target_kernel)
-        collection = self._collection([X], kernels, self.bandwidth, table=tables[0])
+        layout = layout_of(self.encoder_, tables[0])
+        collection = self._collection([X], kernels, self.bandwidth, table=layout)
         target_collection = self._collection(
             [y],
             target_kernels,
             self.target_bandwidth,
             "target_bandwidth",
-            table=tables[1],
+            table=layout_of(self.target_encoder_, tables[1]),
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
-        self.n_targets_in_ = y.shape[1]
+        encoder = self.target_encoder_
+        self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
         return self
 
@@ -417,13 +431,19 @@ class HSICEstimator(BaseDiscrepancy):
         kernel, target_kernel = pairs[0]
         return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
+    def _reads_labels(self) -> bool:
+        """Return whether the parameter `target_kernel` asks for labels."""
+        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
+            return False
+        return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
+
     def _validate_fitted(
         self, X: Any, y: Any, design: Design
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
         X, y = self._validate(X, y, self.kernels_, design, reset=False)
         y = as_target(y, self.target_kernels_, self.target_kernel)
-        if y.shape[1] != self.n_targets_in_:
+        if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
@@ -434,63 +454,18 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> tuple[np.ndarray, np.ndarray]:
         least = 2 if design.biased else 4
         options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
+        y = encode_target(
+            self.encoder, self.target_encoder_, y, labels=self._reads_labels()
+        )
+        if self.encoder_ is not None:
+            check_columns(self, X, reset=reset)
+            X = encode(self.encoder_, X)
         options["accept_sparse"] = accept_sparse(X, "X", kernels)
-        X, y = validate_with_target(self, X, y, reset=reset, **options)
+        if self.encoder_ is not None:
+            X, y = validate_with_target(None, X, y, **options)
+        else:
+            X, y = validate_with_target(self, X, y, reset=reset, **options)
         return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
-
-
-@takes_parameters_of(HSICEstimator)
-def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> float:
-    """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
-
-    HSIC [1]_ measures how strongly y depends on X, in any form, not only linearly. By
-    default, the score uses the unbiased estimator of [2]_ and pools kernels as in [3]_.
-    The bandwidths depend on the sample. If X and y are independent, scores scatter
-    around zero, may be negative, and shrink like 1 / sqrt(n).
-
-    Read more in the :ref:`User Guide <hsic>`.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
-        First variables.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Second variables: numbers, or labels of any type.
-    **params : dict
-        Parameters of :class:`HSICEstimator`.
-
-    Returns
-    -------
-    score : float
-        The dependence. A larger score means a stronger dependence.
-
-    See Also
-    --------
-    HSICEstimator : Scores several samples with the same kernels.
-    hsic_test : Tests whether X and y are independent.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
-       norms", ALT 2005.
-    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
-    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import hsic_score
-    >>> rng = np.random.RandomState(0)
-    >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
-    >>> round(hsic_score(X, noise), 3)
-    0.067
-    >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
-    1.271
-    """
-    X = as_table(X)
-    return HSICEstimator(**params).fit(X, y).score(X, y)

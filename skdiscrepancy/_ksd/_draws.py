@@ -70,7 +70,8 @@ def ksd_test_by_draws(
         )
     # All draws use the same pairs, and their fits start from the same seed.
     [seed] = draw_seeds(generator, 1)
-    one_thread = clone(estimator).set_params(n_jobs=1, verbose=0)
+    # Draws have encoded columns already.
+    one_thread = clone(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
     if refit and is_density_estimator(estimator.model):
         start = estimator.model_.get_params()
         one_thread.model.set_params(

@@ -14,11 +14,18 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    explains_keywords,
     second_order_statistics,
     warn_left_out,
 )
-from skdiscrepancy._data import RandomStateLike, generator_of, validate_rows, warn_user
+from skdiscrepancy._data import (
+    RandomStateLike,
+    check_columns,
+    check_rows,
+    explains_keywords,
+    generator_of,
+    validate_rows,
+    warn_user,
+)
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
@@ -28,6 +35,7 @@ from skdiscrepancy._ksd._models import (
     fingerprint,
     fit_model,
     gradients_at,
+    refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
 from skdiscrepancy._ksd._statistics import check_weights, witness_values
@@ -36,6 +44,7 @@ from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder
 
 
 class KSDEstimator(BaseDiscrepancy):
@@ -93,6 +102,10 @@ class KSDEstimator(BaseDiscrepancy):
     fuse_nu : "auto" or float, default="auto"
         Parameter of "fuse". A larger value is closer to "max". "auto" is the number of
         rows n for complete designs, and the number of pairs divided by n for others.
+    encoder : "auto", None or transformer, default="auto"
+        A transformer is cloned, fitted, and encodes all data before the model sees
+        them. "auto" and None refuse a DataFrame that has categories, dates or missing
+        values, because they have no density.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -113,6 +126,8 @@ class KSDEstimator(BaseDiscrepancy):
         Standard deviations of the columns, None if `standardize` is False.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -157,6 +172,7 @@ class KSDEstimator(BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -171,6 +187,7 @@ class KSDEstimator(BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -445,7 +462,14 @@ class KSDEstimator(BaseDiscrepancy):
         """Validate the sample that is passed to `fit`."""
         # The Gaussian distribution that None stands for needs two rows.
         one_is_enough = design.biased and self.model is not None
+        # Categories and missing values have no density, so "auto" has nothing to do.
+        encoder = None if isinstance(self.encoder, str) else self.encoder
+        self.encoder_ = fit_encoder(encoder, [X])
         return self._validate(X, reset=True, least=1 if one_is_enough else 2)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
-        return validate_rows(self, X, reset=reset, ensure_min_samples=least)
+        if self.encoder_ is None:
+            refuse_without_density(X)
+            return validate_rows(self, X, reset=reset, ensure_min_samples=least)
+        check_columns(self, X, reset=reset)
+        return check_rows(encode(self.encoder_, X), ensure_min_samples=least)

@@ -19,6 +19,8 @@ from skdiscrepancy._data import (
     check_rows,
     draw_seeds,
     generator_of,
+    needs_encoding,
+    read_columns,
     shown,
     warn_user,
 )
@@ -31,6 +33,13 @@ from skdiscrepancy._gradients import (
 )
 from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
 
+# Words for kinds of columns that have no density.
+KINDS = {
+    "category": "categories",
+    "date": "dates",
+    "duration": "durations",
+    "ordered": "ordered categories",
+}
 # Number of rows to hash at a time, so that a memory-mapped sample is not copied.
 HASHED_ROWS = 4096
 
@@ -181,6 +190,21 @@ def check_differentiable(kernel: Any) -> list[Any]:
             )
         kernels.append(checked)
     return kernels or check_kernel(kernel)
+
+
+def refuse_without_density(X: Any) -> None:
+    """Refuse a table with columns that are not numbers, or with missing values."""
+    if not needs_encoding(X):
+        return
+    for column in read_columns(X):
+        what = "missing values" if column.missing.any() else KINDS.get(column.kind)
+        if what is not None:
+            raise ValueError(
+                f"X has {what} in column {column.name!r}, must have known numbers. KSD "
+                "compares rows with the density of a model, so each column must be a "
+                "number. Drop or convert the column, or pass a transformer as "
+                "`encoder`."
+            )
 
 
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:

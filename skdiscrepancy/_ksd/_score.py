@@ -8,8 +8,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import takes_parameters_of
-from skdiscrepancy._data import as_table
+from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams
@@ -96,4 +95,6 @@ def ksd_score(
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)
         X, sample_weight = X[some], weights[some]
+        # The rows are encoded already.
+        estimator.encoder = None
     return estimator.fit(X).score(X, sample_weight=sample_weight)

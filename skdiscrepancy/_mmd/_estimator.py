@@ -14,10 +14,9 @@ from skdiscrepancy._base import (
     BaseDiscrepancy,
     DiscrepancyResult,
     Settings,
-    explains_keywords,
     second_order_statistics,
 )
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows
+from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
 from skdiscrepancy._engine import PairedSource, RowSums, check_components, kernel_source
 from skdiscrepancy._mmd._feature_scores import (
     draw_features,
@@ -28,7 +27,11 @@ from skdiscrepancy._mmd._feature_scores import (
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
+    read_blocks,
+    reference_rows,
+    refuse_other_tables,
     refuse_second_sample,
+    table_of,
     validate_pair,
     validate_sample,
 )
@@ -40,6 +43,7 @@ from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder, layout_of
 
 
 class MMDEstimator(WitnessMixin, BaseDiscrepancy):
@@ -102,6 +106,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
         for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
         the number of pairs in the design divided by n for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
     n_components : int or None, default=None
         Number of random features for each kernel. None uses exact kernels. With random
         features [3]_, the time grows linearly with the number of rows, and the memory
@@ -126,6 +135,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Sample seen during :term:`fit`. A float array is not copied.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
     feature_seed_ : int
         Seed of the random features, if there are `n_components`.
     n_features_in_ : int
@@ -170,6 +181,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         squared: bool = True,
         pooling: str | None = "fuse",
         fuse_nu: Any = "auto",
+        encoder: Any = "auto",
         n_components: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -184,6 +196,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         self.squared = squared
         self.pooling = pooling
         self.fuse_nu = fuse_nu
+        self.encoder = encoder
         self.n_components = n_components
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -209,18 +222,23 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
+        X = self._read(X, "X", settings)
+        self._fit_encoder([X], settings.kernels)
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        return self._learn([rows], settings, X)
+        return self._learn([rows], settings, table_of(X))
 
     def _learn(
         self, samples: list[np.ndarray], settings: Settings, table: Any
     ) -> MMDEstimator:
         """Keep the first sample, and choose bandwidths from all samples."""
         kernels = settings.kernels
-        collection = self._collection(samples, kernels, self.bandwidth, table=table)
+        layout = layout_of(self.encoder_, table)
+        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
         check_pooling(self.pooling, len(collection))
+        # A test encodes both samples together.
+        self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         draw_features(self, samples)
@@ -280,7 +298,7 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        X, options = as_rows(self.reference_), self._walk_options()
+        X, options = reference_rows(self), self._walk_options()
         if self.n_components is not None:
             return evaluate_features(self, X, Y, design)
         m, n = len(X), len(Y)
@@ -302,8 +320,9 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
         settings = self._check_params()
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
-        fitted = self._learn([rows, others], settings, X)
+        fitted = self._learn([rows, others], settings, table_of(X))
         return fitted._evaluate(others, settings.design)
 
     @explains_keywords
@@ -364,24 +383,39 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         )
         refuse_second_sample(X, y)
         least = least_rows(settings.design)
+        X = self._read(X, "X", settings)
         # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
         # `set_params` may have changed the kernels, and so the types they read.
-        kernels = settings.kernels
-        reference = as_sample(self.reference_, "reference_", kernels, least)
-        Y = as_sample(as_block(Y), "X", kernels, least)
+        kernels, layout = settings.kernels, layout_of(self.encoder_, table_of(X))
+        if self.encoder_ is None:
+            reference, Y = (
+                as_sample(as_block(rows), name, kernels, least, self.n_components)
+                for rows, name in ((reference_rows(self), "reference_"), (Y, "X"))
+            )
+        else:
+            # Permutations must not change the encoding.
+            tables = [self._reference_table, X]
+            encoder = fit_encoder(self.encoder, tables)
+            reference, Y = (
+                as_sample(encode(encoder, table), "X", kernels, least)
+                for table in tables
+            )
+            layout = layout_of(encoder, X)
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return self._test(reference, Y, settings, options, bandwidth, X)
+        return self._test(reference, Y, settings, options, bandwidth, layout)
 
     def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
-        return self._test(rows, others, settings, options, self.bandwidth, X)
+        layout = layout_of(self.encoder_, table_of(X))
+        return self._test(rows, others, settings, options, self.bandwidth, layout)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
@@ -421,6 +455,11 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     def _is_paired(self, design: Design) -> bool:
         return self.second_order or not design.complete
 
+    def _read(self, X: Any, name: str, settings: Settings) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        least = least_rows(settings.design)
+        return read_blocks(X, name, settings.kernels, least, self.n_components)
+
     def _validate(
         self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
     ) -> np.ndarray:
@@ -429,7 +468,9 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     def _validate_pair(
         self, X: Any, Y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return two samples with the same columns."""
+        """Return two samples with the same columns, encoded together."""
+        refuse_other_tables(X, Y)
+        self._fit_encoder([X, Y], settings.kernels)
         least = least_rows(settings.design)
         return validate_pair(self, X, Y, settings.kernels, least)
 

@@ -8,11 +8,26 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
-from skdiscrepancy._data import LazyRows, as_labels, check_rows, validate_rows
+from skdiscrepancy._data import (
+    LazyRows,
+    as_labels,
+    as_rows,
+    check_columns,
+    check_rows,
+    kind_of_blocks,
+    lazy_rows,
+    names_of,
+    validate_rows,
+)
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
+from skdiscrepancy.kernels import (
+    IndicatorKernel,
+    KernelLike,
+    accept_sparse,
+    sample_dtype,
+)
+from skdiscrepancy.tables import encode
 
 
 def least_rows(design: Design) -> int:
@@ -20,8 +35,74 @@ def least_rows(design: Design) -> int:
     return 1 if design.biased else 2
 
 
-def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
+def read_blocks(
+    Z: Any,
+    name: str,
+    kernels: list[KernelLike],
+    least: int,
+    n_components: int | None,
+) -> Any:
+    """Return data in blocks as rows that are read by blocks, and other data unchanged.
+
+    Parameters
+    ----------
+    Z : object
+        Sample, not validated.
+    name : str
+        Name of the sample, for error messages.
+    kernels : list of kernel objects
+        Kernels.
+    least : int
+        Smallest number of rows.
+    n_components : int or None
+        Number of random features. Exact kernels need all rows in memory.
+
+    Returns
+    -------
+    Z : object
+        LazyRows, or the sample itself.
+    """
+    if not isinstance(Z, LazyRows) and kind_of_blocks(Z) is None:
+        return Z
+    use = ""
+    if n_components is None:
+        use = (
+            f"n_components == {n_components}, must be an integer such as 256 to read "
+            f"{name} by blocks. If the rows fit into memory, pass an array."
+        )
+    elif any(isinstance(kernel, IndicatorKernel) for kernel in kernels):
+        use = "Kernels on labels need all rows in memory."
+    if use:
+        kind = kind_of_blocks(Z) or "read by blocks"
+        raise ValueError(f"{name} is {kind}. {use}")
+    return lazy_rows(Z, name, least)
+
+
+def reference_rows(estimator: Any) -> Any:
+    """Return the rows of the reference sample of a fitted estimator."""
+    rows = as_rows(estimator.reference_)
+    if isinstance(rows, LazyRows) and estimator.n_components is None:
+        raise ValueError(
+            "n_components == None, must be an integer such as 256, because the "
+            "reference sample is read by blocks."
+        )
+    return rows
+
+
+def table_of(X: Any) -> Any:
+    """Return a table with the names of the columns of a sample."""
+    return X.header if isinstance(X, LazyRows) else X
+
+
+def as_sample(
+    Z: Any,
+    name: str,
+    kernels: list[KernelLike],
+    least: int,
+    n_components: int | None = None,
+) -> np.ndarray:
     """Return a sample as the kernels read it, without a check of column names."""
+    Z = read_blocks(Z, name, kernels, least, n_components)
     if isinstance(Z, LazyRows):
         return Z
     Z = check_rows(Z, name, **_options(Z, name, kernels, least))
@@ -41,7 +122,7 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         Second sample, with as many columns.
     """
     second = BaseEstimator()
-    validate_data(second, Y, skip_check_array=True)
+    check_columns(second, table_of(Y), reset=True)
     names_of_y = getattr(second, "feature_names_in_", None)
     if names is None or names_of_y is None or np.array_equal(names, names_of_y):
         return
@@ -50,6 +131,14 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         f"{_shortened(names)}. The columns of Y should be those of X, in the same "
         "order. For DataFrames of the same columns, pass Y[X.columns]."
     )
+
+
+def refuse_other_tables(X: Any, Y: Any) -> None:
+    """Refuse two tables with different columns, before they are encoded together."""
+    if names_of(X) and names_of(Y):
+        first = BaseEstimator()
+        check_columns(first, X, reset=True)
+        refuse_other_columns(getattr(first, "feature_names_in_", None), Y)
 
 
 def _shortened(names: np.ndarray, most: int = 10) -> str:
@@ -62,6 +151,14 @@ def validate_sample(
     estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
 ) -> np.ndarray:
     """Return a sample as the kernels read it, with a check of its columns."""
+    X = read_blocks(X, "X", kernels, least, estimator.n_components)
+    if isinstance(X, LazyRows):
+        encode(estimator.encoder_, X)
+        check_columns(estimator, X.header, reset=reset)
+        return X
+    if estimator.encoder_ is not None:
+        check_columns(estimator, X, reset=reset)
+        return as_sample(encode(estimator.encoder_, X), "X", kernels, least)
     options = _options(X, "X", kernels, least)
     X = validate_rows(estimator, X, reset=reset, **options)
     return X if X.dtype.kind == "f" else as_labels(X, "X")
@@ -70,10 +167,12 @@ def validate_sample(
 def validate_pair(
     estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two samples with the same columns."""
+    """Return two samples with the same columns, as the encoder encodes them."""
     X = validate_sample(estimator, X, kernels, reset=True, least=least)
     names = getattr(estimator, "feature_names_in_", None)
-    values = as_sample(Y, "Y", kernels, least)
+    values = as_sample(
+        encode(estimator.encoder_, Y), "Y", kernels, least, estimator.n_components
+    )
     if values.shape[1] != X.shape[1]:
         raise ValueError(
             f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."

@@ -8,8 +8,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import takes_parameters_of
-from skdiscrepancy._data import as_table
+from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._mmd._estimator import MMDEstimator
 from skdiscrepancy._mmd._params import MMDParams
 

@@ -24,6 +24,7 @@ from skdiscrepancy._engine import Task, kernel_source, run_all
 from skdiscrepancy._mmd._estimator import MMDEstimator
 from skdiscrepancy._mmd._statistics import two_sample_statistics
 from skdiscrepancy.kernels import kernel_name
+from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,7 +227,8 @@ def mmd_subsets(
             f"number of rows of the smaller sample: X has {len(X)} rows and Y has "
             f"{len(Y)}."
         )
-    kernels = mmd._collection([X, Y], settings.kernels, bandwidth, table=table)
+    layout = layout_of(mmd.encoder_, table)
+    kernels = mmd._collection([X, Y], settings.kernels, bandwidth, table=layout)
     if len(kernels) > 1:
         raise ValueError(
             f"bandwidth == {shown(bandwidth)} makes {len(kernels)} kernels of "

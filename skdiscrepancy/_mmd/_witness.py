@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import check_finite, explains_keywords
-from skdiscrepancy._data import as_rows
+from skdiscrepancy._base import check_finite
+from skdiscrepancy._data import explains_keywords
 from skdiscrepancy._engine import RowSums, kernel_source, two_sample_sums, walk
 from skdiscrepancy._mmd._feature_scores import (
     contributions_of_features,
     witness_of_features,
 )
+from skdiscrepancy._mmd._samples import reference_rows
 from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel, KernelLike
 
@@ -179,9 +180,9 @@ class WitnessMixin:
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
-            return witness_of_features(self, points, as_rows(self.reference_), Y)
+            return witness_of_features(self, points, reference_rows(self), Y)
         return witness_values(
-            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
+            self.kernels_, points, reference_rows(self), Y, **self._walk_options()
         )
 
     @explains_keywords
@@ -224,7 +225,7 @@ class WitnessMixin:
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
         if self.n_components is not None:
-            return contributions_of_features(self, as_rows(self.reference_), Y)
+            return contributions_of_features(self, reference_rows(self), Y)
         return row_contributions(
-            self.kernels_, as_rows(self.reference_), Y, **self._walk_options()
+            self.kernels_, reference_rows(self), Y, **self._walk_options()
         )

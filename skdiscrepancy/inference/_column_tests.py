@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import StatisticParams, takes_parameters_of
+from skdiscrepancy._base import StatisticParams
 from skdiscrepancy._data import (
     RandomStateLike,
     as_array,
@@ -24,6 +24,7 @@ from skdiscrepancy._data import (
     is_numeric,
     refuse_missing,
     shown,
+    takes_parameters_of,
 )
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._mmd import MMDEstimator

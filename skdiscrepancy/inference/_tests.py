@@ -9,8 +9,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import takes_parameters_of
-from skdiscrepancy._data import as_table
+from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._hsic import HSICEstimator, HSICTestParams
 from skdiscrepancy._ksd import KSDEstimator, KSDTestParams, as_given
 from skdiscrepancy._mmd import MMDEstimator, MMDTestParams

@@ -164,9 +164,9 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         table : object
-            The data before validation, such as a DataFrame.
+            The data before validation, such as a DataFrame, or the layout of a table.
         n_features : int
-            Number of columns.
+            Number of columns of the rows that the kernel sees.
 
         Returns
         -------

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import names_of, shown
+from skdiscrepancy._data import Layout, shown
 from skdiscrepancy.kernels._base import Kernel, RowKernel, check_part
 
 ALLOWED = (
@@ -25,9 +25,9 @@ class ColumnKernel(RowKernel):
     for example a Gaussian kernel on columns of numbers and an indicator kernel on a
     column of categories. Bandwidths come from the distances in these columns alone.
 
-    All columns must hold numbers. Encode categories first, for example with
-    :class:`sklearn.preprocessing.OrdinalEncoder`. The codes can be any numbers, because
-    an indicator kernel only asks whether they are equal.
+    A table with categories, dates or missing values is encoded first, see
+    :class:`~skdiscrepancy.tables.TableEncoder`. The kernel then sees all encoded
+    columns of the columns that you choose.
 
     Read more in the :ref:`User Guide <kernels>`.
 
@@ -72,15 +72,15 @@ class ColumnKernel(RowKernel):
             _check_columns(self.columns)
 
     def resolve(self, table: Any, n_features: int) -> ColumnKernel:
-        names = names_of(table)
-        names = names if len(names) == n_features else []
+        layout = Layout.of(table, n_features)
         columns = self.columns
         if callable(columns):
-            columns = columns(table)
+            columns = columns(layout.table)
             _check_columns(columns)
-        positions = _positions(columns, names, n_features)
-        some = table[[names[j] for j in positions]] if names else None
-        return ColumnKernel(self.kernel.resolve(some, len(positions)), positions)
+        chosen = _positions(columns, layout.names, len(layout.blocks))
+        positions = layout.positions(chosen)
+        inner = self.kernel.resolve(layout.take(chosen), len(positions))
+        return ColumnKernel(inner, positions)
 
     def take(self, A: np.ndarray) -> np.ndarray:
         """Return the columns of a block that the kernel looks at.

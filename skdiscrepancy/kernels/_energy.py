@@ -81,7 +81,9 @@ class EnergyKernel(RowKernel):
     def learn(self, samples: list[np.ndarray]) -> EnergyKernel:
         kernel = clone(self)
         if self.origin is None:
-            totals = sum(np.sum(sample, axis=0, dtype=np.float64) for sample in samples)
+            # Statistics that are not finite raise an error later.
+            with np.errstate(over="ignore", invalid="ignore"):
+                totals = sum(np.sum(Z, axis=0, dtype=np.float64) for Z in samples)
             kernel.set_params(origin=totals / sum(map(len, samples)))
         return kernel.resolve(None, samples[0].shape[1])
 

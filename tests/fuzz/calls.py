@@ -119,6 +119,7 @@ PACKAGE_IMPORTS = {
         "WitnessDisplay",
     ],
     "skdiscrepancy.pooling": ["normalize_statistics", "pool_statistics"],
+    "skdiscrepancy.tables": ["TableEncoder"],
 }
 IMPORTS += [
     f"from {module} import {name}"
@@ -245,6 +246,8 @@ class Target:
         that do not change `normalize`.
     names : set of str
         Names of parameters, one of which a message has.
+    takes_missing : bool
+        Whether missing values are data like others.
     """
 
     expression: str
@@ -254,6 +257,7 @@ class Target:
     documented: Callable = is_anything
     near: str | None = None
     names: frozenset = frozenset()
+    takes_missing: bool = False
 
     @property
     def calls(self):

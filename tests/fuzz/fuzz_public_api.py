@@ -21,7 +21,7 @@ from targets import TARGETS
 import skdiscrepancy
 
 MODULES = {"bandwidths", "designs", "feature_selection", "inference", "kernels"}
-MODULES |= {"model_checking", "plotting", "pooling"}
+MODULES |= {"model_checking", "plotting", "pooling", "tables"}
 
 
 class Search:

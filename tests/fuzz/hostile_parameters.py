@@ -134,6 +134,9 @@ HOSTILE_DESIGNS += ["Blocks(block_sizes=[[2], [2, 3]])", "Blocks(n_blocks=10**40
 HOSTILE_DESIGNS += ["RandomPairs(n_pairs=10**400, replace=True)", "10**400"]
 HOSTILE_DESIGNS += ["RandomPairs(replace='a')", "Blocks(block_sizes=[2**63, 2**63])"]
 HOSTILE_DESIGNS += ["RandomPairs(n_pairs=1.5)", "Subdiagonals(n_subdiagonals='half')"]
+ENCODERS = ["'auto'", "None", "TableEncoder()", "StandardScaler()"]
+HOSTILE_ENCODERS = ["'nope'", "3", "TableEncoder", "[]", "GaussianKernel()"]
+HOSTILE_ENCODERS += ["TableEncoder(max_categories=1)"]
 BOOLS = ["True", "False"]
 HOSTILE_BOOLS = ["None", "'a'", "1", "np.True_", "2", "np.array([True])"]
 HOSTILE_WORDS = ["'nope'", "None", "3", "['max']", "''", "np.str_('max')"]
@@ -222,6 +225,7 @@ STATISTIC = {
     "normalize": BOOL,
     "squared": BOOL,
     "fuse_nu": numbers("'auto'", "1.0", "1e-9", "1e9"),
+    "encoder": values(ENCODERS, HOSTILE_ENCODERS),
     **VERBOSE,
 }
 TARGET = {

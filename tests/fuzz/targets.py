@@ -8,6 +8,7 @@ from calls import is_array, is_evaluation, is_float, is_test, target
 from kernel_targets import kernel_targets
 from noun_targets import display_targets, noun_targets
 from representation_targets import representation_targets
+from table_targets import table_targets
 
 RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
 SAMPLES = data.samples("X", "Y")
@@ -450,4 +451,5 @@ TARGETS.update(model_checking_targets())
 TARGETS.update(noun_targets())
 TARGETS.update(kernel_targets())
 TARGETS.update(representation_targets())
+TARGETS.update(table_targets())
 TARGETS.update(display_targets())

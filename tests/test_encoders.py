@@ -1,0 +1,359 @@
+"""The parameter `encoder`: tables of any types in scores and tests."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    mmd_score,
+    mmd_subsets,
+    mmd_test,
+)
+from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, IndicatorKernel
+from skdiscrepancy.tables import TableEncoder
+
+pd = pytest.importorskip("pandas")
+
+ONE = {"kernel": "gaussian", "bandwidth": 2.0, "pooling": None}
+
+
+def mixed_table(n, seed, shift=0.0):
+    """Return a table of numbers, dates, categories and booleans with missing values."""
+    rng = np.random.RandomState(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.normal(shift, size=n),
+            "day": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.randint(0, 1000, size=n), unit="D"),
+            "colour": rng.choice(["red", "green", "blue"], size=n),
+            "new": rng.rand(n) < 0.3,
+            "grade": pd.Categorical(
+                rng.choice(["low", "mid", "high"], size=n),
+                categories=["low", "mid", "high"],
+                ordered=True,
+            ),
+        }
+    )
+    frame.loc[rng.rand(n) < 0.1, "size"] = np.nan
+    frame.loc[rng.rand(n) < 0.1, "colour"] = None
+    return frame
+
+
+def number_by_hand(values):
+    """Encode numbers so that the mean L1 distance between two rows is one."""
+    missing = np.isnan(values)
+    filled = np.where(missing, np.nanmedian(values), values)[:, np.newaxis]
+    indicator = missing[:, np.newaxis].astype(float)
+    from_missing = pdist(indicator, "cityblock").mean()
+    factor = (1 - from_missing) / pdist(filled, "cityblock").mean()
+    return np.hstack((filled * factor, indicator))
+
+
+def category_by_hand(values):
+    """Encode categories so that the mean L1 distance between two rows is one."""
+    levels = sorted({str(value) for value in values})
+    onehot = np.array([[str(v) == level for level in levels] for v in values], float)
+    return onehot / pdist(onehot, "cityblock").mean()
+
+
+def encoded_by_hand(frame):
+    """Encode all rows of a mixed table without the package."""
+    ranks = {"low": 0.0, "mid": 1.0, "high": 2.0}
+    days = [(day - pd.Timestamp("2000-01-01")).days for day in frame["day"]]
+    return np.hstack(
+        [
+            number_by_hand(frame["size"].to_numpy()),
+            number_by_hand(np.array(days, dtype=float)),
+            category_by_hand(frame["colour"]),
+            category_by_hand(frame["new"]),
+            number_by_hand(np.array([ranks[grade] for grade in frame["grade"]])),
+        ]
+    )
+
+
+@pytest.mark.parametrize("params", [{}, ONE, {"design": "x"}, {"kernel": "imq"}])
+def test_mmd_of_tables_equals_mmd_of_columns_encoded_by_hand(params):
+    X, Y = mixed_table(40, 0), mixed_table(40, 1, shift=1.0)
+    Z = encoded_by_hand(pd.concat((X, Y)))
+    expected = mmd_score(Z[:40], Z[40:], **params)
+    value = mmd_score(X, Y, **params)
+    assert_allclose(value, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_mmd_test_of_tables_equals_the_test_of_columns_encoded_by_hand():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1, shift=0.5)
+    Z = encoded_by_hand(pd.concat((X, Y)))
+    expected = mmd_test(Z[:40], Z[40:], random_state=0)
+    results = [
+        mmd_test(X, Y, random_state=0),
+        MMDEstimator(random_state=0).fit(X).test(Y),
+    ]
+    for result in results:
+        assert result.pvalue == expected.pvalue
+        assert_allclose(result.statistic, expected.statistic, rtol=1e-10)
+
+
+def test_hsic_of_tables_equals_hsic_of_columns_encoded_by_hand():
+    X = mixed_table(40, 0)
+    y = X["size"].fillna(0) + np.random.RandomState(2).normal(size=40)
+    Z = encoded_by_hand(X)
+    assert_allclose(hsic_score(X, y), hsic_score(Z, y), rtol=1e-10)
+    assert hsic_test(X, y, random_state=0) == hsic_test(X, y, random_state=0)
+    result = hsic_test(X, y, random_state=0)
+    expected = hsic_test(Z, y, random_state=0)
+    assert result.pvalue == expected.pvalue
+
+
+def test_numbers_of_y_with_missing_values_are_encoded():
+    X = mixed_table(40, 0)
+    y = mixed_table(40, 3)["size"]
+    values = hsic_score(encoded_by_hand(X), number_by_hand(y.to_numpy()))
+    assert_allclose(hsic_score(X, y), values, rtol=1e-10)
+
+
+def test_numbers_of_y_beside_labels_are_encoded():
+    X, y = mixed_table(40, 0), mixed_table(40, 3)
+    expected = hsic_score(encoded_by_hand(X), encoded_by_hand(y))
+    hsic = HSICEstimator().fit(X, y)
+    assert_allclose(hsic.score(X, y), expected, rtol=1e-10)
+    assert isinstance(hsic.target_encoder_, TableEncoder)
+    assert hsic.n_targets_in_ == 5
+    with pytest.raises(ValueError, match="colour"):
+        hsic.score(X, y[["size", "day"]])
+
+
+@pytest.mark.parametrize("kind", ["string", "category", "Int64"])
+def test_missing_label_of_any_type_is_a_label_of_its_own(kind):
+    X = mixed_table(40, 0)[["size"]]
+    y = pd.Series([1, None, 2, 2] * 10, dtype="Int64")
+    expected = hsic_score(X, y.fillna(7).to_numpy(dtype=int))
+    assert hsic_score(X, y.astype(kind)) == expected
+
+
+@pytest.mark.parametrize("target_kernel", ["auto", "indicator"])
+def test_missing_label_is_a_label_of_its_own(target_kernel):
+    X = mixed_table(40, 0)
+    named = X["colour"].fillna("nothing")
+    options = {"target_kernel": target_kernel}
+    expected = hsic_score(X[["size", "day"]], named, **options)
+    assert hsic_score(X[["size", "day"]], X["colour"], **options) == expected
+
+
+def test_missing_y_is_refused_without_encoder():
+    X = mixed_table(40, 0)[["day", "new"]].astype("int64")
+    for y in (mixed_table(40, 3)["size"], mixed_table(40, 3)["colour"]):
+        with pytest.raises(ValueError, match="y contains"):
+            hsic_score(X, y, encoder=None)
+
+
+def test_scores_do_not_depend_on_package_index_and_order_of_categories():
+    pl = pytest.importorskip("polars")
+    X, Y = mixed_table(40, 0), mixed_table(50, 1, shift=1.0)
+    expected = mmd_score(X, Y)
+    shuffled = X.set_index(np.random.RandomState(0).randint(5, size=40))
+    shuffled["colour"] = pd.Categorical(X["colour"], ["red", "blue", "green"])
+    assert_allclose(mmd_score(shuffled, Y), expected, rtol=1e-10)
+
+    def of_polars(frame):
+        grades = pl.Enum(["low", "mid", "high"])
+        columns = {name: frame[name].tolist() for name in frame if name != "day"}
+        columns["day"] = [day.to_pydatetime() for day in frame["day"]]
+        table = pl.DataFrame({name: columns[name] for name in frame}, strict=False)
+        return table.with_columns(
+            pl.col("grade").cast(grades), pl.col("size").fill_nan(None)
+        )
+
+    assert_allclose(mmd_score(of_polars(X), of_polars(Y)), expected, rtol=1e-10)
+    mmd = MMDEstimator().fit(of_polars(X))
+    assert_allclose(mmd.score(of_polars(Y)), MMDEstimator().fit(X).score(Y), rtol=1e-10)
+
+
+def test_complete_numbers_are_left_alone():
+    X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 2)), columns=["a", "b"])
+    mmd = MMDEstimator().fit(X)
+    assert mmd.encoder_ is None
+    assert mmd.score(X + 1) == MMDEstimator().fit(X.to_numpy()).score(X.to_numpy() + 1)
+    assert HSICEstimator().fit(X, X["a"]).encoder_ is None
+
+
+def test_given_transformer_is_cloned_and_used_for_all_data():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1)
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["new", "grade"])
+    )
+    both = encoder.fit_transform(pd.concat((X, Y)))
+    value = mmd_score(X, Y, encoder=encoder, **ONE)
+    assert_allclose(value, mmd_score(both[:40], both[40:], **ONE), rtol=1e-10)
+    fresh = clone(encoder)
+    mmd = MMDEstimator(encoder=fresh, **ONE).fit(X)
+    assert not hasattr(fresh, "transformers_")
+    assert mmd.encoder_.transform(Y).shape == (50, 5)
+    assert mmd.n_features_in_ == 5
+    assert_array_equal(mmd.feature_names_in_, X.columns)
+
+
+def test_sparse_output_of_a_transformer_is_taken():
+    X, Y = (mixed_table(40, seed)[["new", "grade"]] for seed in (0, 1))
+    sparse, dense = OneHotEncoder(), OneHotEncoder(sparse_output=False)
+    expected = mmd_score(X, Y, encoder=dense, **ONE)
+    assert_allclose(mmd_score(X, Y, encoder=sparse, **ONE), expected, rtol=1e-10)
+
+
+def test_table_encoder_as_encoder_encodes_numbers_too():
+    X = np.random.RandomState(0).normal(size=(30, 2)) * [1, 100]
+    Z = np.hstack([number_by_hand(column) for column in X.T])
+    value = mmd_score(X[:15], X[15:], encoder=TableEncoder(), **ONE)
+    assert_allclose(value, mmd_score(Z[:15], Z[15:], **ONE), rtol=1e-10, atol=1e-13)
+
+
+def test_kernel_on_named_columns_sees_their_encoded_columns():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1)
+    Z = encoded_by_hand(pd.concat((X, Y)))
+    numbers, labels = [0, 1, 2, 3], [4, 5, 6, 7]
+    by_name = ColumnKernel(GaussianKernel(bandwidth=1.0), ["size", "day"])
+    by_name = by_name * ColumnKernel(IndicatorKernel(), "colour")
+    by_hand = ColumnKernel(GaussianKernel(bandwidth=1.0), numbers)
+    by_hand = by_hand * ColumnKernel(IndicatorKernel(), labels)
+    value = mmd_score(X, Y, kernel=by_name, pooling=None)
+    expected = mmd_score(Z[:40], Z[40:], kernel=by_hand, pooling=None)
+    assert_allclose(value, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_columns_after_a_transformer_are_known_by_their_names():
+    X, Y = (mixed_table(40, seed)[["new", "grade"]] for seed in (0, 1))
+    X, Y = (Z.assign(grade=Z["grade"].cat.codes).astype(float) for Z in (X, Y))
+    kernel = ColumnKernel(GaussianKernel(bandwidth=1.0), "grade")
+    scaler = StandardScaler()
+    value = mmd_score(X, Y, kernel=kernel, pooling=None, encoder=scaler)
+    both = scaler.fit_transform(pd.concat((X, Y)))[:, [1]]
+    expected = mmd_score(both[:40], both[40:], kernel="gaussian", bandwidth=1.0)
+    assert_allclose(value, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_indicator_kernel_reads_categories_without_encoder():
+    X, Y = (mixed_table(40, seed)[["new", "grade"]].astype(str) for seed in (0, 1))
+    mmd = MMDEstimator(kernel="indicator").fit(X)
+    assert mmd.encoder_ is None
+    codes = [Z.replace({"low": "1", "mid": "2", "high": "3"}) for Z in (X, Y)]
+    assert mmd.score(Y) == mmd_score(*codes, kernel="indicator")
+
+
+def test_fitted_estimators_survive_pickling_and_cloning():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1)
+    mmd = MMDEstimator(random_state=0).fit(X)
+    copy = pickle.loads(pickle.dumps(mmd))
+    assert copy.score(Y) == mmd.score(Y)
+    assert copy.test(Y) == mmd.test(Y)
+    assert not hasattr(clone(mmd), "encoder_")
+
+
+def test_tables_work_in_searches_and_pipelines():
+    X = mixed_table(60, 0)
+    y = X["size"].fillna(0)
+    search = GridSearchCV(HSICEstimator(), {"encoder": ["auto", TableEncoder()]}, cv=2)
+    scores = search.fit(X, y).cv_results_["mean_test_score"]
+    assert scores[0] == scores[1]
+    columns = make_column_transformer((StandardScaler(), ["day"]), ("drop", ["size"]))
+    numbers = X.assign(day=X["day"].astype("int64"))
+    pipeline = make_pipeline(columns, MMDEstimator()).fit(numbers)
+    assert pipeline[-1].encoder_ is None
+    assert np.isfinite(pipeline.score(numbers))
+
+
+def test_witness_and_contributions_take_tables():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1, shift=3.0)
+    mmd = MMDEstimator().fit(X)
+    encoded = MMDEstimator().fit(mmd.encoder_.transform(X))
+    Z = mmd.encoder_.transform(Y)
+    assert_allclose(mmd.contributions(Y), encoded.contributions(Z), rtol=1e-10)
+    assert_allclose(mmd.witness(X[:3], Y), encoded.witness(mmd.reference_[:3], Z))
+
+
+def test_mmd_subsets_takes_tables():
+    X, Y = mixed_table(40, 0), mixed_table(50, 1)
+    Z = encoded_by_hand(pd.concat((X, Y)))
+    options = {"n_subsets": 3, "subset_size": 20, "random_state": 0}
+    options |= {"kernel": GaussianKernel(bandwidth=1.0)}
+    result = mmd_subsets(X, Y, **options)
+    expected = mmd_subsets(Z[:40], Z[40:], **options)
+    assert_allclose(result.values, expected.values, rtol=1e-9, atol=1e-13)
+
+
+def test_column_of_all_different_labels_does_not_break_the_level_of_a_test():
+    # An encoder of the reference alone would call all labels of the other sample new.
+    names = pd.DataFrame({"name": [f"name {i}" for i in range(120)]})
+    result = MMDEstimator(random_state=0).fit(names[:60]).test(names[60:])
+    assert result.pvalue > 0.01
+
+
+@pytest.mark.parametrize("encoder", ["automatic", 3, TableEncoder, "None"])
+@pytest.mark.parametrize("Estimator", [MMDEstimator, HSICEstimator, KSDEstimator])
+def test_bad_encoder_is_refused(Estimator, encoder):
+    X = np.random.RandomState(0).normal(size=(10, 1))
+    with pytest.raises(TypeError, match=r"encoder == .*must be 'auto', None or"):
+        Estimator(encoder=encoder).fit(X, X[:, 0])
+
+
+def test_errors_name_the_column_and_what_to_do():
+    X = mixed_table(40, 0)
+    with pytest.raises(ValueError, match=r"'colour'.*TableEncoder"):
+        mmd_score(X[["new", "colour"]], X[["new", "colour"]], encoder=None)
+    complete = X[["new"]].astype(float)
+    incomplete = complete.copy()
+    incomplete.iloc[3] = np.nan
+    with pytest.raises(ValueError, match=r"'new'.*TableEncoder"):
+        MMDEstimator().fit(complete).score(incomplete)
+    with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
+        mmd_score(incomplete.to_numpy(), incomplete.to_numpy())
+    with pytest.raises(ValueError, match="Y has the columns"):
+        mmd_score(X, X.rename(columns={"size": "width"}))
+
+
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [
+        ("size", "missing values"),
+        ("colour", "missing values"),
+        ("new", "categories"),
+        ("day", "dates"),
+    ],
+)
+def test_ksd_refuses_columns_without_a_density(column, what):
+    X = mixed_table(40, 0)[["grade", column]]
+    X["grade"] = np.arange(40.0)
+    with pytest.raises(ValueError, match=f"{what} in column '{column}'.*encoder"):
+        KSDEstimator(GaussianMixture()).fit(X)
+
+
+def test_ksd_encodes_with_a_given_transformer():
+    X = mixed_table(60, 0)[["day"]].astype("int64")
+    scaled = StandardScaler().fit_transform(X)
+    model = GaussianMixture(random_state=0)
+    value = ksd_score(X, model, encoder=StandardScaler())
+    assert_allclose(value, ksd_score(scaled, model), rtol=1e-10)
+    weights = np.arange(60) % 3
+    value = ksd_score(X, model, encoder=StandardScaler(), sample_weight=weights)
+    assert_allclose(value, ksd_score(scaled, model, sample_weight=weights))
+    options = {"method": "parametric", "n_resamples": 19}
+    tests = [
+        KSDEstimator(model, encoder=encoder, random_state=0).fit(Z).test(Z, **options)
+        for encoder, Z in ((StandardScaler(), X), (None, scaled))
+    ]
+    assert tests[0].pvalue == tests[1].pvalue
