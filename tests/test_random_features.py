@@ -395,6 +395,14 @@ def test_constant_rows_have_no_discrepancy(value):
     assert test.pvalue == 1
 
 
+@pytest.mark.parametrize("method", ["score", "test", "contributions"])
+def test_numbers_beyond_floating_point_are_refused_without_warnings(method):
+    X = np.full((6, 1), 1.7e307)
+    mmd = MMDEstimator(kernel="linear", n_components=4).fit(X)
+    with pytest.raises(ValueError, match="not finite"):
+        getattr(mmd, method)(X)
+
+
 def test_scores_of_several_samples_use_the_features_of_fit():
     X, Y = samples()
     mmd = MMDEstimator(n_components=16).fit(X)

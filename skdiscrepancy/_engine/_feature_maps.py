@@ -89,7 +89,7 @@ class FeatureMaps:
     seed : int
         Seed of the frequencies.
     *samples : ndarray or SparseRows of shape (n_samples, n_features)
-        Samples. Only labels are read.
+        Samples. Labels are read, and some rows for the centre of the data.
     """
 
     def __init__(

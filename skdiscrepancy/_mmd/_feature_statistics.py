@@ -149,9 +149,12 @@ def feature_contributions(
     For the mean of all kernels, as :func:`row_contributions`, from features of the
     rows, in two passes.
     """
-    means = _means(maps, blocks, run_options)
-    lines = Lines([y - 2 * x for x, y in means], np.array([-x @ x for x, _ in means]))
-    values = row_values(maps, blocks, lines, 1, **run_options)
+    # Results that are not finite are refused, without a warning before.
+    with np.errstate(all="ignore"):
+        means = _means(maps, blocks, run_options)
+        offsets = np.array([-x @ x for x, _ in means])
+        lines = Lines([y - 2 * x for x, y in means], offsets)
+        values = row_values(maps, blocks, lines, 1, **run_options)
     return check_finite(values / maps.n_kernels)
 
 
@@ -162,9 +165,10 @@ def feature_witness(
 
     For the mean of all kernels, as :func:`witness_values`, from features of the rows.
     """
-    means = _means(maps, blocks, run_options)
-    lines = Lines([y - x for x, y in means], np.zeros(maps.n_kernels))
-    values = row_values(maps, blocks, lines, 2, **run_options)
+    with np.errstate(all="ignore"):
+        means = _means(maps, blocks, run_options)
+        lines = Lines([y - x for x, y in means], np.zeros(maps.n_kernels))
+        values = row_values(maps, blocks, lines, 2, **run_options)
     return check_finite(values / maps.n_kernels)
 
 

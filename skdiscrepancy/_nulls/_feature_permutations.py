@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
+from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import aligned_products, draw_seeds, inner_products
 from skdiscrepancy._engine import (
     BRIEF,
@@ -108,6 +109,8 @@ def feature_permutation_test(
     with one_blas_thread(), np.errstate(all="ignore"):
         scales, exponents = _scales(maps, found, m, n)
         sums = _group_sums(found, exponents)
+    check_finite(sums.groups)
+    check_finite(sums.diagonal)
     Z = draw_groups(in_x, moves, n_resamples, generator)
     total = len(Z) * form_work(len(in_x))
     verbose = run_options.get("verbose", 0)
