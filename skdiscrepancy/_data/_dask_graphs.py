@@ -45,14 +45,16 @@ def compute_in_order(
     """
     from dask import delayed
 
-    # The function may hold arrays, which each worker gets once.
-    shared = delayed(function, pure=False, traverse=False)
-    call = delayed(_call, pure=False)
-    leaves = [call(shared, *pair) for pair in zip(parts, extras, strict=False)]
-    joined, level = delayed(_merge, pure=False), leaves
+    # Functions may hold arrays, which each worker gets once.
+    of_part, of_two = (
+        delayed(given, pure=False, traverse=False) for given in (function, merge)
+    )
+    call, joined = delayed(_call, pure=False), delayed(_merge, pure=False)
+    leaves = [call(of_part, *pair) for pair in zip(parts, extras, strict=False)]
+    level = leaves
     while len(level) > 1:
         starts = range(0, len(level), FAN_IN)
-        level = [joined(merge, level[i : i + FAN_IN]) for i in starts]
+        level = [joined(of_two, level[i : i + FAN_IN]) for i in starts]
     [root] = level
     if advance is None:
         return root.compute()

@@ -46,27 +46,17 @@ def kind_of_blocks(X: Any) -> str | None:
     return "a function that returns blocks" if callable(X) else None
 
 
-def refuse_blocks(X: Any, name: str, *, use: str = "") -> None:
-    """Refuse data in blocks where the rows must be in memory.
-
-    Parameters
-    ----------
-    X : object
-        Sample that is not validated yet.
-    name : str
-        Name of the sample, for error messages.
-    use : str, default=""
-        What to do instead.
-    """
+def refuse_blocks(X: Any, name: str) -> None:
+    """Refuse data in blocks where the rows must be in memory."""
     kind = kind_of_blocks(X)
     if kind == "an iterator":
         refuse_iterator(X, name)
     if kind is not None:
-        use = use or (
-            "Only MMDEstimator, mmd_score and mmd_test with `n_components` read data "
-            "in blocks. If the rows fit into memory, pass an array."
+        raise ValueError(
+            f"{name} is {kind}, must be an array or a table. Only MMDEstimator, "
+            "mmd_score and mmd_test with `n_components` read data by blocks. If the "
+            "rows fit into memory, pass an array."
         )
-        raise ValueError(f"{name} is {kind}, must be an array or a table. {use}")
 
 
 def refuse_iterator(X: Any, name: str) -> None:

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import reduce
-from itertools import chain, repeat
+from itertools import repeat
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,8 @@ class LazyRows(ABC):
 
     def __getitem__(self, index: Any) -> Any:
         raise ValueError(
-            f"{self.name} is read by blocks, but this method needs its rows in memory. "
-            "If the rows fit into memory, pass an array."
+            f"{self.name} is read by blocks, but this method or kernel needs all "
+            "rows in memory. If the rows fit into memory, pass an array."
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -363,8 +364,8 @@ class DaskRows(LazyRows):
         else:
             if source.ndim != 2:
                 raise ValueError(
-                    f"{name} is a dask array of {source.ndim} dimensions, must have 2. "
-                    "Pass X.reshape(-1, 1) for a single column."
+                    f"{name} is a dask array of shape {source.shape}, must have two "
+                    f"dimensions. For a single column, pass {name}.reshape(-1, 1)."
                 )
             if source.numblocks[1] > 1:
                 source = source.rechunk({1: -1})
@@ -374,7 +375,7 @@ class DaskRows(LazyRows):
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
         if sizes is None or np.isnan(sizes).any():
-            sizes = compute_in_order(_length, self.parts, repeat(None), _joined)
+            sizes = compute_in_order(_length, self.parts, repeat(None), add)
         self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
         self._sizes = [int(n) for n in sizes if n]
         self.shape = (sum(self._sizes), self.header.shape[1])
@@ -424,10 +425,6 @@ class _OnPartition:
 
 def _length(partition: Any, extra: Any) -> list[int]:
     return [len(partition)]
-
-
-def _joined(a: list[Any], b: list[Any]) -> list[Any]:
-    return a + b
 
 
 def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:
@@ -484,108 +481,3 @@ def spread_rows(rows: Any) -> Any:
     if isinstance(rows, LazyRows):
         return rows.some
     return rows[:: -(-len(rows) // CENTRE_ROWS)]
-
-
-def all_rows(samples: list[LazyRows]) -> np.ndarray:
-    """Return all rows of small samples in float64."""
-    parts = [block for s in samples for block in s.reduce(_whole, _joined)]
-    return np.concatenate(parts).astype(np.float64, copy=False)
-
-
-def _whole(block: np.ndarray, extra: Any) -> list[np.ndarray]:
-    return [block]
-
-
-def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
-    """Return the rows at some ranks, in the order of a linear combination of columns.
-
-    The memory hardly grows with the number of rows. One pass counts the rows in
-    intervals of the combination, one reads the combination in the intervals with a
-    rank, and one reads the rows.
-
-    Parameters
-    ----------
-    samples : list of LazyRows
-        Samples.
-    weights : ndarray of shape (n_features,)
-        Weights of the columns.
-    ranks : ndarray of int
-        Sorted ranks among the rows of all samples.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_ranks, n_features)
-        Rows in float64.
-    """
-    least = np.min([sample.least for sample in samples], axis=0)
-    some = np.concatenate([combine(s.sample, weights, least) for s in samples])
-    edges = np.unique(some)
-
-    def over(function: Function, merge: Merge, *extra: Any) -> Any:
-        extras = repeat((weights, least, *extra))
-        return reduce(merge, (s.reduce(function, merge, extras) for s in samples))
-
-    counts = over(_count, np.add, edges)
-    ends = np.cumsum(counts)
-    bins = np.searchsorted(ends, ranks, side="right")
-    wanted = np.zeros(len(counts), dtype=bool)
-    wanted[bins] = True
-    values, repeats = map(np.concatenate, over(_values, _chain, edges, wanted))
-    order = np.argsort(values, kind="stable")
-    values, repeats = values[order], repeats[order]
-    # The ranks among the rows in the wanted bins alone.
-    before = np.where(wanted, counts, 0)
-    ranks = ranks - (ends - counts)[bins] + (np.cumsum(before) - before)[bins]
-    at = values[np.searchsorted(np.cumsum(repeats), ranks, side="right")]
-    keys = np.unique(at)
-    found, rows = map(np.concatenate, over(_rows_of, _chain, keys))
-    order = np.unique(found, return_index=True)[1]
-    return rows[order][np.searchsorted(keys, at)].astype(np.float64, copy=False)
-
-
-def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Return a linear combination of the columns for each row.
-
-    The minimum of each column is subtracted first. A single column is not changed but
-    for its sign.
-    """
-    if block.shape[1] == 1:
-        return block[:, 0].astype(np.float64) * (1 if weights[0] > 0 else -1)
-    total = np.zeros(len(block))
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A matrix product may round a row differently at another position, so we add
-        # the columns one by one.
-        for column, lowest, weight in zip(block.T, least, weights, strict=True):
-            total += weight * np.subtract(column, lowest, dtype=np.float64)
-    return total
-
-
-def _count(block: np.ndarray, extra: Any) -> np.ndarray:
-    """Count the rows between edges."""
-    *combination, edges = extra
-    bins = np.searchsorted(edges, combine(block, *combination))
-    return np.bincount(bins, minlength=len(edges) + 1)
-
-
-def _values(block: np.ndarray, extra: Any) -> tuple[list[Any], list[Any]]:
-    """Return the values in the wanted bins, and how often they occur."""
-    *combination, edges, wanted = extra
-    values = combine(block, *combination)
-    values, counts = np.unique(
-        values[wanted[np.searchsorted(edges, values)]], return_counts=True
-    )
-    return [values], [counts]
-
-
-def _rows_of(block: np.ndarray, extra: Any) -> tuple[list[Any], list[Any]]:
-    """Return the first row of each value."""
-    *combination, keys = extra
-    values = combine(block, *combination)
-    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    inside = np.flatnonzero(keys[at] == values)
-    first = inside[np.unique(values[inside], return_index=True)[1]]
-    return [values[first]], [block[first]]
-
-
-def _chain(a: Any, b: Any) -> Any:
-    return tuple(list(chain(x, y)) for x, y in zip(a, b, strict=True))

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data._lazy_rows import (
-    LazyRows,
-    all_rows,
-    combine,
-    of_blocks,
-    selected_rows,
-)
+from skdiscrepancy._data._lazy_rows import LazyRows, of_blocks
 from skdiscrepancy._data._rows import Rows
+from skdiscrepancy._data._selected_rows import all_rows, combine, selected_rows
 from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
 # Largest number of rows that distances are computed between, about two million pairs.
 MAX_ROWS = 2000
+# Numbers of more rows are not sorted, because the rows may be on disk.
+SORTED_ROWS = 2**22
 # Number of rows that are read at a time to choose the rows for the distances.
 READ_ROWS = 2**16
 # The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
@@ -33,7 +30,9 @@ def representative_rows(samples: list[Any]) -> Any:
     does not depend on the order of the rows, on ties, or on a shift of the data.
     """
     n_rows = sum(len(sample) for sample in samples)
-    if any(isinstance(sample, LazyRows) for sample in samples):
+    dense = not any(isinstance(sample, SparseRows) for sample in samples)
+    lazy_rows = any(isinstance(sample, LazyRows) for sample in samples)
+    if lazy_rows or (dense and n_rows > SORTED_ROWS):
         lazy = [of_blocks(sample) for sample in samples]
         if n_rows <= MAX_ROWS:
             return all_rows(lazy)

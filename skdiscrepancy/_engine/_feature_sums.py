@@ -8,7 +8,7 @@ pieces, so that a result does not depend on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import closing
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -305,7 +305,7 @@ def _placed(part: Any, first: int, n_rows: int) -> Any:
 def feature_groups(
     maps: FeatureMaps,
     blocks: Blocks,
-    groups: Iterable[np.ndarray],
+    groups: Iterable[np.ndarray | Callable[[], np.ndarray]],
     n_groups: int,
     **run_options: Any,
 ) -> FeatureGroups:

@@ -18,6 +18,7 @@ from skdiscrepancy._data import (
     kind_of_blocks,
     lazy_rows,
     names_of,
+    of_blocks,
     validate_rows,
 )
 from skdiscrepancy.designs import Design
@@ -62,31 +63,37 @@ def read_blocks(
     Z : object
         LazyRows, or the sample itself.
     """
-    if not isinstance(Z, LazyRows) and kind_of_blocks(Z) is None:
-        return Z
-    use = ""
-    if n_components is None:
-        use = (
-            f"n_components == {n_components}, must be an integer such as 256 to read "
-            f"{name} by blocks. If the rows fit into memory, pass an array."
+    kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
+    labels = any(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+    if kind is None:
+        # Integers on disk would become floats in memory.
+        disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
+        if not disk or labels or n_components is None:
+            return Z
+        return of_blocks(Z, name)
+    if n_components is None and kind != "an iterator":
+        raise ValueError(
+            f"n_components == None, must be an integer such as 256, because {name} is "
+            f"{kind}, and exact kernels need all rows in memory. If the rows fit into "
+            "memory, pass an array."
         )
-    elif any(isinstance(kernel, IndicatorKernel) for kernel in kernels):
-        use = "Kernels on labels need all rows in memory."
-    if use:
-        kind = kind_of_blocks(Z) or "read by blocks"
-        raise ValueError(f"{name} is {kind}. {use}")
+    if labels:
+        raise ValueError(
+            f"{name} is {kind}, must be an array or a table for an IndicatorKernel, "
+            "which needs all rows in memory."
+        )
     return lazy_rows(Z, name, least)
 
 
 def reference_rows(estimator: Any) -> Any:
     """Return the rows of the reference sample of a fitted estimator."""
-    rows = as_rows(estimator.reference_)
-    if isinstance(rows, LazyRows) and estimator.n_components is None:
-        raise ValueError(
-            "n_components == None, must be an integer such as 256, because the "
-            "reference sample is read by blocks."
-        )
-    return rows
+    return read_blocks(
+        as_rows(estimator.reference_),
+        "the reference sample",
+        estimator.kernels_,
+        1,
+        estimator.n_components,
+    )
 
 
 def table_of(X: Any) -> Any:
@@ -100,7 +107,7 @@ def as_sample(
     kernels: list[KernelLike],
     least: int,
     n_components: int | None = None,
-) -> np.ndarray:
+) -> Any:
     """Return a sample as the kernels read it, without a check of column names."""
     Z = read_blocks(Z, name, kernels, least, n_components)
     if isinstance(Z, LazyRows):
@@ -149,7 +156,7 @@ def _shortened(names: np.ndarray, most: int = 10) -> str:
 
 def validate_sample(
     estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
-) -> np.ndarray:
+) -> Any:
     """Return a sample as the kernels read it, with a check of its columns."""
     X = read_blocks(X, "X", kernels, least, estimator.n_components)
     if isinstance(X, LazyRows):

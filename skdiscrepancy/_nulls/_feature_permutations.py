@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
@@ -183,7 +184,8 @@ def random_groups(
         yield GroupNumbers(some, start - first * STRETCH, len(piece))
 
 
-class Stretch(NamedTuple):
+@dataclass(frozen=True)
+class Stretch:
     """Random groups of some neighbouring rows.
 
     Attributes
@@ -206,7 +208,8 @@ class Stretch(NamedTuple):
         return draw.permutation(np.repeat(self.groups, self.counts))
 
 
-class GroupNumbers(NamedTuple):
+@dataclass(frozen=True)
+class GroupNumbers:
     """The groups of the rows of a piece, drawn where the piece is.
 
     Attributes

@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_run_options,
     generator_of,
     is_numeric,
+    refuse_blocks,
     refuse_missing,
     shown,
     takes_parameters_of,
@@ -356,6 +357,7 @@ def _columns_of(X: Any, name: str) -> tuple[list[Any], list[np.ndarray]]:
 
     Every column keeps its type. Categories become strings, which are labels.
     """
+    refuse_blocks(X, name)
     if hasattr(X, "columns"):
         names = list(X.columns)
         if len(set(names)) < len(names):

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
 from skdiscrepancy._data import (
+    LazyRows,
     Rows,
     aligned_products,
     as_block,
@@ -103,6 +105,15 @@ class FeatureKernel(RowKernel):
 
     def learn(self, samples: list[np.ndarray]) -> FeatureKernel:
         kernel = FeatureKernel(clone(self.transformer))
+        if any(isinstance(sample, LazyRows) for sample in samples):
+            if not isinstance(self.transformer, FrozenEstimator):
+                raise ValueError(
+                    f"transformer == {shown(self.transformer)}, must be fitted for "
+                    "data that are read by blocks. Fit it to some rows, and pass "
+                    "sklearn.frozen.FrozenEstimator(transformer)."
+                )
+            kernel.transformer_ = kernel.transformer
+            return kernel
         rows = Rows(*samples, centred=False)
         everything = rows.take(slice(0, len(rows)))
         if len(samples) > 1 and not rows.sparse:
