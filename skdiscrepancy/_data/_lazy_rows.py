@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from copy import copy
 from functools import reduce
 from itertools import repeat
@@ -14,10 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data._arrays import FLOATS, check_rows, names_of
+from skdiscrepancy._data._arrays import FLOATS, names_of
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._dask_graphs import compute_in_order
 from skdiscrepancy._data._lazy import is_dask, kind_of_blocks, refuse_iterator
+from skdiscrepancy._data._read_block import (
+    column_names,
+    empty_table,
+    header_of,
+    read_block,
+)
 
 # Number of rows of each sample from which the centre is computed.
 CENTRE_ROWS = 512
@@ -27,6 +34,8 @@ SAMPLE_NUMBERS = 2**20
 # Number of rows of an array that are read at a time.
 READ_ROWS = 2**16
 
+# Takes a number of steps, and returns a context with a method `advance`.
+Watch = Callable[[int], AbstractContextManager[Any]]
 Function = Callable[[np.ndarray, Any], Any]
 Merge = Callable[[Any, Any], Any]
 
@@ -65,6 +74,8 @@ class LazyRows(ABC):
     least: np.ndarray
     # Positions of the columns that are read, None for all.
     chosen: np.ndarray | None = None
+    # Makes the progress of a pass over a number of blocks, None to show nothing.
+    progress: Watch | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,7 +102,6 @@ class LazyRows(ABC):
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
         return some
 
-    @abstractmethod
     def reduce(
         self,
         function: Function,
@@ -110,13 +120,27 @@ class LazyRows(ABC):
         extras : iterable, default=None for every block
             Objects for the function.
         advance : callable or None, default=None
-            Called after each block.
+            Called after each block. None shows a progress of its own.
 
         Returns
         -------
         result : object
             Merged result.
         """
+        if advance is not None or self.progress is None:
+            return self._reduce(function, merge, extras, advance)
+        with self.progress(len(self.sizes)) as line:
+            return self._reduce(function, merge, extras, line.advance)
+
+    @abstractmethod
+    def _reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
+    ) -> Any:
+        """Merge what a function returns for the blocks, in their order."""
 
     @property
     @abstractmethod
@@ -137,86 +161,6 @@ class LazyRows(ABC):
     def _read(self, block: Any, name: str) -> np.ndarray:
         """Return a block as floats, without a check of values."""
         return read_block(block, name, self.shape[1], self.dtype, self.chosen)
-
-
-def read_block(
-    block: Any,
-    name: str,
-    n_features: int | None = None,
-    dtype: Any = None,
-    chosen: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return a block of rows as an array of floats.
-
-    Parameters
-    ----------
-    block : object
-        Array or table.
-    name : str
-        Name of the sample, for error messages.
-    n_features : int or None, default=None
-        Number of columns, None if it is not known yet.
-    dtype : dtype or None, default=None
-        Type of the array, None for float64, or float32 if the block is float32.
-    chosen : ndarray of int or None, default=None
-        Columns to return, None for all.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows, n_features)
-        Rows. Values may be missing or infinite.
-    """
-    # Values are checked once, in the first pass.
-    options = {"ensure_all_finite": False, "ensure_min_samples": 0}
-    rows = check_rows(_as_array(block, name), name, **options)
-    if chosen is not None:
-        rows = rows[:, chosen]
-    if n_features is not None and rows.shape[1] != n_features:
-        raise ValueError(
-            f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
-            "the first block."
-        )
-    return rows if dtype is None else rows.astype(dtype, copy=False)
-
-
-def _is_arrow(block: Any) -> bool:
-    return hasattr(block, "to_pydict") and hasattr(block, "schema")
-
-
-def _as_array(block: Any, name: str) -> Any:
-    """Return the columns of an arrow table as an array, and other data unchanged."""
-    if not _is_arrow(block):
-        return block
-    # In arrow, columns of a table and of a batch have different methods.
-    columns = [np.asarray(column) for column in block.columns]
-    for column, values in zip(block.schema.names, columns, strict=True):
-        if values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{name} has column {column!r} of type {values.dtype}, must have "
-                "columns of numbers. Encode the column as numbers first, or drop it."
-            )
-    return np.column_stack(columns) if columns else np.empty((len(block), 0))
-
-
-def _names(block: Any) -> list[Any]:
-    """Return the names of the columns of a block, empty if it has none."""
-    return list(block.schema.names) if _is_arrow(block) else names_of(block)
-
-
-def _header(block: Any, n_features: int) -> Any:
-    """Return a table of no rows with the columns of a block, or an array."""
-    if _is_arrow(block):
-        return empty_table(dict.fromkeys(_names(block), FLOATS[0]))
-    return block[:0] if names_of(block) else np.empty((0, n_features))
-
-
-def empty_table(types: dict[Any, Any]) -> Any:
-    """Return a DataFrame of no rows, or an array if pandas is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return np.empty((0, len(types)))
-    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})
 
 
 def _scan(block: np.ndarray, extra: Any) -> tuple[Any, list[Any], list[Any]]:
@@ -260,12 +204,13 @@ class StreamRows(LazyRows):
         for block in self._raw():
             rows = read_block(block, name, n_features)
             if not self._sizes:
-                self.header = _header(block, rows.shape[1])
-                self.columns = _names(block)
-            elif _names(block) != self.columns:
+                self.header = header_of(block, rows.shape[1])
+                self.columns = column_names(block)
+            elif column_names(block) != self.columns:
                 raise ValueError(
-                    f"A block of {name} has the columns {shown(_names(block))}, must "
-                    f"have {shown(self.columns)} as the first block."
+                    f"A block of {name} has the columns "
+                    f"{shown(column_names(block))}, must have {shown(self.columns)} as "
+                    "the first block."
                 )
             n_features = rows.shape[1]
             self._sizes.append(len(rows))
@@ -328,16 +273,22 @@ class StreamRows(LazyRows):
         if waiting:
             yield np.concatenate(waiting)
 
-    def reduce(
+    def _reduce(
         self,
         function: Function,
         merge: Merge,
-        extras: Iterable[Any] = repeat(None),
-        advance: Callable[[], None] | None = None,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
     ) -> Any:
-        """Merge what a function returns for the blocks, in their order."""
         filled = (e for e, n in zip(extras, self._sizes, strict=False) if n)
-        return reduce(merge, map(function, self.blocks(), filled))
+
+        def results() -> Iterator[Any]:
+            for block, extra in zip(self.blocks(), filled, strict=False):
+                yield function(block, extra)
+                if advance is not None:
+                    advance()
+
+        return reduce(merge, results())
 
 
 class DaskRows(LazyRows):
@@ -399,14 +350,13 @@ class DaskRows(LazyRows):
         """Number of rows of each partition."""
         return self._sizes
 
-    def reduce(
+    def _reduce(
         self,
         function: Function,
         merge: Merge,
-        extras: Iterable[Any] = repeat(None),
-        advance: Callable[[], None] | None = None,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
     ) -> Any:
-        """Merge what a function returns for the partitions, where they are."""
         options = (self.name, self.shape[1], self.dtype, self.chosen)
         work = _OnPartition(function, options)
         return compute_in_order(work, self.parts, extras, merge, advance)
@@ -427,7 +377,9 @@ def _length(partition: Any, extra: Any) -> list[int]:
     return [len(partition)]
 
 
-def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:
+def lazy_rows(
+    X: Any, name: str, least: int = 1, progress: Watch | None = None
+) -> LazyRows:
     """Return data in blocks as rows that are read by blocks, and check all values.
 
     Parameters
@@ -439,6 +391,8 @@ def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:
         Name of the sample, for error messages.
     least : int, default=1
         Smallest number of rows.
+    progress : callable or None, default=None
+        Makes the progress of a pass over a number of blocks.
 
     Returns
     -------
@@ -465,6 +419,7 @@ def lazy_rows(X: Any, name: str, least: int = 1) -> LazyRows:
         )
     if not rows.shape[1]:
         raise ValueError(f"{name} has no columns, must have at least one.")
+    rows.progress = progress
     return rows.scan()
 
 

@@ -458,7 +458,9 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     def _read(self, X: Any, name: str, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
         least = least_rows(settings.design)
-        return read_blocks(X, name, settings.kernels, least, self.n_components)
+        return read_blocks(
+            X, name, settings.kernels, least, self.n_components, self.verbose
+        )
 
     def _validate(
         self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int

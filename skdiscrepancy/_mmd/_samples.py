@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdiscrepancy._data import (
     of_blocks,
     validate_rows,
 )
+from skdiscrepancy._engine import BRIEF, progress
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
     IndicatorKernel,
@@ -42,6 +44,7 @@ def read_blocks(
     kernels: list[KernelLike],
     least: int,
     n_components: int | None,
+    verbose: int = 0,
 ) -> Any:
     """Return data in blocks as rows that are read by blocks, and other data unchanged.
 
@@ -57,6 +60,8 @@ def read_blocks(
         Smallest number of rows.
     n_components : int or None
         Number of random features. Exact kernels need all rows in memory.
+    verbose : int, default=0
+        Whether the progress is shown.
 
     Returns
     -------
@@ -82,7 +87,8 @@ def read_blocks(
             f"{name} is {kind}, must be an array or a table for an IndicatorKernel, "
             "which needs all rows in memory."
         )
-    return lazy_rows(Z, name, least)
+    watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
+    return lazy_rows(Z, name, least, watch if verbose else None)
 
 
 def reference_rows(estimator: Any) -> Any:
@@ -158,7 +164,7 @@ def validate_sample(
     estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
 ) -> Any:
     """Return a sample as the kernels read it, with a check of its columns."""
-    X = read_blocks(X, "X", kernels, least, estimator.n_components)
+    X = read_blocks(X, "X", kernels, least, estimator.n_components, estimator.verbose)
     if isinstance(X, LazyRows):
         encode(estimator.encoder_, X)
         check_columns(estimator, X.header, reset=reset)

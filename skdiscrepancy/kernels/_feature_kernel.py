@@ -105,15 +105,16 @@ class FeatureKernel(RowKernel):
 
     def learn(self, samples: list[np.ndarray]) -> FeatureKernel:
         kernel = FeatureKernel(clone(self.transformer))
-        if any(isinstance(sample, LazyRows) for sample in samples):
-            if not isinstance(self.transformer, FrozenEstimator):
-                raise ValueError(
-                    f"transformer == {shown(self.transformer)}, must be fitted for "
-                    "data that are read by blocks. Fit it to some rows, and pass "
-                    "sklearn.frozen.FrozenEstimator(transformer)."
-                )
+        if isinstance(self.transformer, FrozenEstimator):
+            # Its method `fit` does nothing, but needs labels.
             kernel.transformer_ = kernel.transformer
             return kernel
+        if any(isinstance(sample, LazyRows) for sample in samples):
+            raise ValueError(
+                f"transformer == {shown(self.transformer)}, must be fitted for data "
+                "that are read by blocks. Fit it to some rows, and pass "
+                "sklearn.frozen.FrozenEstimator(transformer)."
+            )
         rows = Rows(*samples, centred=False)
         everything = rows.take(slice(0, len(rows)))
         if len(samples) > 1 and not rows.sparse:
