@@ -37,8 +37,9 @@ def kind_of_blocks(X: Any) -> str | None:
     if is_dask(X, "DataFrame", "Series"):
         return "a dask DataFrame"
     if isinstance(X, (list, tuple)):
-        two = len(X) > 0 and all(len(getattr(b, "shape", ())) == 2 for b in X)
-        return "a list of blocks" if two else None
+        shapes = (getattr(block, "shape", None) for block in X)
+        blocks = all(isinstance(s, tuple) and len(s) == 2 for s in shapes)
+        return "a list of blocks" if len(X) and blocks else None
     if hasattr(X, "shape") or hasattr(X, "columns") or isinstance(X, type):
         return None
     if isinstance(X, Iterator):

@@ -118,7 +118,9 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
         Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
         n_components / 2 frequencies. Linear kernels, kernels on labels and
         :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
-        design and ``second_order=False``.
+        design and ``second_order=False``. With random features, samples may also be
+        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
+        an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -132,7 +134,8 @@ class MMDEstimator(WitnessMixin, BaseDiscrepancy):
     Attributes
     ----------
     reference_ : ndarray or csr_array of shape (n_samples, n_features)
-        Sample seen during :term:`fit`. A float array is not copied.
+        Sample seen during :term:`fit`. A float array is not copied. Data in blocks stay
+        where they are, and `reference_` knows how to read them.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
