@@ -40,11 +40,10 @@ def kind_of_blocks(X: Any) -> str | None:
         shapes = (getattr(block, "shape", None) for block in X)
         blocks = all(isinstance(s, tuple) and len(s) == 2 for s in shapes)
         return "a list of blocks" if len(X) and blocks else None
-    if hasattr(X, "shape") or hasattr(X, "columns") or isinstance(X, type):
-        return None
     if isinstance(X, Iterator):
         return "an iterator"
-    return "a function that returns blocks" if callable(X) else None
+    function = callable(X) and not hasattr(X, "shape") and not isinstance(X, type)
+    return "a function that returns blocks" if function else None
 
 
 def refuse_blocks(X: Any, name: str) -> None:
