@@ -209,7 +209,7 @@ def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_gr
     )
     # The features of all rows, and which rows each permutation puts into X.
     (maps, *_), _ = seen["feature_groups"]
-    groups = np.concatenate(seen["random_groups"][1])
+    groups = np.concatenate([part() for part in seen["random_groups"][1]])
     _, in_x = seen["draw_groups"]
     groups %= in_x.shape[1]
     (values, scales, *_), _ = seen["combine"]
@@ -243,7 +243,10 @@ def test_groups_are_random_divisions_of_each_sample():
     X, Y = samples(m=3000, n=2100, d=1)
     seen = spied_test(X, Y, kernel=GAUSSIAN, n_components=2, n_resamples=1)
     _, pieces = seen["random_groups"]
-    groups, n_groups = np.concatenate(pieces), seen["draw_groups"][1].shape[1]
+    groups, n_groups = (
+        np.concatenate([part() for part in pieces]),
+        seen["draw_groups"][1].shape[1],
+    )
     examples = groups >= n_groups
     groups = groups % n_groups
     counts = np.bincount(groups, minlength=n_groups)

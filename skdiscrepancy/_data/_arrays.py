@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import has_missing, refuse_masked, refuse_missing
+from skdiscrepancy._data._lazy import is_dask, refuse_blocks
 from skdiscrepancy._data._numbers import holds_dates, too_large
 from skdiscrepancy._data._sparse import as_rows
 
@@ -52,7 +53,7 @@ def as_table(X: Any) -> Any:
         return X
     if issparse(X):
         X = X.toarray()
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or is_dask(X, "Array"):
         return X[:, np.newaxis]
     if hasattr(X, "to_frame") and hasattr(X, "index"):
         # A frame of pandas keeps missing values and types that arrays do not have.
@@ -131,6 +132,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     dtype : object
         Allowed types of the sample, None for labels of any type.
     """
+    refuse_blocks(X, name)
     refuse_masked(X, name)
     columns = names_of(X)
     if len(set(columns)) < len(columns):

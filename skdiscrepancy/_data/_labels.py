@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data._lazy import refuse_blocks
+
 
 def as_array(labels: Any, name: str) -> np.ndarray:
     """Return labels as an array that keeps the type of each label."""
+    refuse_blocks(labels, name)
     refuse_masked(labels, name)
     try:
         array = np.asarray(labels)

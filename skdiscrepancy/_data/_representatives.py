@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._data._lazy_rows import LazyRows, of_blocks
 from skdiscrepancy._data._rows import Rows
+from skdiscrepancy._data._selected_rows import all_rows, combine, selected_rows
 from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
 # Largest number of rows that distances are computed between, about two million pairs.
 MAX_ROWS = 2000
+# Numbers of more rows are not sorted, because the rows may be on disk.
+SORTED_ROWS = 2**22
 # Number of rows that are read at a time to choose the rows for the distances.
 READ_ROWS = 2**16
 # The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
@@ -26,6 +30,13 @@ def representative_rows(samples: list[Any]) -> Any:
     does not depend on the order of the rows, on ties, or on a shift of the data.
     """
     n_rows = sum(len(sample) for sample in samples)
+    dense = not any(isinstance(sample, SparseRows) for sample in samples)
+    lazy_rows = any(isinstance(sample, LazyRows) for sample in samples)
+    if lazy_rows or (dense and n_rows > SORTED_ROWS):
+        lazy = [of_blocks(sample) for sample in samples]
+        if n_rows <= MAX_ROWS:
+            return all_rows(lazy)
+        return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))
     samples = list(of_one_kind(*samples))
     if isinstance(samples[0], SparseRows):
         return _sparse_representatives(stack_sparse(*samples))
@@ -73,12 +84,7 @@ def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
     least = np.min([block.min(axis=0) for block in blocks], axis=0)
     projections = np.zeros(sum(map(len, blocks)))
     at = 0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block in blocks:
-            part = projections[at : at + len(block)]
-            at += len(block)
-            # A matrix product may round a row differently at another position, so we
-            # add the columns one by one.
-            for column, lowest, weight in zip(block.T, least, weights, strict=True):
-                part += weight * np.subtract(column, lowest, dtype=np.float64)
+    for block in blocks:
+        projections[at : at + len(block)] = combine(block, weights, least)
+        at += len(block)
     return projections

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from skdiscrepancy._data._lazy_rows import spread_rows
 from skdiscrepancy._data._sparse import SparseRows, of_one_kind, stack_sparse
 
-# Number of rows of each part from which the centre is computed.
-CENTRE_ROWS = 512
 # The squares of larger differences overflow, and of differences below the inverse
 # underflow.
 RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
@@ -52,7 +51,7 @@ class Rows:
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.centre = None
         if centred and not self.sparse:
-            some = [part[:: -(-len(part) // CENTRE_ROWS)] for part in parts]
+            some = [spread_rows(part) for part in parts]
             rows = np.concatenate(some)
             with np.errstate(over="ignore"):
                 # The mean of two very large numbers can overflow.

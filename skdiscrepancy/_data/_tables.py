@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from skdiscrepancy._data._arrays import names_of
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import is_missing, refuse_masked
+from skdiscrepancy._data._lazy import refuse_blocks
 from skdiscrepancy._data._numbers import (
     SECONDS,
     as_datetime64,
@@ -127,6 +128,7 @@ def read_columns(
         if _is_a(X, "pandas", "DataFrame"):
             read = _read_pandas
     else:
+        refuse_blocks(X, name)
         table = _as_objects_or_numbers(X, name)
         names, columns, read = list(range(table.shape[1])), table.T, _read_array
     # An estimator refuses another number of columns, with the words of scikit-learn.

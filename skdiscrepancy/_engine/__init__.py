@@ -49,6 +49,7 @@ from skdiscrepancy._engine._frequency_groups import (
 )
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
+from skdiscrepancy._engine._lazy_blocks import blocks_of
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
     Task,
@@ -130,6 +131,7 @@ __all__ = [
     "as_indices",
     "bilinear_variances",
     "block_sums",
+    "blocks_of",
     "centred_products",
     "check_components",
     "check_group_memory",

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from skdiscrepancy._data import Rows
+from skdiscrepancy._engine._parallel import run_all
 
 # A piece has at most this many rows, or numbers if there are many columns.
 PIECE_ROWS = 2**14
@@ -61,6 +62,35 @@ class Blocks(ABC):
     @abstractmethod
     def read(self, piece: Piece) -> Any:
         """Return the rows of a piece, as an array or as a sparse matrix."""
+
+    def run(
+        self,
+        work: Any,
+        tasks: Iterable[tuple[Piece, Any]],
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> Generator[tuple[Piece, Any], None, None]:
+        """Yield pieces with what `work` returns for them, in their order.
+
+        Parameters
+        ----------
+        work : FeatureTask
+            Takes a pair of a piece and an object, and returns the piece and its sums.
+        tasks : iterable
+            Pairs of a piece and an object.
+        n_jobs : int or None, default=None
+            Number of workers.
+        verbose : int, default=0
+            Whether the progress is shown.
+
+        Yields
+        ------
+        piece : Piece
+            A piece, or neighbouring pieces of one sample as one.
+        sums : object
+            Its sums. Sums of several pieces are merged by `work.merge`.
+        """
+        yield from run_all(tasks, work, n_jobs, verbose)
 
     @property
     def n_pieces(self) -> int:

@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     as_block,
     check_number,
     encode_labels,
+    spread_rows,
 )
 from skdiscrepancy._engine._parallel import end_if_stopped
 from skdiscrepancy._loops import waves
@@ -107,7 +108,7 @@ class FeatureMaps:
                 self.labels[k] = kernel.balanced
                 self.parts.append([])
             else:
-                row = as_block(samples[0][:1])
+                row = as_block(spread_rows(samples[0])[:1])
                 self.parts.append(_parts(kernel, draws, row, n_components))
         if self.labels:
             self.codes = Codes(encode_labels(*samples))

@@ -8,7 +8,7 @@ pieces, so that a result does not depend on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import closing
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, issparse
 from skdiscrepancy._data import aligned_products
 from skdiscrepancy._engine._blocks import Blocks, Piece
 from skdiscrepancy._engine._feature_maps import FeatureMaps
-from skdiscrepancy._engine._parallel import Task, run_all
+from skdiscrepancy._engine._parallel import Task
 
 
 class FeatureTask(Task):
@@ -32,8 +32,12 @@ class FeatureTask(Task):
     def __call__(self, task: tuple[Piece, Any]) -> tuple[Piece, Any]:
         """Read a piece and return it with its sums."""
         piece, extra = task
+        if callable(extra):
+            extra = extra()
         index = np.arange(piece.rows.start, piece.rows.stop)
-        return piece, self.sums(piece, self.blocks.read(piece), index, extra)
+        sums = self.sums(piece, self.blocks.read(piece), index, extra)
+        # Rows that came with the piece are not sent back.
+        return Piece(piece.sample, piece.rows), sums
 
     def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         """Return the sums over the rows of a block.
@@ -47,9 +51,20 @@ class FeatureTask(Task):
         index : ndarray of shape (n_rows,)
             Positions of the rows among the stacked rows of all samples.
         extra : object
-            What the caller sends with each piece.
+            What the caller sends with each piece. If that is a function, its value.
         """
         raise NotImplementedError
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Return the sums over two pieces of a sample, from the sums over each."""
+        return add(first, second)
+
+
+def add(first: Any, second: Any) -> Any:
+    """Add arrays and numbers, or lists and tuples of them entry by entry."""
+    if isinstance(first, (list, tuple)):
+        return type(first)(map(add, first, second))
+    return first + second
 
 
 def run_pieces(
@@ -86,7 +101,7 @@ def run_pieces(
     if samples is not None:
         pieces = (piece for piece in pieces if piece.sample in samples)
     tasks = zip(pieces, extras, strict=False)
-    with closing(run_all(tasks, work, n_jobs, verbose)) as results:
+    with closing(work.blocks.run(work, tasks, n_jobs, verbose)) as results:
         yield from results
 
 
@@ -200,6 +215,9 @@ class _ValuesTask(_SquaresTask):
             values[strip] += lines.at(self.maps, k, F)
         return values
 
+    def merge(self, first: Any, second: Any) -> Any:
+        return np.concatenate((first, second))
+
 
 def row_values(
     maps: FeatureMaps, blocks: Blocks, lines: Lines, sample: int, **run_options: Any
@@ -269,6 +287,12 @@ class _GroupsTask(FeatureTask):
             )
         return sums, diagonals, examples
 
+    def merge(self, first: Any, second: Any) -> Any:
+        examples = (
+            np.concatenate(pair) for pair in zip(first[2], second[2], strict=True)
+        )
+        return *add(first[:2], second[:2]), tuple(examples)
+
 
 def _placed(part: Any, first: int, n_rows: int) -> Any:
     """Return a sparse matrix with rows of zeros before and after its rows."""
@@ -281,7 +305,7 @@ def _placed(part: Any, first: int, n_rows: int) -> Any:
 def feature_groups(
     maps: FeatureMaps,
     blocks: Blocks,
-    groups: Iterable[np.ndarray],
+    groups: Iterable[np.ndarray | Callable[[], np.ndarray]],
     n_groups: int,
     **run_options: Any,
 ) -> FeatureGroups:
@@ -293,7 +317,7 @@ def feature_groups(
         Features.
     blocks : Blocks
         Rows.
-    groups : iterable of ndarray
+    groups : iterable of ndarray, or of functions that return them
         The number of the group of each row, piece by piece. A row with the number of
         its group plus `n_groups` is also returned, as an example.
     n_groups : int

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, as_block, as_rows, explains_keywords
+from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
 from skdiscrepancy._mmd._feature_scores import (
@@ -24,8 +24,11 @@ from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
     as_sample,
     least_rows,
+    read_blocks,
+    reference_rows,
     refuse_other_tables,
     refuse_second_sample,
+    table_of,
     validate_pair,
     validate_sample,
 )
@@ -114,7 +117,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
         n_components / 2 frequencies. Linear kernels, kernels on labels and
         :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
-        design and ``second_order=False``.
+        design and ``second_order=False``. With random features, samples may also be
+        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
+        an iterator of blocks; see :ref:`out_of_core`.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -129,7 +134,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     ----------
     reference_ : ndarray or csr_array of shape (n_samples, n_features)
         Sample seen during :term:`fit`. A float array is not copied, and must not change
-        after `fit`, because `score` uses sums over it.
+        after `fit`, because `score` uses sums over it. Data in blocks stay where they
+        are, and `reference_` knows how to read them.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
@@ -226,11 +232,12 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
+        X = self._read(X, "X", settings)
         self._fit_encoder([X], settings.kernels)
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        self._learn([rows], settings, X)
+        self._learn([rows], settings, table_of(X))
         if self.n_components is None and not self._is_paired(settings.design):
             reference = Reference(self.reference_, self.kernels_)
             self._reference = reference.with_sums(**self._walk_options())
@@ -307,7 +314,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
         if self.n_components is not None:
-            return evaluate_features(self, as_rows(self.reference_), Y, design)
+            return evaluate_features(self, reference_rows(self), Y, design)
         statistics = self._known_reference().statistics(
             Y,
             design,
@@ -327,8 +334,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
         settings = self._check_params()
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
-        fitted = self._learn([rows, others], settings, X)
+        fitted = self._learn([rows, others], settings, table_of(X))
         return fitted._evaluate(others, settings.design)
 
     @explains_keywords
@@ -389,13 +397,16 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         )
         refuse_second_sample(X, y)
         least = least_rows(settings.design)
+        X = self._read(X, "X", settings)
         # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
         # `set_params` may have changed the kernels, and so the types they read.
-        kernels, layout = settings.kernels, layout_of(self.encoder_, X)
+        kernels, layout = settings.kernels, layout_of(self.encoder_, table_of(X))
         if self.encoder_ is None:
-            reference = as_sample(self.reference_, "reference_", kernels, least)
-            Y = as_sample(as_block(Y), "X", kernels, least)
+            reference, Y = (
+                as_sample(as_block(rows), name, kernels, least, self.n_components)
+                for rows, name in ((reference_rows(self), "reference_"), (Y, "X"))
+            )
         else:
             # Permutations must not change the encoding.
             tables = [self._reference_table, X]
@@ -415,8 +426,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
         options = self._check_options(settings.design, **given)
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
-        layout = layout_of(self.encoder_, X)
+        layout = layout_of(self.encoder_, table_of(X))
         return self._test(rows, others, settings, options, self.bandwidth, layout)
 
     def _check_options(self, design: Design, **given: Any) -> Options:
@@ -456,6 +468,13 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _is_paired(self, design: Design) -> bool:
         return self.second_order or not design.complete
+
+    def _read(self, X: Any, name: str, settings: Settings) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        least = least_rows(settings.design)
+        return read_blocks(
+            X, name, settings.kernels, least, self.n_components, self.verbose
+        )
 
     def _validate(
         self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int

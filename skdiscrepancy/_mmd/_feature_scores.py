@@ -11,7 +11,7 @@ import numpy as np
 
 from skdiscrepancy._base import DiscrepancyResult
 from skdiscrepancy._data import draw_seeds, generator_of
-from skdiscrepancy._engine import ArrayBlocks, FeatureMaps
+from skdiscrepancy._engine import Blocks, FeatureMaps, blocks_of
 from skdiscrepancy._mmd._feature_statistics import (
     feature_contributions,
     feature_statistics,
@@ -40,7 +40,7 @@ def draw_features(estimator: Any, samples: list[np.ndarray]) -> None:
     _features(estimator, *samples)
 
 
-def _features(estimator: Any, *samples: Any) -> tuple[FeatureMaps, ArrayBlocks]:
+def _features(estimator: Any, *samples: Any) -> tuple[FeatureMaps, Blocks]:
     """Return the features of the kernels of an estimator, and the rows of samples."""
     if not hasattr(estimator, "feature_seed_"):
         raise ValueError(
@@ -50,7 +50,7 @@ def _features(estimator: Any, *samples: Any) -> tuple[FeatureMaps, ArrayBlocks]:
     maps = FeatureMaps(
         estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
     )
-    return maps, ArrayBlocks(*samples)
+    return maps, blocks_of(*samples)
 
 
 def evaluate_features(
@@ -100,7 +100,7 @@ def test_of_features(
     [seed] = draw_seeds(generator, 1)
     return feature_permutation_test(
         FeatureMaps(kernels, estimator.n_components, seed, X, Y),
-        ArrayBlocks(X, Y),
+        blocks_of(X, Y),
         unbiased=not design.biased,
         n_resamples=options.n_resamples,
         n_groups=options.n_groups,

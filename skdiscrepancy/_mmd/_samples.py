@@ -4,20 +4,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import (
+    LazyRows,
     as_labels,
+    as_rows,
     check_columns,
     check_rows,
+    kind_of_blocks,
+    lazy_rows,
     names_of,
+    of_blocks,
     validate_rows,
 )
+from skdiscrepancy._engine import BRIEF, progress
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels import KernelLike, accept_sparse, sample_dtype
+from skdiscrepancy.kernels import (
+    IndicatorKernel,
+    KernelLike,
+    accept_sparse,
+    sample_dtype,
+)
 from skdiscrepancy.tables import encode
 
 
@@ -26,8 +38,86 @@ def least_rows(design: Design) -> int:
     return 1 if design.biased else 2
 
 
-def as_sample(Z: Any, name: str, kernels: list[KernelLike], least: int) -> np.ndarray:
+def read_blocks(
+    Z: Any,
+    name: str,
+    kernels: list[KernelLike],
+    least: int,
+    n_components: int | None,
+    verbose: int = 0,
+) -> Any:
+    """Return data in blocks as rows that are read by blocks, and other data unchanged.
+
+    Parameters
+    ----------
+    Z : object
+        Sample, not validated.
+    name : str
+        Name of the sample, for error messages.
+    kernels : list of kernel objects
+        Kernels.
+    least : int
+        Smallest number of rows.
+    n_components : int or None
+        Number of random features. Exact kernels need all rows in memory.
+    verbose : int, default=0
+        Whether the progress is shown.
+
+    Returns
+    -------
+    Z : object
+        LazyRows, or the sample itself.
+    """
+    kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
+    labels = any(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+    if kind is None:
+        # Integers on disk would become floats in memory.
+        disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
+        if not disk or labels or n_components is None:
+            return Z
+        return of_blocks(Z, name)
+    if n_components is None and kind != "an iterator":
+        raise ValueError(
+            f"n_components == None, must be an integer such as 256, because {name} is "
+            f"{kind}, and exact kernels need all rows in memory. If the rows fit into "
+            "memory, pass an array."
+        )
+    if labels:
+        raise ValueError(
+            f"{name} is {kind}, must be an array or a table for an IndicatorKernel, "
+            "which needs all rows in memory."
+        )
+    watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
+    return lazy_rows(Z, name, least, watch if verbose else None)
+
+
+def reference_rows(estimator: Any) -> Any:
+    """Return the rows of the reference sample of a fitted estimator."""
+    return read_blocks(
+        as_rows(estimator.reference_),
+        "the reference sample",
+        estimator.kernels_,
+        1,
+        estimator.n_components,
+    )
+
+
+def table_of(X: Any) -> Any:
+    """Return a table with the names of the columns of a sample."""
+    return X.header if isinstance(X, LazyRows) else X
+
+
+def as_sample(
+    Z: Any,
+    name: str,
+    kernels: list[KernelLike],
+    least: int,
+    n_components: int | None = None,
+) -> Any:
     """Return a sample as the kernels read it, without a check of column names."""
+    Z = read_blocks(Z, name, kernels, least, n_components)
+    if isinstance(Z, LazyRows):
+        return Z
     Z = check_rows(Z, name, **_options(Z, name, kernels, least))
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
 
@@ -45,7 +135,7 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         Second sample, with as many columns.
     """
     second = BaseEstimator()
-    check_columns(second, Y, reset=True)
+    check_columns(second, table_of(Y), reset=True)
     names_of_y = getattr(second, "feature_names_in_", None)
     if names is None or names_of_y is None or np.array_equal(names, names_of_y):
         return
@@ -72,8 +162,13 @@ def _shortened(names: np.ndarray, most: int = 10) -> str:
 
 def validate_sample(
     estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
-) -> np.ndarray:
+) -> Any:
     """Return a sample as the kernels read it, with a check of its columns."""
+    X = read_blocks(X, "X", kernels, least, estimator.n_components, estimator.verbose)
+    if isinstance(X, LazyRows):
+        encode(estimator.encoder_, X)
+        check_columns(estimator, X.header, reset=reset)
+        return X
     if estimator.encoder_ is not None:
         check_columns(estimator, X, reset=reset)
         return as_sample(encode(estimator.encoder_, X), "X", kernels, least)
@@ -88,7 +183,9 @@ def validate_pair(
     """Return two samples with the same columns, as the encoder encodes them."""
     X = validate_sample(estimator, X, kernels, reset=True, least=least)
     names = getattr(estimator, "feature_names_in_", None)
-    values = as_sample(encode(estimator.encoder_, Y), "Y", kernels, least)
+    values = as_sample(
+        encode(estimator.encoder_, Y), "Y", kernels, least, estimator.n_components
+    )
     if values.shape[1] != X.shape[1]:
         raise ValueError(
             f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."

@@ -25,6 +25,7 @@ from skdiscrepancy._mmd._feature_scores import (
     witness_of_features,
 )
 from skdiscrepancy._mmd._reference import Reference
+from skdiscrepancy._mmd._samples import reference_rows
 from skdiscrepancy.designs import Region
 from skdiscrepancy.kernels import IndicatorKernel, KernelLike
 
@@ -194,9 +195,9 @@ class WitnessMixin:
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
-            return witness_of_features(self, points, as_rows(self.reference_), Y)
+            return witness_of_features(self, points, reference_rows(self), Y)
         return witness_values(
-            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
+            self.kernels_, points, reference_rows(self), Y, **self._walk_options()
         )
 
     @explains_keywords
@@ -239,7 +240,7 @@ class WitnessMixin:
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
         if self.n_components is not None:
-            return contributions_of_features(self, as_rows(self.reference_), Y)
+            return contributions_of_features(self, reference_rows(self), Y)
         reference = self._known_reference()
         return row_contributions(
             reference.kernels,

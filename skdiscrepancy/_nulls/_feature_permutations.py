@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ from skdiscrepancy._nulls._units import in_units
 
 # About this many rows, or all rows if there are fewer, give the scale of each kernel.
 EXAMPLES = 1024
+# Rows whose groups are drawn with one seed. Their number fits into 16 bits.
+STRETCH = 2**15
 # Statistics below this fraction of the mean of k(x, x) are rounding errors.
 ROUNDING = 1e-14
 
@@ -135,11 +138,12 @@ def random_groups(
     sizes: np.ndarray,
     n_examples: np.ndarray,
     draw: np.random.Generator,
-) -> Iterator[np.ndarray]:
+) -> Iterator[GroupNumbers]:
     """Divide each of two samples into groups at random, piece by piece.
 
-    Every division into groups of these sizes has the same probability. The memory does
-    not grow with the number of rows.
+    Every division into groups of these sizes has the same probability. It does not
+    depend on the pieces, because it is drawn for stretches of rows of a fixed length.
+    The memory hardly grows with the number of rows.
 
     Parameters
     ----------
@@ -156,18 +160,76 @@ def random_groups(
 
     Yields
     ------
-    groups : ndarray of shape (n_rows_of_piece,)
-        Group of each row. For an example, the number of groups is added.
+    groups : GroupNumbers
+        Returns the group of each row of a piece. For an example, the number of groups
+        is added.
     """
-    left = np.concatenate((sizes - n_examples, n_examples))
-    sample_of = np.tile(np.where(in_x, 0, 1), 2)
+    stretches: list[list[Stretch]] = []
+    for sample, n_rows in enumerate(blocks.sizes):
+        own = np.flatnonzero(np.tile(in_x == (sample == 0), 2))
+        left = np.concatenate((sizes - n_examples, n_examples))[own]
+        stretches.append([])
+        for start in range(0, n_rows, STRETCH):
+            n = min(STRETCH, n_rows - start)
+            counts = draw.multivariate_hypergeometric(left, n, method="marginals")
+            left -= counts
+            seed = int(draw.integers(2**63))
+            stretches[-1].append(Stretch(own, counts.astype(np.uint16), seed))
+    starts = np.cumsum([0, *blocks.sizes])
     for piece in blocks.pieces():
-        own = np.flatnonzero(sample_of == piece.sample)
-        counts = draw.multivariate_hypergeometric(
-            left[own], len(piece), method="marginals"
-        )
-        left[own] -= counts
-        yield draw.permutation(np.repeat(own, counts))
+        # Position in the sample.
+        start = piece.rows.start - int(starts[piece.sample])
+        first, last = start // STRETCH, (start + len(piece) - 1) // STRETCH
+        some = stretches[piece.sample][first : last + 1]
+        yield GroupNumbers(some, start - first * STRETCH, len(piece))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Random groups of some neighbouring rows.
+
+    Attributes
+    ----------
+    groups : ndarray of int
+        Numbers of groups.
+    counts : ndarray of int
+        Number of rows of each group.
+    seed : int
+        Seed of the order of the rows.
+    """
+
+    groups: np.ndarray
+    counts: np.ndarray
+    seed: int
+
+    def numbers(self) -> np.ndarray:
+        """Return the number of the group of each row."""
+        draw = np.random.default_rng(self.seed)
+        return draw.permutation(np.repeat(self.groups, self.counts))
+
+
+@dataclass(frozen=True)
+class GroupNumbers:
+    """The groups of the rows of a piece, drawn where the piece is.
+
+    Attributes
+    ----------
+    stretches : list of Stretch
+        Stretches that overlap with the piece.
+    start : int
+        Position of the piece in the first stretch.
+    n_rows : int
+        Number of rows.
+    """
+
+    stretches: list[Stretch]
+    start: int
+    n_rows: int
+
+    def __call__(self) -> np.ndarray:
+        """Return the number of the group of each row of the piece."""
+        numbers = np.concatenate([stretch.numbers() for stretch in self.stretches])
+        return numbers[self.start : self.start + self.n_rows]
 
 
 def _scales(

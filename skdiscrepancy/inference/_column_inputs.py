@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     is_table,
     needs_encoding,
     read_columns,
+    refuse_blocks,
     refuse_missing,
 )
 from skdiscrepancy.tables import TableEncoder
@@ -73,6 +74,7 @@ def read_samples(
         The columns.
     """
     for table, name in zip(tables, names, strict=True):
+        refuse_blocks(table, name)
         check_column_encoder(encoder, table, name, kinds=("number", "category"))
     (labels, first), *others = map(_split, tables, names)
     columns = [first]

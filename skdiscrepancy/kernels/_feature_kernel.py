@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
 from skdiscrepancy._data import (
+    LazyRows,
     Rows,
     aligned_products,
     as_block,
@@ -103,6 +105,16 @@ class FeatureKernel(RowKernel):
 
     def learn(self, samples: list[np.ndarray]) -> FeatureKernel:
         kernel = FeatureKernel(clone(self.transformer))
+        if isinstance(self.transformer, FrozenEstimator):
+            # Its method `fit` does nothing, but needs labels.
+            kernel.transformer_ = kernel.transformer
+            return kernel
+        if any(isinstance(sample, LazyRows) for sample in samples):
+            raise ValueError(
+                f"transformer == {shown(self.transformer)}, must be fitted for data "
+                "that are read by blocks. Fit it to some rows, and pass "
+                "sklearn.frozen.FrozenEstimator(transformer)."
+            )
         rows = Rows(*samples, centred=False)
         everything = rows.take(slice(0, len(rows)))
         if len(samples) > 1 and not rows.sparse:

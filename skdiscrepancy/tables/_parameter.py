@@ -11,7 +11,14 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 from sklearn.base import clone
 
-from skdiscrepancy._data import Layout, is_table, names_of, needs_encoding, shown
+from skdiscrepancy._data import (
+    Layout,
+    LazyRows,
+    is_table,
+    names_of,
+    needs_encoding,
+    shown,
+)
 from skdiscrepancy.tables._encoder import TableEncoder
 
 
@@ -45,8 +52,11 @@ def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    if encoder is None:
+    lazy = any(isinstance(table, LazyRows) for table in tables)
+    if encoder is None or (lazy and isinstance(encoder, str)):
         return None
+    if lazy:
+        _refuse_rows_in_blocks(encoder)
     if isinstance(encoder, str):
         if not any(map(needs_encoding, tables)):
             return None
@@ -59,7 +69,16 @@ def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
 
 def encode(encoder: Any, X: Any) -> Any:
     """Return a table as a fitted encoder encodes it, or X itself without encoder."""
+    if encoder is not None and isinstance(X, LazyRows):
+        _refuse_rows_in_blocks(encoder)
     return X if encoder is None else encoder.transform(X)
+
+
+def _refuse_rows_in_blocks(encoder: Any) -> None:
+    raise ValueError(
+        f"encoder == {shown(encoder)}, must be None or 'auto' for data that are read "
+        "by blocks. The columns must be numbers, because no encoder sees all rows."
+    )
 
 
 def layout_of(encoder: Any, X: Any) -> Any:

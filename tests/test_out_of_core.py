@@ -1,0 +1,402 @@
+"""Samples that are read by blocks: memory maps, dask collections, and streams."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import tracemalloc
+from functools import partial
+from itertools import repeat
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from dask.base import is_dask_collection
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem
+from sklearn.preprocessing import StandardScaler
+
+from skdiscrepancy import (
+    MMDEstimator,
+    hsic_score,
+    ksd_score,
+    mmd_column_tests,
+    mmd_score,
+    mmd_test,
+)
+from skdiscrepancy._data import _representatives, lazy_rows, representative_rows
+from skdiscrepancy._engine import _blocks
+from skdiscrepancy._nulls import _feature_permutations
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    FeatureKernel,
+    GaussianKernel,
+    LaplaceKernel,
+    LinearKernel,
+)
+from skdiscrepancy.tables import TableEncoder
+
+PARAMS = {"n_components": 8, "random_state": 0, "bandwidth": "median"}
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_of_dask():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def _short_pieces(monkeypatch):
+    """Cut rows at other places than the blocks of the tests."""
+    monkeypatch.setattr(_blocks, "PIECE_ROWS", 300)
+    monkeypatch.setattr(_feature_permutations, "STRETCH", 170)
+    monkeypatch.setattr(_representatives, "MAX_ROWS", 150)
+
+
+def samples(m=1100, n=1040, d=3):
+    rng = np.random.RandomState(0)
+    return rng.normal(size=(m, d)), 1.1 * rng.normal(size=(n, d)) + 0.1
+
+
+def uneven(Z, lengths=(600, 1, 0, 333)):
+    """Return blocks of different lengths, one of them empty."""
+    stops = np.cumsum(lengths)
+    return [Z[i:j] for i, j in zip([0, *stops], [*stops, len(Z)], strict=True)]
+
+
+def filtered(Z):
+    """Return a dask array that does not know its length, with an empty chunk."""
+    away = np.insert(Z, 400, np.full((400, 1), 99.0), axis=0)
+    lazy = da.from_array(away, chunks=(400, -1))
+    return lazy[lazy[:, 0] != 99.0]
+
+
+def on_disk(Z, path):
+    np.save(path, Z)
+    return np.load(path, mmap_mode="r")
+
+
+SOURCES = {
+    "list": uneven,
+    "tuple of tables": lambda Z: tuple(map(pd.DataFrame, uneven(Z))),
+    "polars": lambda Z: [pl.DataFrame(block, NAMES) for block in uneven(Z)],
+    "function": lambda Z: lambda: iter(uneven(Z)),
+    "dask": lambda Z: da.from_array(Z, chunks=(350, -1)),
+    "chunks of columns": lambda Z: da.from_array(Z, chunks=(len(Z), 1)),
+    "unknown chunks": filtered,
+}
+# Sources whose columns have no names, as the arrays that they are compared with.
+NAMELESS = [name for name in SOURCES if name != "polars"]
+
+
+@pytest.mark.usefixtures("_short_pieces")
+@pytest.mark.parametrize("name", NAMELESS)
+def test_scores_and_tests_are_those_of_the_rows_in_memory(name):
+    X, Y = samples()
+    kernel = (
+        "gaussian",
+        ColumnKernel(LaplaceKernel(bandwidth=[0.7, 2.0]), [2, 0]),
+        LinearKernel(),
+    )
+    params = {**PARAMS, "kernel": kernel}
+    source = SOURCES[name]
+    options = {"n_resamples": 50, "n_groups": 32}
+    expected = mmd_test(X, Y, **options, **params)
+    # Features are cosines of 2 N(0, 1), and sums of 2140 of them have errors of 1e-13.
+    score = mmd_score(X, Y, **params)
+    for pair in [(source(X), source(Y)), (X, source(Y)), (source(X), Y)]:
+        assert_allclose(mmd_score(*pair, **params), score, 1e-9)
+    test = mmd_test(source(X), source(Y), **options, **params)
+    assert_allclose(test.null_distribution, expected.null_distribution, 1e-7, 1e-9)
+    assert test.pvalue == expected.pvalue
+    mmd, lazy = (MMDEstimator(**params).fit(Z) for Z in (X, source(X)))
+    assert_allclose(lazy.score(source(Y)), mmd.score(Y), 1e-9)
+    tests = lazy.test(source(Y), **options), mmd.test(Y, **options)
+    assert tests[0].pvalue == tests[1].pvalue
+    contributions = lazy.contributions(source(Y))
+    assert_allclose(contributions, mmd.contributions(Y), 1e-9, 1e-12)
+    witness = lazy.witness(X[:5], source(Y))
+    assert_allclose(witness, mmd.witness(X[:5], Y), 1e-9, 1e-12)
+
+
+@pytest.mark.parametrize("name", ["list", "unknown chunks"])
+@pytest.mark.parametrize("kind", ["normal", "ties", "one column", "float32", "equal"])
+def test_representative_rows_of_blocks_are_those_of_sorted_rows(
+    kind, name, monkeypatch
+):
+    monkeypatch.setattr(_representatives, "MAX_ROWS", 150)
+    X, Y = samples(d=1 if kind == "one column" else 3)
+    if kind == "ties":
+        X, Y = np.round(X), np.round(Y)
+    elif kind == "float32":
+        X, Y = X.astype(np.float32), Y.astype(np.float32)
+    elif kind == "equal":
+        X, Y = np.ones_like(X), np.ones_like(Y)
+    lazy = [lazy_rows(SOURCES[name](Z), "X") for Z in (X, Y)]
+    expected = representative_rows([X, Y])
+    assert_array_equal(representative_rows(lazy), expected)
+    assert_array_equal(representative_rows([lazy[0], Y]), expected)
+    monkeypatch.setattr(_representatives, "SORTED_ROWS", 1000)
+    assert_array_equal(representative_rows([X, Y]), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+def test_memory_maps_are_not_copied(dtype, tmp_path):
+    rng = np.random.RandomState(0)
+    Z = rng.normal(100, 10, size=(800_000, 6)).astype(dtype)
+    X = on_disk(Z, tmp_path / "rows.npy")
+    params = {"n_components": 2, "bandwidth": 9.0, "kernel": "gaussian"}
+    # What is imported or compiled in the first call takes memory, too.
+    mmd_score(Z[:100], Z[:100], **params)
+    del Z
+    tracemalloc.start()
+    try:
+        score = mmd_score(X, X[:100_000], normalize=False, **params)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.isfinite(score)
+    # A piece has 0.8 MB as float64, a block of integers 3 MB, and the whole map 38 MB.
+    assert peak < (19e6 if dtype == np.uint8 else 5e6)
+
+
+def test_integers_on_disk_have_the_score_of_integers_in_memory(tmp_path):
+    X, Y = (np.round(9 * Z).astype(np.int16) for Z in samples())
+    lazy = on_disk(X, tmp_path / "rows.npy")
+    assert_allclose(mmd_score(lazy, Y, **PARAMS), mmd_score(X, Y, **PARAMS), 1e-9)
+
+
+def test_one_block_of_a_function_is_held_at_a_time():
+    def blocks():
+        for k in range(40):
+            yield np.sin(np.arange(60_000.0) + k).reshape(-1, 6)
+
+    tracemalloc.start()
+    try:
+        mmd_score(
+            blocks,
+            blocks,
+            n_components=2,
+            bandwidth=2.0,
+            normalize=False,
+            kernel="gaussian",
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A block has 0.5 MB, kept rows 2.6 MB, and all blocks of one sample 19 MB.
+    assert peak < 10e6
+
+
+@pytest.mark.usefixtures("_short_pieces")
+def test_dask_returns_sums_and_few_rows():
+    returned = []
+
+    def get(graph, keys, **options):
+        results = dask.get(graph, keys, **options)
+        returned.append(_bytes(results))
+        return results
+
+    X, Y = samples(m=60_000, n=60_000, d=4)
+    pair = [da.from_array(Z, chunks=(5000, -1)) for Z in (X, Y)]
+    with dask.config.set(scheduler=get):
+        mmd_test(*pair, n_groups=32, n_resamples=9, kernel="gaussian", **PARAMS)
+    # The projections of rows would be 480 kB for each sample, and the rows 1.9 MB. The
+    # scan returns at most 2**15 + 512 rows of 32 bytes.
+    scans, others = returned[:2], returned[2:]
+    assert max(scans) < 33_500 * 32
+    # 2**16 counts of 8 bytes, and at most 2000 of 60_000 intervals.
+    assert max(others) < 600_000
+
+
+def _bytes(result):
+    if isinstance(result, (list, tuple)):
+        return sum(map(_bytes, result))
+    return getattr(result, "nbytes", 8)
+
+
+def test_partitions_of_several_workers_are_summed():
+    distributed = pytest.importorskip("distributed")
+    X, Y = samples()
+    lazy = [da.from_array(Z, chunks=(350, -1)) for Z in (X, Y)]
+    with (
+        distributed.Client(
+            processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+        ),
+        dask.config.set(scheduler="dask.distributed"),
+    ):
+        scores = [mmd_score(*lazy, verbose=verbose, **PARAMS) for verbose in (0, 1)]
+        with pytest.raises(ValueError, match=r"Input X contains NaN in column 0"):
+            mmd_score(da.where(lazy[0] > 1, np.nan, lazy[0]), Y, **PARAMS)
+    assert_allclose(scores, mmd_score(X, Y, **PARAMS), 1e-9)
+
+
+@pytest.mark.parametrize("name", ["list", "dask"])
+def test_progress_is_shown(name, capsys):
+    X, Y = samples()
+    source = SOURCES[name]
+    mmd_score(source(X), source(Y), verbose=1, **PARAMS)
+    assert "kernel sums: 100 %" in capsys.readouterr().err
+
+
+def test_names_of_columns_are_those_of_the_blocks():
+    X, Y = (pd.DataFrame(Z, columns=NAMES) for Z in samples())
+    kernel = ColumnKernel(GaussianKernel(), ["c", "a"])
+    params = {**PARAMS, "kernel": kernel}
+    assert_allclose(mmd_score(uneven(X), Y, **params), mmd_score(X, Y, **params), 1e-9)
+    mmd = MMDEstimator(**params).fit(uneven(X))
+    assert list(mmd.feature_names_in_) == NAMES
+    with pytest.raises(ValueError, match="feature names should match"):
+        mmd.score(Y[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="Y has the columns"):
+        mmd_score(X, uneven(Y[["b", "a", "c"]]), **PARAMS)
+
+
+def test_dask_tables_have_the_scores_of_their_rows():
+    pytest.importorskip("pyarrow")
+    dd = pytest.importorskip("dask.dataframe")
+    X, Y = (pd.DataFrame(Z, columns=NAMES) for Z in samples())
+    x, y = (dd.from_pandas(Z, npartitions=4) for Z in (X, Y))
+    assert_allclose(mmd_score(x, y, **PARAMS), mmd_score(X, Y, **PARAMS), 1e-9)
+    assert list(MMDEstimator(**PARAMS).fit(x).feature_names_in_) == NAMES
+    expected = mmd_score(X["a"], Y["b"], **PARAMS)
+    assert_allclose(mmd_score(x["a"], y["b"], **PARAMS), expected, 1e-9)
+    with pytest.raises(ValueError, match="column 't' of type"):
+        mmd_score(x.assign(t="text"), y.assign(t="text"), **PARAMS)
+    with pytest.raises(ValueError, match="X is a dask DataFrame"):
+        mmd_column_tests(x, y)
+
+
+def test_arrow_batches_have_the_scores_of_their_rows(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    X, Y = (pd.DataFrame(Z, columns=NAMES) for Z in samples())
+    X["b"] = np.round(9 * X["b"]).astype(int)
+    pq.write_table(pa.Table.from_pandas(X), tmp_path / "x.parquet")
+
+    def batches():
+        return pq.ParquetFile(tmp_path / "x.parquet").iter_batches(batch_size=400)
+
+    assert_allclose(mmd_score(batches, Y, **PARAMS), mmd_score(X, Y, **PARAMS), 1e-9)
+    assert list(MMDEstimator(**PARAMS).fit(batches).feature_names_in_) == NAMES
+    text = [pa.table({"a": [1.0], "t": ["x"]})]
+    with pytest.raises(ValueError, match="X has column 't' of type object"):
+        mmd_score(text, text, **PARAMS)
+
+
+def test_single_columns_of_dask_are_compared():
+    X, Y = samples(d=1)
+    x, y = (da.from_array(Z[:, 0], chunks=350) for Z in (X, Y))
+    assert_allclose(mmd_score(x, y, **PARAMS), mmd_score(X, Y, **PARAMS), 1e-9)
+    with pytest.raises(ValueError, match="must have two dimensions"):
+        MMDEstimator(**PARAMS).fit(x)
+
+
+def test_fitted_transformers_read_blocks():
+    X, Y = samples()
+    nystroem = Nystroem(n_components=5, random_state=0).fit(X)
+    kernel = FeatureKernel(FrozenEstimator(nystroem))
+    expected = mmd_score(X, Y, kernel=kernel, n_components=2)
+    score = mmd_score(uneven(X), uneven(Y), kernel=kernel, n_components=2)
+    assert_allclose(score, expected, 1e-9)
+    with pytest.raises(ValueError, match=r"Nystroem.*must be fitted"):
+        mmd_score(uneven(X), Y, kernel=FeatureKernel(nystroem), n_components=2)
+
+
+@pytest.mark.parametrize("name", NAMELESS)
+def test_exact_kernels_refuse_blocks(name):
+    X, Y = samples(m=900, n=900)
+    source = SOURCES[name]
+    with pytest.raises(ValueError, match=r"n_components == None.*because Y is a"):
+        mmd_score(X, source(Y))
+    with pytest.raises(ValueError, match=r"n_components == None.*because X is a"):
+        MMDEstimator().fit(source(X))
+    mmd = MMDEstimator(**PARAMS).fit(source(X)).set_params(n_components=None)
+    for method in (mmd.score, mmd.test, mmd.contributions):
+        with pytest.raises(ValueError, match=r"n_components == None.*reference"):
+            method(Y)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_other_methods_refuse_blocks(name):
+    X, y = samples(m=900, n=900)
+    lazy = SOURCES[name](X)
+    if is_dask_collection(lazy):
+        with pytest.raises(ValueError, match="y is a dask array"):
+            hsic_score(X, lazy)
+    for call in (
+        lambda: hsic_score(lazy, y),
+        lambda: ksd_score(lazy, lambda x: -x),
+        lambda: mmd_column_tests(X, lazy),
+        lambda: TableEncoder().fit(lazy),
+    ):
+        with pytest.raises(ValueError, match=r"(X|Y) is a .*Only MMDEstimator"):
+            call()
+
+
+@pytest.mark.parametrize("params", [{}, PARAMS])
+def test_iterators_are_refused(params):
+    X, Y = samples()
+    for lazy in (iter(uneven(X)), (block for block in uneven(X))):
+        with pytest.raises(TypeError, match=r"can be read only once.* a function"):
+            mmd_score(lazy, Y, **params)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
+@pytest.mark.parametrize("name", ["list", "dask", "polars"])
+def test_values_that_are_not_finite_are_refused(name, value, word):
+    X, Y = samples()
+    Y[1000, 1] = value
+    column = "'b'" if name == "polars" else "1"
+    message = f"Input Y contains {word} in column {column}"
+    with pytest.raises(ValueError, match=message):
+        mmd_score(X, SOURCES[name](Y), **PARAMS)
+
+
+def growing(Z, counter):
+    counter.append(0)
+    return iter([Z] * len(counter))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        (lambda Z: [Z, Z[:, :2]], "A block of X has 2 columns, must have 3"),
+        (
+            lambda Z: [pd.DataFrame(Z), pd.DataFrame(Z, columns=NAMES)],
+            "A block of X has the columns",
+        ),
+        (lambda Z: lambda: [], "X has no blocks"),
+        (lambda Z: lambda: 3, "The function X returned 3, must return"),
+        (lambda Z: partial(growing, Z, []), "must return the same blocks"),
+        (lambda Z: partial(next, repeat(iter([Z]))), "must return the same blocks"),
+        (lambda Z: [Z[:1], Z[:0]], "Found array with 1 sample"),
+        (lambda Z: da.from_array(Z[:, :, np.newaxis]), "must have two dimensions"),
+        (lambda Z: [np.array([["a", "b", "c"]])], "could not convert string"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_refused(blocks, message):
+    X, Y = samples()
+    with pytest.raises((TypeError, ValueError), match=message):
+        mmd_score(blocks(X), Y, **PARAMS)
+
+
+def test_what_needs_all_rows_is_refused():
+    X, Y = samples()
+    with pytest.raises(ValueError, match=r"encoder == StandardScaler\(\)"):
+        mmd_score(uneven(X), Y, encoder=StandardScaler(), **PARAMS)
+    with pytest.raises(ValueError, match=r"IndicatorKernel, which needs all rows"):
+        mmd_score(uneven(X), Y, kernel="indicator", **PARAMS)
+    with pytest.raises(ValueError, match="needs all rows in memory"):
+        mmd_score(uneven(X), Y, kernel="energy", **PARAMS)
+    table = pd.DataFrame(X, columns=NAMES).assign(c="text")
+    mmd = MMDEstimator(**PARAMS).fit(table)
+    with pytest.raises(ValueError, match=r"encoder == TableEncoder"):
+        mmd.score([table.assign(c=1.0)])
+    with pytest.raises(ValueError, match=r"X has text in column 'c'"):
+        mmd.score([table])
