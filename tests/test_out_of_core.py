@@ -26,7 +26,12 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data import _representatives, lazy_rows, representative_rows
+from skdiscrepancy._data import (
+    _representatives,
+    lazy_rows,
+    representative_rows,
+    spread_rows,
+)
 from skdiscrepancy._engine import _blocks
 from skdiscrepancy._nulls import _feature_permutations
 from skdiscrepancy.kernels import (
@@ -141,6 +146,13 @@ def test_representative_rows_of_blocks_are_those_of_sorted_rows(
     assert_array_equal(representative_rows([lazy[0], Y]), expected)
     monkeypatch.setattr(_representatives, "SORTED_ROWS", 1000)
     assert_array_equal(representative_rows([X, Y]), expected)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_rows_for_the_centre_are_evenly_spaced(name):
+    X, _ = samples()
+    # At most 512 of 1100 rows.
+    assert_array_equal(spread_rows(lazy_rows(SOURCES[name](X), "X")), X[::3])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
