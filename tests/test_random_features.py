@@ -449,7 +449,7 @@ def test_every_piece_is_read_alone():
         lambda A, B: A @ B.T,
         "energy",
     ],
-    ids=str,
+    ids=["polynomial", "metric", "p", "product", "function", "energy"],
 )
 @pytest.mark.filterwarnings("ignore:.*not positive definite:UserWarning")
 def test_kernels_without_features_are_refused(kernel):
