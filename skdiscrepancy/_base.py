@@ -331,19 +331,29 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             samples, kernels, bandwidth, self.n_bandwidths, name, run=run
         )
 
-    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
-        """Normalise the statistics, or take their square roots, and pool them."""
+    def _result(
+        self,
+        statistics: Statistics,
+        kernels: list[Any],
+        errors: np.ndarray | None = None,
+    ) -> DiscrepancyResult:
+        """Normalise the statistics, or take their square roots, and pool them.
+
+        `errors` are standard errors of the statistics from random features.
+        """
         statistics.check_finite()
         values, scales = statistics.values, statistics.scales
         if not self.squared:
             values = _square_roots(values, statistics.rounding)
+            errors = None if errors is None else _errors_of_roots(errors, values)
         if self.normalize:
             pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
         else:
             pooled, scales = values, np.ones_like(values)
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
-        return DiscrepancyResult(value, values, scales, kernels, self._discrepancy)
+        name = self._discrepancy
+        return DiscrepancyResult(value, values, scales, kernels, name, errors)
 
     @property
     def _discrepancy(self) -> str:
@@ -430,3 +440,12 @@ def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
             "is not positive definite."
         )
     return np.sqrt(np.maximum(values, 0))
+
+
+def _errors_of_roots(errors: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Return standard errors of square roots from those of their squares.
+
+    To first order, but an error of the square is at least the square of an error.
+    """
+    with np.errstate(all="ignore"):
+        return np.fmin(errors / (2 * roots), np.sqrt(errors))

@@ -22,7 +22,11 @@ from skdiscrepancy._engine._factors import (
     factor_of,
     may_be_complete,
 )
-from skdiscrepancy._engine._feature_maps import FeatureMaps, check_components
+from skdiscrepancy._engine._feature_maps import (
+    FeatureMaps,
+    check_components,
+    have_features,
+)
 from skdiscrepancy._engine._feature_sums import (
     FeatureGroups,
     FeatureTask,
@@ -144,6 +148,7 @@ __all__ = [
     "feature_totals",
     "group_bounds",
     "group_sums",
+    "have_features",
     "is_smooth",
     "keep_sums",
     "kernel_source",

@@ -84,12 +84,7 @@ def evaluate_features(
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    result = estimator._result(statistics, estimator._pairs())
-    if not estimator.squared:
-        # To first order, but an error of the square is at most the square of an error.
-        with np.errstate(all="ignore"):
-            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
-    return replace(result, feature_errors=errors)
+    return estimator._result(statistics, estimator._pairs(), errors)
 
 
 def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,12 +88,7 @@ def evaluate_features(
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    result = estimator._result(statistics, list(estimator.kernels_))
-    if not estimator.squared:
-        # To first order, but an error of the square is at most the square of an error.
-        with np.errstate(all="ignore"):
-            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
-    return replace(result, feature_errors=errors)
+    return estimator._result(statistics, list(estimator.kernels_), errors)
 
 
 def witness_of_features(
