@@ -212,7 +212,7 @@ class Statistics:
 
     `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
     each sum, and `dtype`, one for all kernels or one for each, determine how large a
-    rounding error can be.
+    rounding error can be. `errors` are standard errors from random features, if any.
     """
 
     values: np.ndarray
@@ -220,6 +220,7 @@ class Statistics:
     nu: float
     sizes: np.ndarray
     dtype: np.dtype | list[np.dtype]
+    errors: np.ndarray | None = None
 
     @property
     def rounding(self) -> np.ndarray:
@@ -331,18 +332,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             samples, kernels, bandwidth, self.n_bandwidths, name, run=run
         )
 
-    def _result(
-        self,
-        statistics: Statistics,
-        kernels: list[Any],
-        errors: np.ndarray | None = None,
-    ) -> DiscrepancyResult:
-        """Normalise the statistics, or take their square roots, and pool them.
-
-        `errors` are standard errors of the statistics from random features.
-        """
+    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
+        """Normalise the statistics, or take their square roots, and pool them."""
         statistics.check_finite()
-        values, scales = statistics.values, statistics.scales
+        values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
             values = _square_roots(values, statistics.rounding)
             errors = None if errors is None else _errors_of_roots(errors, values)

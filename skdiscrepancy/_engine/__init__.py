@@ -52,6 +52,7 @@ from skdiscrepancy._engine._frequency_groups import (
     unbiased_products,
 )
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
+from skdiscrepancy._engine._kept_features import KeptFeatures, keep_features
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lazy_blocks import blocks_of
 from skdiscrepancy._engine._lines import Classes, Line
@@ -109,6 +110,7 @@ __all__ = [
     "FeatureTask",
     "GramSource",
     "GroupSums",
+    "KeptFeatures",
     "KeptSums",
     "KernelSource",
     "Line",
@@ -150,6 +152,7 @@ __all__ = [
     "group_sums",
     "have_features",
     "is_smooth",
+    "keep_features",
     "keep_sums",
     "kernel_source",
     "may_be_complete",

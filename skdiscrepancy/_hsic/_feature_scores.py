@@ -78,13 +78,13 @@ def evaluate_features(
     sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
     if sides is None:
         return None
-    statistics, errors = feature_statistics(
+    statistics = feature_statistics(
         *sides,
         unbiased=not design.biased,
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    return estimator._result(statistics, estimator._pairs(), errors)
+    return estimator._result(statistics, estimator._pairs())
 
 
 def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:

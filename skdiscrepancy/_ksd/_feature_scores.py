@@ -81,14 +81,14 @@ def evaluate_features(
     weights: np.ndarray | None,
 ) -> DiscrepancyResult:
     """Compute the discrepancy of a sample from random features."""
-    statistics, errors = stein_feature_statistics(
+    statistics = stein_feature_statistics(
         _stein_rows(estimator, _seed_of(estimator), (X, gradients)),
         weights,
         unbiased=not design.biased,
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    return estimator._result(statistics, list(estimator.kernels_), errors)
+    return estimator._result(statistics, list(estimator.kernels_))
 
 
 def witness_of_features(

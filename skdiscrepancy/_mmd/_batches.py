@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     shown,
 )
 from skdiscrepancy._engine import Task, run_all
+from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import least_rows, n_columns
 from skdiscrepancy.designs import Design
@@ -37,7 +38,7 @@ class BatchesMixin:
     verbose: int
     _check_params: Callable[..., Any]
     _is_paired: Callable[[Design], bool]
-    _known_reference: Callable[[], Reference]
+    _known_reference: Callable[[], Reference | FeatureReference]
     _result: Callable[..., DiscrepancyResult]
     _validate: Callable[..., np.ndarray]
 
