@@ -111,7 +111,7 @@ def keep_features(
         totals = feature_totals(maps, blocks, **run_options)
         return KeptFeatures(totals.sums[0], totals.diagonals[0], None)
     some = as_block(spread_rows(sample))
-    # Differences from vectors near the means lose no digits if features hardly vary.
+    # Differences from vectors near the means lose no digits of features far from zero.
     centres: list[Any] = [0.0] * maps.n_kernels
     for k, F in maps.evaluate(some, np.arange(some.shape[0])):
         centres[k] = _extended(maps, k, F).mean(axis=0)

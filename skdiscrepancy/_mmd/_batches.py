@@ -50,8 +50,8 @@ class BatchesMixin:
 
         Use it to monitor data drift day by day. Each score equals `score` of the batch.
         `fit` has computed the sums over the reference sample, so the score of a batch
-        of n rows takes O(m n + n^2) time for m rows of the reference sample. Batches
-        run in parallel, in `n_jobs` threads.
+        of n rows takes O(m n + n^2) time for m rows of the reference sample, or O(n)
+        time with `n_components`. Batches run in parallel, in `n_jobs` threads.
 
         Pass a list or generator of samples, or one sample together with `batch_size` or
         `by`. To see which scores are unusual, draw them with

@@ -215,10 +215,10 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
         Bandwidths depend on X alone, so scores of different samples are comparable.
         Complete designs compute the sums over all pairs of rows of X here, so that
-        `score` need not. This takes O(n_samples^2) time, which is 100 times as long for
-        50 000 rows as for 5000. If you only call `test`, use :func:`mmd_test`, which
-        does not compute these sums. If you change `kernel` or `bandwidth` after `fit`,
-        call `fit` again.
+        `score` need not. This takes O(n_samples^2) time, or O(n_samples) time with
+        `n_components`. If you only call `test`, use :func:`mmd_test`, which does not
+        compute these sums. If you change `kernel` or `bandwidth` after `fit`, call
+        `fit` again.
 
         Parameters
         ----------
