@@ -237,6 +237,16 @@ def test_sparse_output_of_a_transformer_is_taken():
     assert_allclose(mmd_score(X, Y, encoder=sparse, **ONE), expected, rtol=1e-10)
 
 
+def test_transformer_takes_polars_tables_of_different_numbers():
+    pl = pytest.importorskip("polars")
+    x, y = np.arange(10) % 4, np.arange(12.0)
+    X, Y = pl.DataFrame({"a": x}), pl.DataFrame({"a": y})
+    expected = mmd_score(x[:, None] / 1.0, y[:, None], encoder=StandardScaler())
+    assert_allclose(mmd_score(X, Y, encoder=StandardScaler()), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="Y has columns that cannot be stacked"):
+        mmd_score(X, pl.DataFrame({"a": [[1], [2]]}), encoder=StandardScaler())
+
+
 def test_table_encoder_as_encoder_encodes_numbers_too():
     X = np.random.RandomState(0).normal(size=(30, 2)) * [1, 100]
     Z = np.hstack([number_by_hand(column) for column in X.T])
@@ -343,6 +353,8 @@ def test_errors_name_the_column_and_what_to_do():
         MMDEstimator().fit(complete).score(incomplete)
     with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
         mmd_score(incomplete.to_numpy(), incomplete.to_numpy())
+    with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
+        mmd_score(X.to_numpy(), X.to_numpy())
     with pytest.raises(ValueError, match="Y has the columns"):
         mmd_score(X, X.rename(columns={"size": "width"}))
     with (

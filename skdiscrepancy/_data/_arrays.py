@@ -232,7 +232,11 @@ def _refuse_dates_in_list(X: Any, name: str) -> None:
 
 
 def _refuse_dates(values: Any, name: str, what: str) -> None:
-    refuse_missing(np.asarray(values), name)
+    if has_missing(np.asarray(values)):
+        raise ValueError(
+            f"Input {name} contains NaN, NaT or None, which are missing values, beside "
+            f"dates or durations. {_HOW_TO_ENCODE}."
+        )
     raise ValueError(
         f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates and "
         "durations to numbers first, for example to seconds since the first date."

@@ -95,8 +95,15 @@ def _stacked(tables: list[Any]) -> Any:
         )
     if is_table(tables[0]):
         module = import_module(package)
-        options = {"ignore_index": True} if package == "pandas" else {}
-        return module.concat(tables, **options)
+        if package == "pandas":
+            return module.concat(tables, ignore_index=True)
+        try:
+            # Integers beside floats are floats, as in pandas.
+            return module.concat(tables, how="vertical_relaxed")
+        except module.exceptions.PolarsError as error:
+            raise ValueError(
+                f"Y has columns that cannot be stacked below the columns of X: {error}"
+            ) from error
     if any(map(issparse, tables)):
         return vstack(tables, format="csr")
     return np.concatenate([np.asarray(table) for table in tables])
