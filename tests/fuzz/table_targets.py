@@ -1,10 +1,10 @@
-"""What is called: the encoder and the report of tables, with columns of all types."""
+"""What is called: functions of tables with columns of all types."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import hostile_data as data
 import hostile_parameters as params
-from calls import is_anything, is_array, target
+from calls import is_anything, is_array, is_float, is_test, target
 from hypothesis import strategies as st
 
 # Columns of n rows.
@@ -55,8 +55,17 @@ def tables(draw, *names):
     return found, ()
 
 
+@st.composite
+def table_with_target(draw):
+    """Draw a table X and a y: numbers, labels, or a column of any type."""
+    found, _ = draw(tables("X"))
+    y = draw(params.values(COLUMNS, HOSTILE_COLUMNS, 8)).format(n="len(X)")
+    y = draw(data.rarely(st.just(f"pl.Series({y}.tolist())"), st.just(y), 6))
+    return {**found, "y": y}, ()
+
+
 def table_targets():
-    """Yield the encoder and the report of tables."""
+    """Yield the encoder, the report, scores, tests and selectors of tables."""
     keywords = {"max_categories": params.sizes("30", "None", "1", "np.int64(2)")}
     features = ["None", "['a', 'b']", "['a'] * 3", "3", "[f'x{i}' for i in range(2)]"]
     names = {"input_features": params.values(features[:1], features[1:])}
@@ -93,6 +102,42 @@ def table_targets():
                 {**params.RESAMPLES, **params.RUN},
                 callables="drift_report",
                 also=("X", "Y", "reference", "new"),
+                takes_missing=True,
+            ),
+        )
+    tested = {**params.RESAMPLES, **params.RUN}
+    columns = {**tested, **params.COLUMN_ENCODER}
+    mmd = {**params.MMD, **params.RUN}
+    for name, arguments, strategy, members, documented in [
+        ("mmd_score", "X, Y", tables("X", "Y"), mmd, is_float),
+        ("mmd_test", "X, Y", tables("X", "Y"), {**params.MMD, **tested}, is_test),
+        ("hsic_score", "X, y", table_with_target(), params.HSIC, is_float),
+        ("hsic_test", "X, y", table_with_target(), {**params.HSIC, **tested}, is_test),
+        ("mmd_column_tests", "X, Y", tables("X", "Y"), columns, is_anything),
+        ("hsic_column_tests", "X, y", table_with_target(), columns, is_anything),
+    ]:
+        yield (
+            f"{name} of tables",
+            target(
+                f"{name}({arguments}, {{keywords}})",
+                strategy,
+                {**members, **params.RUN},
+                callables=name,
+                documented=documented,
+                takes_missing=True,
+            ),
+        )
+    for call in ("HSICSelector({keywords}).fit(X, y)", "HSICScore({keywords})(X, y)"):
+        name = call.partition("(")[0]
+        members = params.SELECTOR if name == "HSICSelector" else params.SCORE
+        yield (
+            f"{name} of tables",
+            target(
+                call,
+                table_with_target(),
+                {**members, **params.RUN},
+                callables=name,
+                also=("X", "y"),
                 takes_missing=True,
             ),
         )
