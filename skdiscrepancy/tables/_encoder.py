@@ -51,7 +51,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     So two missing values are at distance 0 from each other. A column of objects has
     numbers, dates or durations if all known values are, and categories otherwise. If
     :term:`fit` saw only one value of a column, a new number is at its plain distance,
-    and a new category at distance 1. Encoding takes O(n log n) time for each column.
+    and a new category at distance 1. If all values of a column were missing, new
+    numbers are at distance 1 from a missing value, and at distance 0 from each other.
+    Encoding takes O(n log n) time for each column.
 
     Read more in the :ref:`User Guide <tables>`.
 
