@@ -334,6 +334,12 @@ def test_page_says_the_answer_in_words(report):
     assert "Without these columns, no significant difference remains" in text
 
 
+def test_page_shows_names_and_categories_without_letters():
+    table = pd.DataFrame({"": ["", "a"] * 5})
+    text = drift_report(table, table, **FEW).to_html()
+    assert text.count("&#x27;&#x27;") > 5
+
+
 def test_bars_of_pictures_count_every_row_once(report):
     for name, bars in zip(REFERENCE.columns, report.marginals, strict=True):
         for table, frame, missing in zip(

@@ -320,7 +320,8 @@ def _listed(names: list[Any], most: int = 6) -> str:
 
 
 def _cut(value: Any) -> str:
-    text = " ".join(str(value).split())
+    # An empty text would not be seen.
+    text = " ".join(str(value).split()) or repr(str(value))
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
 
 
