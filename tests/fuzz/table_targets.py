@@ -39,16 +39,20 @@ FORMS += ["{X}.astype(object).to_numpy().tolist()", "{X}.astype(str)", "{X}.iloc
 
 
 @st.composite
-def tables(draw, *names):
-    """Draw tables of the same columns; rarely one differs, or is only numbers."""
+def tables(draw, *names, many=1100, widest=1000):
+    """Draw tables of the same columns; rarely one differs, or is only numbers.
+
+    `many` is the number of rows of the largest tables of mixed columns, and `widest`
+    the largest number of columns of the others.
+    """
     if draw(st.integers(1, 4)) == 4:
-        return draw(data.samples(*names))
+        return draw(data.samples(*names, widest=widest))
     column = params.values(COLUMNS, HOSTILE_COLUMNS, 8)
     first = draw(st.lists(column, min_size=1, max_size=4))
     found = {}
     for name in names:
         own = draw(data.rarely(st.lists(column, max_size=4), st.just(first), 6))
-        n = draw(data.lengths())
+        n = draw(data.lengths(many=many))
         members = ", ".join(f"'c{j}': {c.format(n=n)}" for j, c in enumerate(own))
         form = draw(data.rarely(data.one_of(FORMS), st.just(FORMS[0]), 3))
         found[name] = form.replace("{X}", f"pd.DataFrame({{{members}}})")
@@ -58,7 +62,8 @@ def tables(draw, *names):
 @st.composite
 def table_with_target(draw):
     """Draw a table X and a y: numbers, labels, or a column of any type."""
-    found, _ = draw(tables("X"))
+    # Every column has a test with hundreds of pairs of kernels.
+    found, _ = draw(tables("X", many=60, widest=12))
     y = draw(params.values(COLUMNS, HOSTILE_COLUMNS, 8)).format(n="len(X)")
     y = draw(data.rarely(st.just(f"pl.Series({y}.tolist())"), st.just(y), 6))
     return {**found, "y": y}, ()
