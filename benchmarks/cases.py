@@ -10,6 +10,7 @@ import peer_cases
 import representation_cases
 import selection_cases
 import sorted_cases
+import table_cases
 import testing_cases
 
 CASES = {
@@ -23,6 +24,7 @@ CASES = {
         testing_cases,
         incomplete_cases,
         monitoring_cases,
+        table_cases,
         limit_cases,
     )
     for case in module.CASES

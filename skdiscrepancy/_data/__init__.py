@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._data._arrays import (
-    as_table,
     check_columns,
     check_rows,
     names_of,
@@ -53,7 +52,13 @@ from skdiscrepancy._data._sparse import (
     inner_products,
     of_one_kind,
 )
-from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
+from skdiscrepancy._data._tables import (
+    Column,
+    as_table,
+    is_table,
+    needs_encoding,
+    read_columns,
+)
 from skdiscrepancy._data._targets import (
     are_integers,
     are_labels,
