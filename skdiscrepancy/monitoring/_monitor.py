@@ -21,7 +21,9 @@ from skdiscrepancy._data import (
     check_rows,
     check_run_options,
     explains_keywords,
+    refuse_changed,
     validate_rows,
+    values_of,
     warn_user,
 )
 from skdiscrepancy._engine import (
@@ -48,6 +50,15 @@ from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
+# Parameters from which `fit` learns kernels, encoder and thresholds.
+LEARNT_FROM = (
+    "window_size",
+    "run_length",
+    "kernel",
+    "bandwidth",
+    "n_bandwidths",
+    "encoder",
+)
 # All attributes that `update` changes.
 STATE = (
     "n_seen_",
@@ -197,6 +208,9 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
         """Learn the kernels and the thresholds from a reference sample.
 
+        If you change a parameter after `fit`, for example `run_length`, `update` asks
+        you to call `fit` again.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -229,6 +243,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
                 verbose=self.verbose,
             )
             both.advance()
+        self._learnt_from = values_of(self, LEARNT_FROM)
         self._scales = learnt.scales
         self.thresholds_ = learnt.values
         self._stream = StreamKernels(evaluated, rows, self.window_size)
@@ -276,6 +291,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             full for the first time.
         """
         check_is_fitted(self)
+        refuse_changed(self, self._learnt_from)
         rows = self._stream_rows(X)
         before = {name: getattr(self, name) for name in STATE}
         alarms = np.zeros(len(rows), dtype=bool)
