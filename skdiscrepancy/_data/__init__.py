@@ -8,7 +8,14 @@ from skdiscrepancy._data._arrays import (
     names_of,
     validate_rows,
 )
-from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
+from skdiscrepancy._data._checks import (
+    check_flag,
+    check_number,
+    refuse_changed,
+    shown,
+    values_of,
+    warn_user,
+)
 from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
     Distances,
@@ -117,6 +124,7 @@ __all__ = [
     "needs_encoding",
     "of_one_kind",
     "read_columns",
+    "refuse_changed",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",
@@ -128,5 +136,6 @@ __all__ = [
     "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
+    "values_of",
     "warn_user",
 ]

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
+from skdiscrepancy._data import (
+    RandomStateLike,
+    as_block,
+    explains_keywords,
+    refuse_changed,
+    values_of,
+)
 from skdiscrepancy._mmd._batches import BatchesMixin
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
@@ -30,6 +36,9 @@ from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, fit_encoder, layout_of
+
+# Parameters from which `fit` learns kernels and encoder.
+LEARNT_FROM = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
 
 class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
@@ -187,8 +196,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Complete designs compute the sums over all pairs of rows of X here, so that
         `score` need not. This takes O(n_samples^2) time, which is 100 times as long for
         50 000 rows as for 5000. If you only call `test`, use :func:`mmd_test`, which
-        does not compute these sums. If you change `kernel` or `bandwidth` after `fit`,
-        call `fit` again.
+        does not compute these sums. If you change `kernel`, `bandwidth`, `n_bandwidths`
+        or `encoder` after `fit`, `score` asks you to call `fit` again. You can change
+        all other parameters.
 
         Parameters
         ----------
@@ -227,6 +237,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.reference_ = as_block(samples[0])
         self.kernels_ = collection
         self._reference = None
+        self._learnt_from = values_of(self, LEARNT_FROM)
         return self
 
     @explains_keywords
@@ -287,6 +298,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
+        refuse_changed(self, self._learnt_from)
         kept = self._reference
         if kept and kept.rows is self.reference_ and kept.kernels is self.kernels_:
             return kept

@@ -74,8 +74,8 @@ def row_contributions(
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
     c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'). The mean
-    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O((m + n) log(m + n)) for
-    kernels on one column whose sums can be computed in sorted order.
+    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O(m n + n^2) if the sums
+    within X are known. Sums of one column in sorted order take O((m + n) log(m + n)).
 
     Parameters
     ----------
@@ -134,7 +134,6 @@ class WitnessMixin:
     """Methods of an estimator that show where a sample differs from the reference."""
 
     kernels_: list[KernelLike]
-    reference_: Any
     _check_params: Callable[..., Any]
     _known_reference: Callable[[], Reference]
     _validate: Callable[..., np.ndarray]
@@ -187,8 +186,13 @@ class WitnessMixin:
         return self._witness(points, Y)
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        reference = self._known_reference()
         return witness_values(
-            self.kernels_, points, as_rows(self.reference_), Y, **self._walk_options()
+            reference.kernels,
+            points,
+            as_rows(reference.rows),
+            Y,
+            **self._walk_options(),
         )
 
     @explains_keywords
@@ -199,9 +203,8 @@ class WitnessMixin:
         x, the sample y and the mean k of `kernels_`, the contribution of row j is
         :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
         + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
-        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes
-        O((m + n)^2) time and O(m + n) memory. Laplace and Matern kernels on a single
-        column take O((m + n) log(m + n)) time.
+        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes the
+        time and memory of `score` with a complete design.
 
         Parameters
         ----------
