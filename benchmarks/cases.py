@@ -12,6 +12,7 @@ import representation_cases
 import selection_cases
 import sorted_cases
 import stein_feature_cases
+import table_cases
 import testing_cases
 
 CASES = {
@@ -27,6 +28,7 @@ CASES = {
         testing_cases,
         incomplete_cases,
         monitoring_cases,
+        table_cases,
         limit_cases,
     )
     for case in module.CASES

@@ -1,10 +1,11 @@
 """Measure the monitor: rows per second, run length without drift, delay after a shift.
 
-Usage: ``python benchmarks/monitor.py [--speed] [--run-length] [--delay]
-[--repetitions N]``. Prints a line for each setting, and ``--run-length`` one for each
-distribution. Without a choice, measures all. The delay is compared with a CUSUM that
-knows the shift, and with alibi-detect if it is installed. One thread; about half an
-hour with the defaults.
+Usage: ``python benchmarks/monitor.py [--speed] [--run-length] [--false-alarms]
+[--delay] [--repetitions N] [--bandwidth NAME] [--reference N]``. Prints a line for each
+setting, and ``--run-length`` one for each distribution. ``--false-alarms`` counts the
+false alarms of the default run length, which is extrapolated, for normal data. Without
+a choice, measures all. The delay is compared with a CUSUM that knows the shift, and
+with alibi-detect if it is installed. One thread; about an hour with the defaults.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -22,7 +23,11 @@ WINDOW, RUN_LENGTH, REFERENCE, COLUMNS = 50, 1000, 2000, 5
 # Rows without drift before a shift.
 BEFORE = 2 * WINDOW
 # Number of reference samples. Other packages take minutes to learn from one.
-REFERENCES = {"run length": 50, "delay": 3}
+REFERENCES = {"run length": 50, "false alarms": 100, "delay": 3}
+# Rows of a stream for each reference sample, where false alarms are counted.
+LONG = 40_000
+# Parameters of all monitors.
+PARAMS = {"window_size": WINDOW, "run_length": RUN_LENGTH}
 DISTRIBUTIONS = {
     "normal": lambda rng, n: rng.normal(size=(n, COLUMNS)),
     "Student t, 3 degrees": lambda rng, n: rng.standard_t(3, size=(n, COLUMNS)),
@@ -32,8 +37,7 @@ DISTRIBUTIONS = {
 
 def fitted(reference, seed):
     """Return a monitor of a reference sample."""
-    monitor = DriftMonitor(window_size=WINDOW, run_length=RUN_LENGTH, random_state=seed)
-    return monitor.fit(reference)
+    return DriftMonitor(**PARAMS, random_state=seed).fit(reference)
 
 
 def speed(repetitions=5):
@@ -55,13 +59,13 @@ def speed(repetitions=5):
         print(f"rows per second {name}: {len(rows) / min(times):.0f}", flush=True)
 
 
-def run_lengths(repetitions):
+def run_lengths(repetitions, size):
     """Print the mean number of rows until a false alarm."""
     for name, draw in DISTRIBUTIONS.items():
         lengths = []
         for i in range(REFERENCES["run length"]):
             rng = np.random.RandomState(FIRST_SEED + i)
-            monitor = fitted(draw(rng, REFERENCE), i)
+            monitor = fitted(draw(rng, size), i)
             for _ in range(-(-repetitions // REFERENCES["run length"])):
                 monitor.reset()
                 alarms = np.zeros(1, dtype=bool)
@@ -75,6 +79,32 @@ def run_lengths(repetitions):
             f"{np.std(lengths) / len(lengths) ** 0.5:.0f}",
             flush=True,
         )
+
+
+def false_alarms(size):
+    """Print how many rows there are for each false alarm of the default run length."""
+    draw, n_references = DISTRIBUTIONS["normal"], REFERENCES["false alarms"]
+    rows, alarms = np.zeros((2, n_references))
+    for i in range(n_references):
+        rng = np.random.RandomState(FIRST_SEED + i)
+        monitor = DriftMonitor(**{**PARAMS, "run_length": 10_000}, random_state=i)
+        monitor.fit(draw(rng, size))
+        while rows[i] < LONG:
+            monitor.reset()
+            found = np.zeros(1, dtype=bool)
+            while not found.any() and monitor.n_seen_ < LONG:
+                found = monitor.update(draw(rng, 1000))
+            unused = len(found) - 1 - int(found.argmax()) if found.any() else 0
+            rows[i] += monitor.n_seen_ - unused - WINDOW + 1
+            alarms[i] += found.any()
+    mean = rows.sum() / alarms.sum()
+    # Reference samples are independent, the alarms of one reference sample are not.
+    error = np.sqrt(np.sum((alarms - rows / mean) ** 2)) / alarms.sum()
+    print(
+        f"rows for each false alarm, run length 10,000: {mean:.0f} +- "
+        f"{mean * error:.0f}",
+        flush=True,
+    )
 
 
 def shifted(rng, n):
@@ -170,15 +200,21 @@ def alibi(reference):
 def main():
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    for name in ("speed", "run-length", "delay"):
-        parser.add_argument(f"--{name}", action="store_true")
+    choices = ("speed", "run_length", "false_alarms", "delay")
+    for name in choices:
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true")
     parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--bandwidth", default="grid")
+    parser.add_argument("--reference", type=int, default=REFERENCE)
     options = parser.parse_args()
-    every = not (options.speed or options.run_length or options.delay)
+    PARAMS["bandwidth"] = options.bandwidth
+    every = not any(getattr(options, name) for name in choices)
     if options.speed or every:
         speed()
     if options.run_length or every:
-        run_lengths(options.repetitions)
+        run_lengths(options.repetitions, options.reference)
+    if options.false_alarms or every:
+        false_alarms(options.reference)
     if options.delay or every:
         delays(options.repetitions)
 

@@ -321,15 +321,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         `table` is one of the samples before validation, with the names of the columns,
         or the layout of an encoded table.
         """
-        kernels = resolve_columns(kernels, table, samples[0].shape[1])
-        warn_if_indefinite(kernels, samples[0].shape[1])
-
-        def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
-            # Threads for every joblib backend, because there are few rows.
-            return run_all(tasks, function, self.n_jobs, require="sharedmem")
-
-        return build_collection(
-            samples, kernels, bandwidth, self.n_bandwidths, name, run=run
+        return collection_of(
+            samples, kernels, bandwidth, self.n_bandwidths, name, table, self.n_jobs
         )
 
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
@@ -357,6 +350,26 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     def _walk_options(self) -> dict[str, Any]:
         return {"n_jobs": self.n_jobs, "verbose": self.verbose}
+
+
+def collection_of(
+    samples: list[np.ndarray],
+    kernels: list[KernelLike],
+    bandwidth: Any,
+    n_bandwidths: int,
+    name: str,
+    table: Any,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Give kernels their columns and bandwidths, as an estimator does in `fit`."""
+    kernels = resolve_columns(kernels, table, samples[0].shape[1])
+    warn_if_indefinite(kernels, samples[0].shape[1])
+
+    def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        # Threads for every joblib backend, because there are few rows.
+        return run_all(tasks, function, n_jobs, require="sharedmem")
+
+    return build_collection(samples, kernels, bandwidth, n_bandwidths, name, run=run)
 
 
 def second_order_statistics(

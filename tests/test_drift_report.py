@@ -331,6 +331,13 @@ def test_page_says_the_answer_in_words(report):
     assert "The tables differ" in text
     first, second = report.explanation[0]
     assert f"The drift is in how {first} and {second} depend on each other." in text
+    assert "Without these columns, no significant difference remains" in text
+
+
+def test_page_shows_names_and_categories_without_letters():
+    table = pd.DataFrame({"": ["", "a"] * 5})
+    text = drift_report(table, table, **FEW).to_html()
+    assert text.count("&#x27;&#x27;") > 5
 
 
 def test_bars_of_pictures_count_every_row_once(report):
@@ -367,6 +374,8 @@ def test_figure_shows_effects_and_adjusted_pvalues(report):
         ({"new": REFERENCE[["age"]]}, "new has the columns"),
         ({"new": NEW[["segment", "amount"]].to_numpy()}, "new has 2 columns"),
         ({"new": REFERENCE.to_numpy()}, "new has missing values in column 1"),
+        ({"new": NEW[:1]}, "new has 1 rows"),
+        ({"reference": REFERENCE[:0]}, "reference has 0 rows"),
         ({"reference": [[np.nan], [1.0]], "new": [[1.0], [2.0]]}, "reference has"),
     ],
 )

@@ -185,6 +185,27 @@ def test_scores_do_not_depend_on_package_index_and_order_of_categories():
     assert_allclose(mmd.score(of_polars(Y)), MMDEstimator().fit(X).score(Y), rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["size", "day", "colour", "new", "grade"])
+def test_series_of_any_type_is_a_table_of_one_column(name):
+    pl = pytest.importorskip("polars")
+    X, Y = mixed_table(40, 0), mixed_table(50, 1, shift=1.0)
+    expected = mmd_score(X[[name]], Y[[name]])
+    assert_allclose(mmd_score(X[name], Y[name].rename("other")), expected, rtol=1e-10)
+    dependence = hsic_score(X[[name]], X["new"])
+
+    def of_polars(column):
+        if name == "grade":
+            return pl.Series(
+                "a", column.tolist(), dtype=pl.Enum(["low", "mid", "high"])
+            )
+        values = column.dt.to_pydatetime() if name == "day" else column
+        return pl.Series("a", list(values), strict=False)
+
+    x, y = of_polars(X[name]), of_polars(Y[name]).alias("b")
+    assert_allclose(mmd_score(x, y), expected, rtol=1e-10)
+    assert_allclose(hsic_score(x, X["new"]), dependence, rtol=1e-10)
+
+
 def test_complete_numbers_are_left_alone():
     X = pd.DataFrame(np.random.RandomState(0).normal(size=(30, 2)), columns=["a", "b"])
     mmd = MMDEstimator().fit(X)
@@ -214,6 +235,16 @@ def test_sparse_output_of_a_transformer_is_taken():
     sparse, dense = OneHotEncoder(), OneHotEncoder(sparse_output=False)
     expected = mmd_score(X, Y, encoder=dense, **ONE)
     assert_allclose(mmd_score(X, Y, encoder=sparse, **ONE), expected, rtol=1e-10)
+
+
+def test_transformer_takes_polars_tables_of_different_numbers():
+    pl = pytest.importorskip("polars")
+    x, y = np.arange(10) % 4, np.arange(12.0)
+    X, Y = pl.DataFrame({"a": x}), pl.DataFrame({"a": y})
+    expected = mmd_score(x[:, None] / 1.0, y[:, None], encoder=StandardScaler())
+    assert_allclose(mmd_score(X, Y, encoder=StandardScaler()), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="Y has columns that cannot be stacked"):
+        mmd_score(X, pl.DataFrame({"a": [[1], [2]]}), encoder=StandardScaler())
 
 
 def test_table_encoder_as_encoder_encodes_numbers_too():
@@ -322,8 +353,27 @@ def test_errors_name_the_column_and_what_to_do():
         MMDEstimator().fit(complete).score(incomplete)
     with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
         mmd_score(incomplete.to_numpy(), incomplete.to_numpy())
+    with pytest.raises(ValueError, match=r"NaN.*TableEncoder"):
+        mmd_score(X.to_numpy(), X.to_numpy())
     with pytest.raises(ValueError, match="Y has the columns"):
         mmd_score(X, X.rename(columns={"size": "width"}))
+    with (
+        pytest.warns(UserWarning, match="does not have valid feature names"),
+        pytest.raises(ValueError, match="Y has 2 features"),
+    ):
+        mmd_score(X, X.to_numpy()[:, :2])
+    for frame in (complete, complete.to_numpy()):
+        column = "'new'" if frame is complete else "0"
+        with pytest.raises(ValueError, match=rf"Y contains inf.*\(inf\).*{column}"):
+            mmd_score(frame, frame + np.inf)
+
+
+def test_lazy_frames_are_refused():
+    pl = pytest.importorskip("polars")
+    X = pl.LazyFrame({"a": [1.0, 2.0, 3.0]})
+    for function in (mmd_score, hsic_score):
+        with pytest.raises(TypeError, match=r"LazyFrame.*collect"):
+            function(X, np.arange(3.0))
 
 
 @pytest.mark.parametrize(

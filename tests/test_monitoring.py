@@ -453,6 +453,50 @@ def test_small_reference_gets_a_warning_with_the_rows_it_needs():
         fitted(draw(60), run_length=100, kernel="gaussian", n_bandwidths=1)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"run_length": 6},
+        {"window_size": W + 1},
+        {"kernel": "gaussian"},
+        {"bandwidth": 1.0},
+        {"n_bandwidths": 3},
+        {"encoder": None},
+    ],
+)
+def test_what_fit_learns_from_must_not_change_without_fit(params):
+    X, rows = draw(60), draw(2 * W, seed=1)
+    monitor = fitted(X).set_params(**params)
+    [name] = params
+    with pytest.raises(ValueError, match=f"{name} == .* Call `fit` again"):
+        monitor.update(rows)
+    expected = fitted(X, **params).update(rows)
+    assert_array_equal(monitor.fit(X).update(rows), expected)
+
+
+def test_fit_that_fails_leaves_no_monitor_of_two_samples():
+    def stop(A, B):
+        raise KeyboardInterrupt
+
+    frame = pd.DataFrame({"size": draw(60, 1)[:, 0], "colour": ["red", "blue"] * 30})
+    rows = frame[: 2 * W].assign(colour="red")
+    monitor, other = fitted(frame), fitted(frame)
+    with pytest.raises(KeyboardInterrupt):
+        monitor.set_params(kernel=stop).fit(frame.assign(size=5 * frame["size"]))
+    monitor.set_params(kernel=other.kernel)
+    assert_array_equal(monitor.update(rows), other.update(rows))
+    assert monitor.statistic_ == other.statistic_
+
+
+@pytest.mark.parametrize("rows", [{"a": 1.0, "b": 2.0}, [{"a": 1.0, "b": 2.0}]])
+def test_rows_that_are_dicts_are_refused_with_what_to_pass(rows):
+    frame = pd.DataFrame(draw(60), columns=["a", "b"])
+    monitor = fitted(frame)
+    with pytest.raises(TypeError, match=r"pass a DataFrame .* DataFrame\(\[row\]\)"):
+        monitor.update(rows)
+    assert len(monitor.update(pd.DataFrame([{"a": 1.0, "b": 2.0}]))) == 1
+
+
 def test_sparse_reference_is_refused():
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         fitted(csr_array(draw(60)))

@@ -430,6 +430,35 @@ def test_constant_and_empty_columns_are_selected_last(method):
     assert set(selector.path_.feature[:2]) == {0, 1}
 
 
+@every_method
+def test_identifier_is_selected_last(method):
+    table, y = mixed(60)
+    # Noise is selected before an identifier, whose CKA with y is large in any order.
+    noise = np.random.RandomState(1).normal(size=60)
+    table = table[["age", "city"]].assign(id=np.arange(60).astype(str), noise=noise)
+    with pytest.warns(UserWarning, match="1 of the 4 selected columns"):
+        selector = HSICSelector(4, method=method).fit(table, y)
+    assert selector.scores_[2] == 0
+    assert selector.ranking_[2] == 4
+    scores, pvalues = HSICScore()(table, y)
+    assert (scores[2], pvalues[2]) == (0, 1)
+
+
+@every_method
+def test_order_of_rows_changes_no_selection_among_many_equally_frequent_labels(method):
+    n = 80
+    rng = np.random.RandomState(0)
+    table = pd.DataFrame({"label": (np.arange(n) // 2).astype(str)})
+    table["other"] = rng.permutation(table["label"])
+    table["number"] = rng.normal(size=n)
+    y = rng.normal(size=n // 2).repeat(2) + 0.5 * rng.normal(size=n) + table["number"]
+    order = rng.permutation(n)
+    first = HSICSelector(3, method=method).fit(table, y)
+    second = HSICSelector(3, method=method).fit(table.iloc[order], y.iloc[order])
+    for key in ("feature", "objective"):
+        assert_allclose(second.path_[key], first.path_[key], rtol=0, atol=1e-9)
+
+
 def test_cv_learns_medians_and_scales_from_training_rows():
     table, y = mixed()
     X = table[["income"]]

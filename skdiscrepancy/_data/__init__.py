@@ -3,13 +3,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._data._arrays import (
-    as_table,
     check_columns,
     check_rows,
     names_of,
     validate_rows,
 )
-from skdiscrepancy._data._checks import check_flag, check_number, shown, warn_user
+from skdiscrepancy._data._checks import (
+    check_flag,
+    check_number,
+    refuse_changed,
+    shown,
+    values_of,
+    warn_user,
+)
 from skdiscrepancy._data._column_encoders import check_column_encoder
 from skdiscrepancy._data._distances import (
     Distances,
@@ -62,7 +68,13 @@ from skdiscrepancy._data._sparse import (
     inner_products,
     of_one_kind,
 )
-from skdiscrepancy._data._tables import Column, is_table, needs_encoding, read_columns
+from skdiscrepancy._data._tables import (
+    Column,
+    as_table,
+    is_table,
+    needs_encoding,
+    read_columns,
+)
 from skdiscrepancy._data._targets import (
     are_integers,
     are_labels,
@@ -128,6 +140,7 @@ __all__ = [
     "of_one_kind",
     "read_columns",
     "refuse_blocks",
+    "refuse_changed",
     "refuse_different_labels",
     "refuse_masked",
     "refuse_missing",
@@ -140,5 +153,6 @@ __all__ = [
     "takes_parameters_of",
     "validate_rows",
     "validate_with_target",
+    "values_of",
     "warn_user",
 ]

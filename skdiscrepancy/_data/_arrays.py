@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import has_missing, refuse_masked, refuse_missing
-from skdiscrepancy._data._lazy import is_dask, refuse_blocks
+from skdiscrepancy._data._lazy import refuse_blocks
 from skdiscrepancy._data._numbers import holds_dates, too_large
 from skdiscrepancy._data._sparse import as_rows
 
@@ -29,36 +29,17 @@ _HOW_TO_ENCODE = (
 )
 
 
-def as_table(X: Any) -> Any:
-    """Return one-dimensional data as one column, and anything else as it is.
+def is_a(X: Any, package: str, name: str) -> bool:
+    """Return whether data are of a class of a package that may not be installed."""
+    # Who has a table of a package has imported the package.
+    module = sys.modules.get(package)
+    return isinstance(X, getattr(module, name, ()))
 
-    Functions take one-dimensional samples, such as a column of a DataFrame; estimators
-    refuse them, as in scikit-learn. The column has no name, so that columns of two
-    names can be compared.
 
-    Parameters
-    ----------
-    X : object
-        Sample, not validated.
-
-    Returns
-    -------
-    X : object
-        A sample that is not one-dimensional.
-    """
-    if isinstance(X, (list, tuple)):
-        flat = len(X) > 0 and all(np.ndim(value) == 0 for value in X[:1])
-        return [[value] for value in X] if flat else X
-    if len(getattr(X, "shape", ())) != 1:
-        return X
-    if issparse(X):
-        X = X.toarray()
-    if isinstance(X, np.ndarray) or is_dask(X, "Array"):
-        return X[:, np.newaxis]
-    if hasattr(X, "to_frame") and hasattr(X, "index"):
-        # A frame of pandas keeps missing values and types that arrays do not have.
-        return X.to_frame(name=0)
-    return np.asarray(X)[:, np.newaxis]
+def refuse_lazy(X: Any, name: str) -> None:
+    """Raise an error for a table of polars that is not computed yet."""
+    if is_a(X, "polars", "LazyFrame"):
+        raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
 
 def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
@@ -134,6 +115,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     """
     refuse_blocks(X, name)
     refuse_masked(X, name)
+    refuse_lazy(X, name)
     columns = names_of(X)
     if len(set(columns)) < len(columns):
         raise ValueError(f"{name} has the columns {columns}, must have each once.")
@@ -150,6 +132,8 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
             _refuse_dates_in_list(X, name)
         if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
             _refuse_missing_columns(X, name)
+        if "contains infinity" in str(error):
+            _refuse_infinite_columns(X, name)
         if dtype is not None and "could not convert string" in str(error):
             _refuse_text_columns(X, name, error)
         raise
@@ -157,6 +141,8 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
 
 def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
+    if is_a(X, "polars", "LazyFrame"):
+        return []
     # In arrow tables, `columns` holds the data instead of the names.
     return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
 
@@ -210,6 +196,20 @@ def _refuse_missing_columns(X: Any, name: str) -> None:
     ) from None
 
 
+def _refuse_infinite_columns(X: Any, name: str) -> None:
+    """Raise an error that names the first column with an infinite value."""
+    for column, values in _columns_of(X):
+        with np.errstate(over="ignore"):
+            infinite = np.isinf(values.astype(np.float64))
+        if np.any(infinite):
+            # The first words are from scikit-learn.
+            raise ValueError(
+                f"Input {name} contains infinity or a value too large for floating "
+                f"point ({values[infinite][0]}) in column {column!r}. All values must "
+                "be finite."
+            ) from None
+
+
 def _refuse_text_columns(X: Any, name: str, error: Exception) -> None:
     """Raise an error that names the first column that holds text."""
     for column, values in _columns_of(X):
@@ -234,7 +234,11 @@ def _refuse_dates_in_list(X: Any, name: str) -> None:
 
 
 def _refuse_dates(values: Any, name: str, what: str) -> None:
-    refuse_missing(np.asarray(values), name)
+    if has_missing(np.asarray(values)):
+        raise ValueError(
+            f"Input {name} contains NaN, NaT or None, which are missing values, beside "
+            f"dates or durations. {_HOW_TO_ENCODE}."
+        )
     raise ValueError(
         f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates and "
         "durations to numbers first, for example to seconds since the first date."

@@ -112,6 +112,49 @@ def check_flag(value: Any, name: str) -> None:
         raise TypeError(f"{name} == {shown(value)}, must be True or False.")
 
 
+def values_of(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return parameters as they are now, for a comparison with their later values."""
+    return {name: _value_of(getattr(estimator, name)) for name in names}
+
+
+def _value_of(value: Any) -> Any:
+    """Return a value that is equal to a later one if no part of it has changed."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        if len(shape) > 1:
+            return _Itself(value)
+        value = np.asarray(value).tolist()
+    if isinstance(value, (list, tuple)):
+        return [_value_of(part) for part in value]
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        # By attribute, because some objects return views of their parameters.
+        return type(value), values_of(value, tuple(value.get_params(deep=False)))
+    # NaN is not equal to itself.
+    return "nan" if isinstance(value, float) and value != value else value
+
+
+class _Itself:
+    """A matrix, for example a Gram matrix, which is equal to itself only."""
+
+    def __init__(self, matrix: Any):
+        self.matrix = matrix
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.matrix is other.matrix
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def refuse_changed(estimator: Any, known: dict[str, Any]) -> None:
+    """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
+    for name, value in values_of(estimator, tuple(known)).items():
+        if value != known[name]:
+            raise ValueError(
+                f"{name} == {shown(getattr(estimator, name))} has changed since `fit`. "
+                "Call `fit` again."
+            )
+
+
 def warn_user(message: str) -> None:
     """Issue a UserWarning that points to the line that called this package."""
     package = __name__.partition(".")[0]

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import time
@@ -15,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from skdiscrepancy._data._arrays import names_of
+from skdiscrepancy._data._arrays import is_a, names_of, refuse_lazy
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import is_missing, refuse_masked
-from skdiscrepancy._data._lazy import refuse_blocks
+from skdiscrepancy._data._lazy import is_dask, refuse_blocks
 from skdiscrepancy._data._numbers import (
     SECONDS,
     as_datetime64,
@@ -72,9 +71,45 @@ class Column:
         return np.isnan(self.values) if self.codes is None else self.codes < 0
 
 
+def as_table(X: Any) -> Any:
+    """Return one-dimensional data as one column, and anything else as it is.
+
+    Functions take one-dimensional samples, such as a column of a DataFrame; estimators
+    refuse them, as in scikit-learn. The column has no name, so that columns of two
+    names can be compared.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+
+    Returns
+    -------
+    X : object
+        A sample that is not one-dimensional.
+    """
+    if isinstance(X, (list, tuple)):
+        flat = len(X) > 0 and all(np.ndim(value) == 0 for value in X[:1])
+        return [[value] for value in X] if flat else X
+    if len(getattr(X, "shape", ())) != 1:
+        return X
+    if issparse(X):
+        X = X.toarray()
+    if isinstance(X, np.ndarray) or is_dask(X, "Array"):
+        return X[:, np.newaxis]
+    if is_dask(X, "Series"):
+        return X.to_frame(name=0)
+    # A frame keeps missing values and types that arrays do not have.
+    if is_a(X, "pandas", "Series"):
+        return X.to_frame(name=0)
+    if is_a(X, "polars", "Series") and not _are_known_numbers(X):
+        return X.to_frame(name="0")
+    return np.asarray(X)[:, np.newaxis]
+
+
 def is_table(X: Any) -> bool:
     """Return whether the data are a DataFrame of pandas or polars."""
-    return any(_is_a(X, package, "DataFrame") for package in ("pandas", "polars"))
+    return any(is_a(X, package, "DataFrame") for package in ("pandas", "polars"))
 
 
 def needs_encoding(X: Any) -> bool:
@@ -125,7 +160,7 @@ def read_columns(
             )
         columns: Iterable[Any] = _series(X)
         read: Callable = _read_polars
-        if _is_a(X, "pandas", "DataFrame"):
+        if is_a(X, "pandas", "DataFrame"):
             read = _read_pandas
     else:
         refuse_blocks(X, name)
@@ -159,21 +194,15 @@ class _Place:
         )
 
 
-def _is_a(X: Any, package: str, name: str) -> bool:
-    # Who has a table of a package has imported the package.
-    module = sys.modules.get(package)
-    return isinstance(X, getattr(module, name, ()))
-
-
 def _series(X: Any) -> list[Any]:
-    if _is_a(X, "pandas", "DataFrame"):
+    if is_a(X, "pandas", "DataFrame"):
         return [X.iloc[:, j] for j in range(X.shape[1])]
     return list(X.get_columns())
 
 
 def _are_known_numbers(column: Any) -> bool:
     dtype = column.dtype
-    if _is_a(column, "polars", "Series"):
+    if is_a(column, "polars", "Series"):
         if not dtype.is_numeric():
             return False
         nan = dtype.is_float() and column.is_nan().any()
@@ -189,8 +218,7 @@ def _are_known_numbers(column: Any) -> bool:
 def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
     """Return data that are not a DataFrame as a two-dimensional array."""
     refuse_masked(X, name)
-    if _is_a(X, "polars", "LazyFrame"):
-        raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
+    refuse_lazy(X, name)
     if issparse(X):
         raise TypeError(f"{name} is sparse, must be a DataFrame or a dense array.")
     table = _stacked_rows(X) if isinstance(X, (list, tuple)) else np.asarray(X)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -218,7 +218,8 @@ def divide(
                 "batches is a single sample. Pass batch_size, or the column of batch "
                 "labels as by, or a list of samples."
             )
-        if not isinstance(batches, Iterable) or isinstance(batches, (str, bytes)):
+        refused = (str, bytes, Mapping)
+        if not isinstance(batches, Iterable) or isinstance(batches, refused):
             raise TypeError(
                 f"batches == {shown(batches)}, must be a list of samples, or one "
                 "sample with batch_size or by."
@@ -259,7 +260,7 @@ def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
             f"by == {shown(by)}, must be None unless batches is a DataFrame of pandas "
             f"or polars, and batches is a {type(frame).__name__}."
         )
-    if by not in frame.columns:
+    if not isinstance(by, Hashable) or by not in frame.columns:
         raise ValueError(
             f"by == {shown(by)}, must be a column of batches: {list(frame.columns)}."
         )

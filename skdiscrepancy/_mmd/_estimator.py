@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
+from skdiscrepancy._data import (
+    RandomStateLike,
+    as_block,
+    explains_keywords,
+    refuse_changed,
+    values_of,
+)
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
 from skdiscrepancy._mmd._feature_reference import FeatureReference
@@ -24,12 +30,12 @@ from skdiscrepancy._mmd._feature_scores import (
 )
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import (
-    as_sample,
     least_rows,
     read_blocks,
     reference_rows,
     refuse_other_tables,
     refuse_second_sample,
+    samples_to_test,
     table_of,
     validate_pair,
     validate_sample,
@@ -41,7 +47,10 @@ from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
-from skdiscrepancy.tables import encode, fit_encoder, layout_of
+from skdiscrepancy.tables import layout_of
+
+# Parameters from which `fit` learns kernels and encoder.
+LEARNT_FROM = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
 
 class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
@@ -217,8 +226,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Complete designs compute the sums over all pairs of rows of X here, so that
         `score` need not. This takes O(n_samples^2) time, or O(n_samples) time with
         `n_components`. If you only call `test`, use :func:`mmd_test`, which does not
-        compute these sums. If you change `kernel` or `bandwidth` after `fit`, call
-        `fit` again.
+        compute these sums. If you change `kernel`, `bandwidth`, `n_bandwidths` or
+        `encoder` after `fit`, `score` asks you to call `fit` again.
 
         Parameters
         ----------
@@ -259,6 +268,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.kernels_ = collection
         self._reference = None
         draw_features(self, samples)
+        self._learnt_from = values_of(self, LEARNT_FROM)
         return self
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -326,6 +336,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _known_reference(self) -> Reference | FeatureReference:
         """Return the reference sample, with its sums if they are still valid."""
+        refuse_changed(self, self._learnt_from)
         if self.n_components is not None:
             return feature_reference(self)
         # Exact kernels refuse rows that are read by blocks.
@@ -405,22 +416,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         X = self._read(X, "X", settings)
         # Names and order of the columns must agree with `fit`.
         Y = self._validate(X, self.kernels_, reset=False, least=least)
-        # `set_params` may have changed the kernels, and so the types they read.
-        kernels, layout = settings.kernels, layout_of(self.encoder_, table_of(X))
-        if self.encoder_ is None:
-            reference, Y = (
-                as_sample(as_block(rows), name, kernels, least, self.n_components)
-                for rows, name in ((reference_rows(self), "reference_"), (Y, "X"))
-            )
-        else:
-            # Permutations must not change the encoding.
-            tables = [self._reference_table, X]
-            encoder = fit_encoder(self.encoder, tables)
-            reference, Y = (
-                as_sample(encode(encoder, table), "X", kernels, least)
-                for table in tables
-            )
-            layout = layout_of(encoder, X)
+        reference, Y, layout = samples_to_test(self, X, Y, settings.kernels, least)
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":

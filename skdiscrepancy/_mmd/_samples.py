@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data import (
     LazyRows,
+    as_block,
     as_labels,
     as_rows,
     check_columns,
@@ -30,7 +31,7 @@ from skdiscrepancy.kernels import (
     accept_sparse,
     sample_dtype,
 )
-from skdiscrepancy.tables import encode
+from skdiscrepancy.tables import encode, fit_encoder, layout_of
 
 
 def least_rows(design: Design) -> int:
@@ -120,6 +121,45 @@ def as_sample(
         return Z
     Z = check_rows(Z, name, **_options(Z, name, kernels, least))
     return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+
+
+def samples_to_test(
+    estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
+) -> tuple[Any, Any, Any]:
+    """Return the reference sample, another sample, and the layout of their columns.
+
+    Parameters
+    ----------
+    estimator : MMDEstimator
+        Fitted estimator.
+    X : object
+        The other sample, not validated.
+    Y : ndarray or rows
+        The other sample, validated.
+    kernels : list of kernel objects
+        Kernels of the parameter `kernel`. `set_params` may have changed them, and so
+        the types they read.
+    least : int
+        Smallest number of rows.
+
+    Returns
+    -------
+    reference, sample, layout : tuple
+        With an encoder, both samples are encoded anew, because permutations must not
+        change the encoding.
+    """
+    if estimator.encoder_ is None:
+        reference, sample = (
+            as_sample(as_block(rows), name, kernels, least, estimator.n_components)
+            for rows, name in ((reference_rows(estimator), "reference_"), (Y, "X"))
+        )
+        return reference, sample, table_of(X)
+    tables = [estimator._reference_table, X]
+    encoder = fit_encoder(estimator.encoder, tables)
+    reference, sample = (
+        as_sample(encode(encoder, table), "X", kernels, least) for table in tables
+    )
+    return reference, sample, layout_of(encoder, X)
 
 
 def refuse_other_columns(names: Any, Y: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import as_rows, explains_keywords
+from skdiscrepancy._data import as_rows, explains_keywords, refuse_changed
 from skdiscrepancy._engine import (
     KeptSums,
     RowSums,
@@ -77,8 +77,8 @@ def row_contributions(
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
     c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'). The mean
-    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O((m + n) log(m + n)) for
-    kernels on one column whose sums can be computed in sorted order.
+    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O(m n + n^2) if the sums
+    within X are known. Sums of one column in sorted order take O((m + n) log(m + n)).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class WitnessMixin:
 
     n_components: int | None
     kernels_: list[KernelLike]
-    reference_: Any
+    _learnt_from: dict[str, Any]
     _check_params: Callable[..., Any]
     _known_reference: Callable[[], Reference | FeatureReference]
     _validate: Callable[..., np.ndarray]
@@ -191,6 +191,7 @@ class WitnessMixin:
         return self._witness(points, Y)
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        refuse_changed(self, self._learnt_from)
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
             return witness_of_features(self, points, reference_rows(self), Y)
@@ -206,9 +207,8 @@ class WitnessMixin:
         x, the sample y and the mean k of `kernels_`, the contribution of row j is
         :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
         + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
-        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes
-        O((m + n)^2) time and O(m + n) memory. Laplace and Matern kernels on a single
-        column take O((m + n) log(m + n)) time.
+        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes the
+        time and memory of `score` with a complete design.
 
         Parameters
         ----------

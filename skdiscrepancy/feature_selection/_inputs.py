@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
+    Column,
     check_column_encoder,
     check_columns,
     is_table,
@@ -24,7 +25,7 @@ from skdiscrepancy._data import (
     validate_with_target,
 )
 from skdiscrepancy.kernels import IndicatorKernel
-from skdiscrepancy.tables import encode_target, fit_target_encoder
+from skdiscrepancy.tables import encode_target, fit_target_encoder, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +191,7 @@ def read_inputs(
         labels = np.array([kind == "category" for kind in kinds])
         values = np.empty(X.shape)
         for j, column in enumerate(columns):
-            values[:, j] = column.codes if labels[j] else column.values
+            values[:, j] = _label_codes(column) if labels[j] else column.values
         gaps = np.isnan(values).any(axis=0)
         if estimator is not None:
             check_columns(estimator, X, reset=True)
@@ -199,6 +200,19 @@ def read_inputs(
         values, y = validate_with_target(None, values, y, **options)
     group_names, members = read_groups(groups, names)
     return Inputs(values, labels, gaps, names, members, group_names, kinds), y
+
+
+def _label_codes(column: Column) -> np.ndarray:
+    """Return codes that do not depend on the order of the rows, -1 for missing.
+
+    Labels that are all different, such as an identifier, carry no information. They
+    become a constant, because their CKA with y is above 0 in every order of the rows.
+    """
+    levels, codes = column.levels or [], np.asarray(column.codes)
+    if len(np.unique(codes)) == len(codes):
+        return np.zeros(len(codes))
+    order = sorted(range(len(levels)), key=lambda i: text_of(levels[i]))
+    return np.append(np.argsort(order), -1)[codes]
 
 
 def reads_labels(target_kernel: Any) -> bool:

@@ -58,7 +58,8 @@ class HSICScore(KeywordHints, BaseEstimator):
 
     DataFrames may have categorical columns, dates and missing values. `kernel` compares
     numbers, dates and ordered categories. The indicator kernel compares strings,
-    booleans and categories, where a missing value counts as one more category. The
+    booleans and categories, where a missing value counts as one more category. If all
+    categories of a column are different, as in an identifier, its score is 0. The
     selectors of scikit-learn pass on arrays of numbers only, so call the score function
     yourself, or use :class:`HSICSelector`.
 

@@ -345,7 +345,8 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             return
         warn_user(
             f"{len(path) - n_informative} of the {len(path)} selected columns are "
-            f"constant, or y is constant: {n_informative} columns have a score above 0."
+            "constant or labels that are all different, or y is constant: "
+            f"{n_informative} columns have a score above 0."
         )
 
     def _set_choice(self, inputs: Inputs, choice: Choice) -> None:

@@ -172,9 +172,9 @@ def drift_report(
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:
+        tables = _Tables(reference, new, encoder)
         column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
         line.advance()
-        tables = _Tables(reference, new, encoder)
         joint_test = mmd_test(*tables.joint, encoder=None, **tested)
         line.advance()
         groups, remaining = explain(
@@ -335,6 +335,12 @@ def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Colu
 
 def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
     columns = read_columns(table, name, like)
+    n_rows = len(columns[0].values) if columns else 0
+    if n_rows < 2:
+        raise ValueError(
+            f"{name} has {n_rows} rows and {len(columns)} columns, must have at least "
+            "two rows and one column."
+        )
     if is_table(table):
         return columns
     for column in columns:

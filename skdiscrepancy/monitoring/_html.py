@@ -146,7 +146,9 @@ def _remaining(report: Any) -> str:
         return "These are all columns."
     pvalue = f"({_pvalue(report.remaining_pvalue)})"
     if report.remaining_pvalue > report.level:
-        return f"Without them, no significant difference remains {pvalue}."
+        one = sum(map(len, report.explanation)) == 1
+        without = "this column" if one else "these columns"
+        return f"Without {without}, no significant difference remains {pvalue}."
     return (
         f"The other columns still differ {pvalue}. Raise max_columns to name more "
         "columns."
@@ -318,7 +320,8 @@ def _listed(names: list[Any], most: int = 6) -> str:
 
 
 def _cut(value: Any) -> str:
-    text = " ".join(str(value).split())
+    # An empty text would not be seen.
+    text = " ".join(str(value).split()) or repr(str(value))
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 1]}…"
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import check_finite
+from skdiscrepancy._base import check_finite, collection_of
 from skdiscrepancy._data import (
     KeywordHints,
     RandomStateLike,
@@ -21,25 +21,15 @@ from skdiscrepancy._data import (
     check_rows,
     check_run_options,
     explains_keywords,
+    refuse_changed,
+    shown,
     validate_rows,
+    values_of,
     warn_user,
 )
-from skdiscrepancy._engine import (
-    aligned_by_parts,
-    kernel_source,
-    progress,
-    row_sums,
-    run_all,
-)
-from skdiscrepancy.bandwidths import build_collection, check_bandwidths
-from skdiscrepancy.kernels import (
-    ColumnKernel,
-    IndicatorKernel,
-    KernelLike,
-    check_kernel,
-    resolve_columns,
-    warn_if_indefinite,
-)
+from skdiscrepancy._engine import aligned_by_parts, kernel_source, progress, row_sums
+from skdiscrepancy.bandwidths import check_bandwidths
+from skdiscrepancy.kernels import ColumnKernel, IndicatorKernel, check_kernel
 from skdiscrepancy.monitoring._statistics import Reference
 from skdiscrepancy.monitoring._stream import StreamKernels
 from skdiscrepancy.monitoring._threshold import StreamTask, pool, simulate_thresholds
@@ -48,6 +38,15 @@ from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
+# Parameters from which `fit` learns kernels, encoder and thresholds.
+LEARNT_FROM = (
+    "window_size",
+    "run_length",
+    "kernel",
+    "bandwidth",
+    "n_bandwidths",
+    "encoder",
+)
 # All attributes that `update` changes.
 STATE = (
     "n_seen_",
@@ -197,6 +196,9 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
         """Learn the kernels and the thresholds from a reference sample.
 
+        If you change `run_length`, or another parameter that `fit` learns from,
+        `update` asks you to call `fit` again.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -210,26 +212,35 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             Fitted monitor, which has seen no rows of a stream.
         """
         kernels = self._check_params()
-        self.encoder_ = fit_encoder(self.encoder, [X])
-        rows = self._validate(X, reset=True, ensure_min_samples=2)
+        encoder = fit_encoder(self.encoder, [X])
+        rows = self._validate(X, encoder, reset=True, ensure_min_samples=2)
         self._check_size(len(rows))
-        self.reference_ = rows
-        table = layout_of(self.encoder_, X)
-        self.kernels_ = self._collection(rows, kernels, table)
-        evaluated = [_streamed(kernel, rows.shape[1]) for kernel in self.kernels_]
+        collection = collection_of(
+            [rows],
+            kernels,
+            self.bandwidth,
+            self.n_bandwidths,
+            "bandwidth",
+            layout_of(encoder, X),
+            self.n_jobs,
+        )
+        evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
         source = kernel_source(evaluated, rows)
         with progress("thresholds", 2, self.verbose) as both:
-            self._sums = self._reference_sums(source, len(rows))
+            sums = self._reference_sums(source, len(rows))
             both.advance()
             learnt = simulate_thresholds(
-                StreamTask(source, self._sums, self.window_size),
+                StreamTask(source, sums, self.window_size),
                 self.run_length,
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
             )
             both.advance()
-        self._scales = learnt.scales
+        # All at once, so that a fit that ends early leaves no monitor of two samples.
+        self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
+        self._learnt_from = values_of(self, LEARNT_FROM)
+        self._sums, self._scales = sums, learnt.scales
         self.thresholds_ = learnt.values
         self._stream = StreamKernels(evaluated, rows, self.window_size)
         return self.reset()
@@ -276,6 +287,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             full for the first time.
         """
         check_is_fitted(self)
+        refuse_changed(self, self._learnt_from)
         rows = self._stream_rows(X)
         before = {name: getattr(self, name) for name in STATE}
         alarms = np.zeros(len(rows), dtype=bool)
@@ -336,20 +348,6 @@ class DriftMonitor(KeywordHints, BaseEstimator):
                 "much from one reference sample to another."
             )
 
-    def _collection(
-        self, rows: np.ndarray, kernels: list[KernelLike], table: Any
-    ) -> list[Any]:
-        """Give kernels their bandwidths."""
-        kernels = resolve_columns(kernels, table, rows.shape[1])
-        warn_if_indefinite(kernels, rows.shape[1])
-
-        def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
-            return run_all(tasks, function, self.n_jobs, require="sharedmem")
-
-        return build_collection(
-            [rows], kernels, self.bandwidth, self.n_bandwidths, "bandwidth", run=run
-        )
-
     def _reference_sums(self, source: Any, n: int) -> Reference:
         options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         sums = check_finite(row_sums(source, n, diagonal=False, **options))
@@ -364,20 +362,29 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
             if row.dtype == dtype and np.isfinite(row).all():
                 return row
+        first = X[0] if isinstance(X, (list, tuple)) and X else X
+        if isinstance(first, Mapping):
+            raise TypeError(
+                f"X == {shown(X)}, must be an array, a DataFrame or a Series. For rows "
+                "that are dicts, pass a DataFrame of a list of rows: DataFrame([row])."
+            )
         if np.ndim(X) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
             # A row of a DataFrame of pandas, whose index are the names of columns.
             X = X.to_frame().T.infer_objects()
         elif np.ndim(X) == 1:
             # An array of text and numbers would make text of the numbers.
             X = np.asarray(X, dtype=None if plain else object)[np.newaxis]
-        return self._validate(X, reset=False).astype(dtype, copy=False)
+        rows = self._validate(X, self.encoder_, reset=False)
+        return rows.astype(dtype, copy=False)
 
-    def _validate(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
+    def _validate(
+        self, X: Any, encoder: Any, *, reset: bool, **options: Any
+    ) -> np.ndarray:
         """Return rows as the kernels read them, with a check of their columns."""
-        if self.encoder_ is None:
+        if encoder is None:
             return validate_rows(self, X, reset=reset, **options)
         check_columns(self, X, reset=reset)
-        return check_rows(encode(self.encoder_, X), **options)
+        return check_rows(encode(encoder, X), **options)
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""

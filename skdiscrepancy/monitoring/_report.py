@@ -163,7 +163,7 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
         frame : pandas.DataFrame
             The columns are `kind`, `effect_size`, `pvalue`, `adjusted_pvalue`,
             `missing_reference`, `missing_new` and `explanation`, the number of the
-            group of :attr:`explanation` that names the column, or 0. The index holds
+            group of `explanation` that names the column, or 0. The index holds
             the names of the columns of the data. The smallest p-value comes first, and
             equal p-values are sorted by the largest effect.
         """

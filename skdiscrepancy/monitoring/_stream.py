@@ -1,4 +1,4 @@
-"""Kernel values of the rows of a stream, one row at a time or as if."""
+"""Kernel values of the rows of a stream, with the same bits in blocks of any size."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

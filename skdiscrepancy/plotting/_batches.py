@@ -169,6 +169,9 @@ class BatchScoresDisplay:
                 np.quantile(
                     estimator._score_held_out(int(size), n_resamples, random_state),
                     tails,
+                    # A new score is above the i-th of n with probability i / (n + 1),
+                    # so this method leaves the fraction `level` inside on average.
+                    method="weibull",
                 )
                 for size in known
             ]

@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import Column, KeywordHints, check_number, read_columns, shown
+from skdiscrepancy._data import (
+    Column,
+    KeywordHints,
+    check_columns,
+    check_number,
+    read_columns,
+    shown,
+)
 
 # What the values of each kind are called in error messages.
 WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
@@ -44,7 +51,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     So two missing values are at distance 0 from each other. A column of objects has
     numbers, dates or durations if all known values are, and categories otherwise. If
     :term:`fit` saw only one value of a column, a new number is at its plain distance,
-    and a new category at distance 1. Encoding takes O(n log n) time for each column.
+    and a new category at distance 1. If all values of a column were missing, new
+    numbers are at distance 1 from a missing value, and at distance 0 from each other.
+    Encoding takes O(n log n) time for each column.
 
     Read more in the :ref:`User Guide <tables>`.
 
@@ -211,7 +220,12 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 f"{name} has 0 sample(s) (shape={np.shape(X)}) while a minimum of 1 is "
                 "required."
             )
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        try:
+            check_columns(self, X, reset=reset)
+        except ValueError as error:
+            # scikit-learn calls every table X.
+            text = str(error).replace("X has", f"{name} has", 1)
+            raise ValueError(text) from None
         return columns
 
     def __sklearn_tags__(self) -> Any:
@@ -337,12 +351,12 @@ class _CategoryBlock:
         # The order must not depend on the order of the rows.
         categories = sorted(
             (category for category, size in counts.items() if size),
-            key=lambda category: (-counts[category], *_text(category)),
+            key=lambda category: (-counts[category], *text_of(category)),
         )
         kept, rest = categories[:most], categories[len(categories[:most]) :]
         positions = {category: i for i, category in enumerate(kept)}
         positions.update(dict.fromkeys(rest, len(kept)))
-        suffixes = [f"_{_text(category)[0]}" for category in kept]
+        suffixes = [f"_{text_of(category)[0]}" for category in kept]
         suffixes += [*(["_rest"] if rest else []), "_missing", "_unseen"]
         sizes = [counts[category] for category in kept]
         sizes += [sum(counts[category] for category in rest), n_missing]
@@ -453,7 +467,7 @@ def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
     return column.levels or [], column.codes
 
 
-def _text(category: Any) -> tuple[str, str]:
+def text_of(category: Any) -> tuple[str, str]:
     """Return the text of a category, and its type, since 1 and "1" are different."""
     try:
         text = str(category)

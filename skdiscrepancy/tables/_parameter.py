@@ -104,14 +104,25 @@ def _stacked(tables: list[Any]) -> Any:
         return tables[0]
     package = type(tables[0]).__module__.partition(".")[0]
     if any(type(table) is not type(tables[0]) for table in tables):
+        types = [
+            f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+            for table in tables
+        ]
         raise TypeError(
-            f"The samples have the types {[type(t).__name__ for t in tables]}, must be "
-            "of one type for an encoder of your own."
+            f"The samples have the types {', '.join(types)}, must be of one type for "
+            "an encoder of your own."
         )
     if is_table(tables[0]):
         module = import_module(package)
-        options = {"ignore_index": True} if package == "pandas" else {}
-        return module.concat(tables, **options)
+        if package == "pandas":
+            return module.concat(tables, ignore_index=True)
+        try:
+            # Integers beside floats are floats, as in pandas.
+            return module.concat(tables, how="vertical_relaxed")
+        except module.exceptions.PolarsError as error:
+            raise ValueError(
+                f"Y has columns that cannot be stacked below the columns of X: {error}"
+            ) from error
     if any(map(issparse, tables)):
         return vstack(tables, format="csr")
     return np.concatenate([np.asarray(table) for table in tables])

@@ -278,14 +278,24 @@ GRAM_TEST = {
     "design": MMD["design"],
     "second_order": BOOL,
 }
+# Each column has its own kernel, so there is no transformer of all of them.
+COLUMN_ENCODER = {"encoder": values(["'auto'", "None"], [*HOSTILE_ENCODERS, "1"], 8)}
 SCORE = {
     **FACTORS,
+    **COLUMN_ENCODER,
     **VERBOSE,
     "statistic": words("statistic"),
     "pvalue": words("pvalue"),
 }
+GROUPS = ["None", "[0] * X.shape[1]", "{'a': [0]}", "{'a': [0, X.shape[1] - 1]}"]
+GROUPS += ["{'a': ['c0']}", "np.arange(X.shape[1]) // 2", "{}", "['a'] * X.shape[1]"]
+HOSTILE_GROUPS = ["3", "'a'", "[0]", "{'a': []}", "{'a': 0}", "{'a': [-1]}", "[[0]]"]
+HOSTILE_GROUPS += ["{'a': [10**400]}", "{'a': [0], 'b': [0]}", "{'a': ['nope']}"]
+HOSTILE_GROUPS += ["[np.nan] * X.shape[1]", "[{}] * X.shape[1]", "{'a': [[0]]}"]
 SELECTOR = {
     **FACTORS,
+    **COLUMN_ENCODER,
+    "groups": values(GROUPS, HOSTILE_GROUPS, 4),
     **VERBOSE,
     "n_features_to_select": values(
         ["1", "'auto'", "2", "0.5"], [*HOSTILE_INTEGERS, "1e-300"]

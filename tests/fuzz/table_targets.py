@@ -1,10 +1,10 @@
-"""What is called: the encoder and the report of tables, with columns of all types."""
+"""What is called: functions of tables with columns of all types."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import hostile_data as data
 import hostile_parameters as params
-from calls import is_anything, is_array, target
+from calls import is_anything, is_array, is_float, is_test, target
 from hypothesis import strategies as st
 
 # Columns of n rows.
@@ -39,24 +39,38 @@ FORMS += ["{X}.astype(object).to_numpy().tolist()", "{X}.astype(str)", "{X}.iloc
 
 
 @st.composite
-def tables(draw, *names):
-    """Draw tables of the same columns; rarely one differs, or is only numbers."""
+def tables(draw, *names, many=1100, widest=1000):
+    """Draw tables of the same columns; rarely one differs, or is only numbers.
+
+    `many` is the number of rows of the largest tables of mixed columns, and `widest`
+    the largest number of columns of the others.
+    """
     if draw(st.integers(1, 4)) == 4:
-        return draw(data.samples(*names))
+        return draw(data.samples(*names, widest=widest))
     column = params.values(COLUMNS, HOSTILE_COLUMNS, 8)
     first = draw(st.lists(column, min_size=1, max_size=4))
     found = {}
     for name in names:
         own = draw(data.rarely(st.lists(column, max_size=4), st.just(first), 6))
-        n = draw(data.lengths())
+        n = draw(data.lengths(many=many))
         members = ", ".join(f"'c{j}': {c.format(n=n)}" for j, c in enumerate(own))
         form = draw(data.rarely(data.one_of(FORMS), st.just(FORMS[0]), 3))
         found[name] = form.replace("{X}", f"pd.DataFrame({{{members}}})")
     return found, ()
 
 
+@st.composite
+def table_with_target(draw):
+    """Draw a table X and a y: numbers, labels, or a column of any type."""
+    # Every column has a test with hundreds of pairs of kernels.
+    found, _ = draw(tables("X", many=60, widest=12))
+    y = draw(params.values(COLUMNS, HOSTILE_COLUMNS, 8)).format(n="len(X)")
+    y = draw(data.rarely(st.just(f"pl.Series({y}.tolist())"), st.just(y), 6))
+    return {**found, "y": y}, ()
+
+
 def table_targets():
-    """Yield the encoder and the report of tables."""
+    """Yield the encoder, the report, scores, tests and selectors of tables."""
     keywords = {"max_categories": params.sizes("30", "None", "1", "np.int64(2)")}
     features = ["None", "['a', 'b']", "['a'] * 3", "3", "[f'x{i}' for i in range(2)]"]
     names = {"input_features": params.values(features[:1], features[1:])}
@@ -93,6 +107,42 @@ def table_targets():
                 {**params.RESAMPLES, **params.RUN},
                 callables="drift_report",
                 also=("X", "Y", "reference", "new"),
+                takes_missing=True,
+            ),
+        )
+    tested = {**params.RESAMPLES, **params.RUN}
+    columns = {**tested, **params.COLUMN_ENCODER}
+    mmd = {**params.MMD, **params.RUN}
+    for name, arguments, strategy, members, documented in [
+        ("mmd_score", "X, Y", tables("X", "Y"), mmd, is_float),
+        ("mmd_test", "X, Y", tables("X", "Y"), {**params.MMD, **tested}, is_test),
+        ("hsic_score", "X, y", table_with_target(), params.HSIC, is_float),
+        ("hsic_test", "X, y", table_with_target(), {**params.HSIC, **tested}, is_test),
+        ("mmd_column_tests", "X, Y", tables("X", "Y"), columns, is_anything),
+        ("hsic_column_tests", "X, y", table_with_target(), columns, is_anything),
+    ]:
+        yield (
+            f"{name} of tables",
+            target(
+                f"{name}({arguments}, {{keywords}})",
+                strategy,
+                {**members, **params.RUN},
+                callables=name,
+                documented=documented,
+                takes_missing=True,
+            ),
+        )
+    for call in ("HSICSelector({keywords}).fit(X, y)", "HSICScore({keywords})(X, y)"):
+        name = call.partition("(")[0]
+        members = params.SELECTOR if name == "HSICSelector" else params.SCORE
+        yield (
+            f"{name} of tables",
+            target(
+                call,
+                table_with_target(),
+                {**members, **params.RUN},
+                callables=name,
+                also=("X", "y"),
                 takes_missing=True,
             ),
         )
