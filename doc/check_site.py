@@ -42,8 +42,10 @@ N_RESULTS = 3
 SEARCHES = {
     "data drift": ["user_guide/mmd", "user_guide/recipes", "auto_examples/plot_drift"],
     "covariate shift": ["user_guide/recipes", "user_guide/testing"],
-    "categorical": ["user_guide/mmd", "user_guide/recipes"],
-    "missing values": ["user_guide/testing", "user_guide/recipes"],
+    "categorical": ["user_guide/tables", "user_guide/mmd", "user_guide/recipes"],
+    "missing values": ["user_guide/tables", "user_guide/testing"],
+    "concept drift": ["user_guide/monitoring"],
+    "dask": ["scaling"],
     "false positive rate": ["user_guide/testing", "user_guide/pitfalls"],
     "feature importance": ["user_guide/feature_selection"],
     "distance correlation": ["user_guide/hsic"],
