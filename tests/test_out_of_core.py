@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import pickle
 import tracemalloc
 from functools import partial
 from itertools import repeat
@@ -412,3 +413,9 @@ def test_what_needs_all_rows_is_refused():
         mmd.score([table.assign(c=1.0)])
     with pytest.raises(ValueError, match=r"X has text in column 'c'"):
         mmd.score([table])
+
+
+def test_fitted_estimators_with_lists_of_blocks_can_be_pickled():
+    X, Y = samples(200, 150)
+    mmd = MMDEstimator(**PARAMS).fit([X[:90], X[90:]])
+    assert pickle.loads(pickle.dumps(mmd)).score(Y) == mmd.score(Y)

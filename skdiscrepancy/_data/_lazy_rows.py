@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from copy import copy
-from functools import reduce
+from functools import partial, reduce
 from itertools import repeat
 from operator import add
 from typing import Any
@@ -411,7 +411,8 @@ def lazy_rows(
     if is_dask(X, "Array", "DataFrame"):
         rows = DaskRows(X, name)
     else:
-        rows = StreamRows(X if callable(X) else lambda: X, name)
+        # Partial functions can be pickled.
+        rows = StreamRows(X if callable(X) else partial(iter, X), name)
     if len(rows) < least:
         raise ValueError(
             f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a "
@@ -427,8 +428,13 @@ def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
     """Return an array as rows that are read by blocks."""
     if isinstance(rows, LazyRows):
         return rows
-    starts = range(0, len(rows), READ_ROWS)
-    return StreamRows(lambda: (rows[i : i + READ_ROWS] for i in starts), name).scan()
+    return StreamRows(partial(_cut, rows), name).scan()
+
+
+def _cut(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield consecutive rows of an array."""
+    for start in range(0, len(rows), READ_ROWS):
+        yield rows[start : start + READ_ROWS]
 
 
 def spread_rows(rows: Any) -> Any:
