@@ -179,6 +179,11 @@ def spy(module, name, seen):
     return mock.patch.object(module, name, wrapper)
 
 
+def _numbers(pieces):
+    """Return the group of each row, from the functions that draw it."""
+    return np.concatenate([draw() for draw in pieces])
+
+
 @pytest.mark.parametrize("n_groups", [32, None])
 @pytest.mark.parametrize("group_bytes", [2**26, 2**15, 1])
 @pytest.mark.usefixtures("few_rows_at_a_time")
@@ -201,7 +206,7 @@ def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
             random_state=3,
         )
     # Every pass has the same groups.
-    divisions = [np.concatenate(pieces) for _, pieces in seen["random_groups"]]
+    divisions = [_numbers(pieces) for _, pieces in seen["random_groups"]]
     assert (len(divisions) > 1) == (group_bytes < 2**26)
     assert all(np.array_equal(divisions[0], division) for division in divisions)
     groups = divisions[0]
@@ -254,7 +259,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     ):
         estimator, _, (Z, S) = args
         assert_allclose(S, estimator.score_function_(Z))
-        groups = np.concatenate(pieces)
+        groups = _numbers(pieces)
         different = groups[:, np.newaxis] != groups
         for k in range(4):
             H = stein_matrix(rows.frequencies(k).T, Z, S)

@@ -326,6 +326,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
+        # Exact kernels refuse rows that are read by blocks.
+        reference_rows(self)
         kept = self._reference
         if kept and kept.rows is self.reference_ and kept.kernels is self.kernels_:
             return kept
