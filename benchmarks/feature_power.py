@@ -46,6 +46,18 @@ def two_samples(X, Y, seed, rows=None, **options):
     return mmd_test(X[:rows], Y[:rows], random_state=seed, **options).pvalue
 
 
+def product(rng, n=1000):
+    """Draw a variable that depends on the product of two columns."""
+    X = rng.normal(size=(n, 2))
+    return X, 0.15 * X[:, 0] * X[:, 1] + rng.normal(size=n)
+
+
+def dependence(X, y, seed, **options):
+    """Return the p-value of the test by HSIC."""
+    options = {"kernel": "gaussian", "n_bandwidths": 5, "n_resamples": 199, **options}
+    return hsic_test(X, y, random_state=seed, **options).pvalue
+
+
 def compress(X, Y, seed, bandwidth, **options):
     """Return 0 if Compress Then Test rejects, and 1 otherwise."""
     from goodpoints.ctt import ctt
@@ -130,6 +142,10 @@ POWERS: dict[str, tuple[Draw, Test]] = {
         "design d": {"design": "d"},
         "all pairs of 750 rows": {"rows": 750},
     }.items()
+}
+POWERS |= {
+    f"HSIC, {name}": (product, partial(dependence, **options))
+    for name, options in {"all pairs": {}, "256 features": FEATURES}.items()
 }
 # The median bandwidth, with which no test sees the data before they are compressed.
 MEDIAN = {"bandwidth": 3.0, "n_bandwidths": 1}
