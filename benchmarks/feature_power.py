@@ -155,7 +155,7 @@ COMPRESS: dict[str, tuple[Draw, Test]] = {
     **{
         f"Compress Then Test, g = {g}": (
             shifted,
-            partial(compress, bandwidth=3.0, g=g, B=199, s=32),
+            partial(compress, bandwidth=3.0, g=g, B=199, s=16),
         )
         for g in (0, 2, 4)
     },
