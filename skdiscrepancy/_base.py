@@ -212,7 +212,7 @@ class Statistics:
 
     `nu` is the parameter of fuse for these data. `sizes`, the magnitude of the terms of
     each sum, and `dtype`, one for all kernels or one for each, determine how large a
-    rounding error can be.
+    rounding error can be. `errors` are standard errors from random features, if any.
     """
 
     values: np.ndarray
@@ -220,6 +220,7 @@ class Statistics:
     nu: float
     sizes: np.ndarray
     dtype: np.dtype | list[np.dtype]
+    errors: np.ndarray | None = None
 
     @property
     def rounding(self) -> np.ndarray:
@@ -334,16 +335,18 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
         """Normalise the statistics, or take their square roots, and pool them."""
         statistics.check_finite()
-        values, scales = statistics.values, statistics.scales
+        values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
             values = _square_roots(values, statistics.rounding)
+            errors = None if errors is None else _errors_of_roots(errors, values)
         if self.normalize:
             pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
         else:
             pooled, scales = values, np.ones_like(values)
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
-        return DiscrepancyResult(value, values, scales, kernels, self._discrepancy)
+        name = self._discrepancy
+        return DiscrepancyResult(value, values, scales, kernels, name, errors)
 
     @property
     def _discrepancy(self) -> str:
@@ -430,3 +433,12 @@ def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
             "is not positive definite."
         )
     return np.sqrt(np.maximum(values, 0))
+
+
+def _errors_of_roots(errors: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Return standard errors of square roots from those of their squares.
+
+    To first order, but an error of the square is at least the square of an error.
+    """
+    with np.errstate(all="ignore"):
+        return np.fmin(errors / (2 * roots), np.sqrt(errors))

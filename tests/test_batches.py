@@ -13,10 +13,13 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import FunctionTransformer
 
 from skdiscrepancy import MMDEstimator, mmd_score
+from skdiscrepancy._engine import _kept_features
 from skdiscrepancy.kernels import (
     ColumnKernel,
+    FeatureKernel,
     GaussianKernel,
     IndicatorKernel,
     LaplaceKernel,
@@ -365,3 +368,98 @@ def test_the_band_needs_a_reference_larger_than_a_batch():
         BatchScoresDisplay.from_estimator(mmd, [Y], level=1.5)
     with pytest.raises(TypeError, match="must be a fitted MMDEstimator"):
         BatchScoresDisplay.from_estimator(X, [Y])
+
+
+FEATURES = {"n_components": 6, "random_state": 0}
+SPARSE = csr_array(X), csr_array(Y)
+# Samples, and kernels on them.
+FEATURE_CASES = {
+    "random": ((X, Y), ["gaussian", "laplace"]),
+    "float32": ((X.astype(np.float32), Y.astype(np.float32)), "imq"),
+    "sum": ((X, Y), [GaussianKernel() + LinearKernel(), "gaussian"]),
+    "exact": ((X, Y), [LinearKernel(), FeatureKernel(FunctionTransformer(csr_array))]),
+    "sparse": (SPARSE, ["gaussian", "imq"]),
+    "sparse and dense": ((SPARSE[0], Y), "gaussian"),
+    "dense and sparse": ((X, SPARSE[1]), "gaussian"),
+    "labels": (LABELS, ["indicator", IndicatorKernel(balanced=True)]),
+    "blocks": (([X[:7], X[7:]], Y), ["gaussian", "linear"]),
+    "batch in blocks": ((X, [Y[:7], Y[7:]]), "gaussian"),
+}
+
+
+@pytest.fixture(params=[2**22, 0], ids=["products", "no products"])
+def most_products(request, monkeypatch):
+    """Keep products of features, or sums alone."""
+    monkeypatch.setattr(_kept_features, "MOST_PRODUCTS", request.param)
+
+
+@pytest.mark.usefixtures("most_products")
+@pytest.mark.parametrize("params", [{}, {"design": "v"}, {"normalize": False}])
+@pytest.mark.parametrize("case", FEATURE_CASES)
+def test_scores_from_features_are_those_of_one_call(case, params):
+    (first, second), kernel = FEATURE_CASES[case]
+    params = {"pooling": "mean", **FEATURES, **params}
+    with switches.small_pieces():
+        mmd = MMDEstimator(kernel=kernel, n_bandwidths=2, **params).fit(first)
+        expected = mmd_score(first, second, kernel=mmd.kernels_, **params)
+        assert_allclose(mmd.score(second), expected, rtol=1e-10, atol=1e-14)
+        # Pickles hold the sums, and scales are found even if `fit` needed none.
+        copied = mmd if case == "blocks" else pickle.loads(pickle.dumps(mmd))
+        copied.set_params(normalize=True)
+        params["normalize"] = True
+        expected = mmd_score(first, second, kernel=mmd.kernels_, **params)
+        assert_allclose(copied.score(second), expected, rtol=1e-10, atol=1e-14)
+
+
+def test_a_score_from_features_does_not_read_the_reference():
+    rows = X.copy()
+    mmd = MMDEstimator(**FEATURES).fit(rows)
+    scores = [mmd.score(Y), *mmd.contributions(Y)]
+    rows[:] = 0
+    assert_array_equal([mmd.score(Y), *mmd.contributions(Y)], scores)
+    # Other features need the rows again.
+    mmd.set_params(n_components=8)
+    zeros = MMDEstimator(kernel=mmd.kernels_, **{**FEATURES, "n_components": 8})
+    assert_allclose(mmd.score(Y), zeros.fit(rows).score(Y), rtol=1e-10)
+
+
+def test_scales_are_accurate_for_features_far_from_zero():
+    params = {"kernel": "linear", "design": "v", "pooling": None, **FEATURES}
+    mmd = MMDEstimator(**params).fit(X + 1e6)
+    # For the mean difference d, the statistic |d|^2 varies like 2 d . x.
+    d = X.mean(axis=0) - Y.mean(axis=0)
+    variance = np.var(X @ d) / M + np.var(Y @ d) / N
+    expected = 2 * np.sqrt(2 * M * N / (M + N) * variance)
+    assert_allclose(mmd.evaluate(Y + 1e6).scales, expected, rtol=1e-7)
+
+
+@pytest.mark.usefixtures("most_products")
+@pytest.mark.parametrize("case", ["random", "sum", "exact", "sparse", "labels"])
+def test_rows_of_the_reference_are_scored_against_the_others_from_features(case):
+    (first, _), kernel = FEATURE_CASES[case]
+    mmd = MMDEstimator(kernel=kernel, n_bandwidths=2, **FEATURES).fit(first)
+    scores = mmd._score_held_out(9, 4, 1)
+    generator = np.random.RandomState(1)
+    for score in scores:
+        rows = np.sort(generator.permutation(M)[:9])
+        others = np.delete(np.arange(M), rows)
+        expected = mmd_score(
+            first[others], first[rows], kernel=mmd.kernels_, **FEATURES
+        )
+        assert_allclose(score, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_batches_are_scored_from_features(n_jobs):
+    mmd = MMDEstimator(n_jobs=n_jobs, **FEATURES).fit(X)
+    batches = [Y, Y[:5], X[:9] + 1]
+    expected = [mmd.score(batch) for batch in batches]
+    assert_array_equal(mmd.score_batches(batches), expected)
+    exact = MMDEstimator().fit(X).score_batches(batches)
+    assert not np.any(np.isclose(expected, exact))
+
+
+def test_a_band_needs_the_rows_of_the_reference():
+    mmd = MMDEstimator(**FEATURES).fit([X[:9], X[9:]])
+    with pytest.raises(ValueError, match=r"X is read by blocks.*in memory"):
+        BatchScoresDisplay.from_estimator(mmd, [Y])

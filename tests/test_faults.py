@@ -231,6 +231,10 @@ LONG_CALLS = {
 }
 
 
+# Random features come first.
+LONG_WARNING = r"pairs of rows.* n_jobs=2\. .*use random.*=256\), .*design='x'"
+
+
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, capfd):
     options = {"random_state": 0, "kernel": "gaussian"}
@@ -241,7 +245,7 @@ def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, c
     assert " 0 %" not in capfd.readouterr().err
     monkeypatch.setattr(_durations, "MIN_TASKS", 1)
     monkeypatch.setattr(_durations, "LONG", 0.0)
-    with pytest.warns(UserWarning, match=r"pairs of rows.* n_jobs=2\. .*design='x'"):
+    with pytest.warns(UserWarning, match=LONG_WARNING):
         value = LONG_CALLS[name](verbose=1, n_jobs=2, **options)
     assert value == expected
     # The first line of a log is the estimate.
@@ -260,6 +264,30 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypa
     assert f"about {seconds:.0f} seconds with n_jobs=2" in message
     # The warning names the progress only to those who do not see it.
     assert ("verbose=1" in message) == (verbose == 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"design": "x"},
+        {"second_order": True},
+        {"kernel": lambda X, Y: np.exp(-((X[:, :1] - Y[:, 0]) ** 2))},
+    ],
+)
+def test_a_long_walk_names_no_random_features_where_there_are_none(
+    options, monkeypatch
+):
+    monkeypatch.setattr(_durations, "MIN_TASKS", 0)
+    monkeypatch.setattr(_durations, "LONG", 0.0)
+    options = {"kernel": "gaussian", "bandwidth": 1.0, **options}
+    calls = [lambda: mmd_score(*PAIR, **options), lambda: hsic_score(*PAIR, **options)]
+    if "design" in options:
+        calls.append(lambda: ksd_score(PAIR[0], -PAIR[0], **options))
+    for call in calls:
+        with pytest.warns(UserWarning, match="pairs of rows") as record:
+            call()
+        assert not any("n_components" in str(warning.message) for warning in record)
 
 
 @pytest.mark.parametrize("run", [mmd_score, mmd_test])

@@ -22,7 +22,11 @@ from skdiscrepancy._engine._factors import (
     factor_of,
     may_be_complete,
 )
-from skdiscrepancy._engine._feature_maps import FeatureMaps, check_components
+from skdiscrepancy._engine._feature_maps import (
+    FeatureMaps,
+    check_components,
+    have_features,
+)
 from skdiscrepancy._engine._feature_sums import (
     FeatureGroups,
     FeatureTask,
@@ -48,6 +52,7 @@ from skdiscrepancy._engine._frequency_groups import (
     unbiased_products,
 )
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
+from skdiscrepancy._engine._kept_features import KeptFeatures, keep_features
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
 from skdiscrepancy._engine._lazy_blocks import blocks_of
 from skdiscrepancy._engine._lines import Classes, Line
@@ -105,6 +110,7 @@ __all__ = [
     "FeatureTask",
     "GramSource",
     "GroupSums",
+    "KeptFeatures",
     "KeptSums",
     "KernelSource",
     "Line",
@@ -144,7 +150,9 @@ __all__ = [
     "feature_totals",
     "group_bounds",
     "group_sums",
+    "have_features",
     "is_smooth",
+    "keep_features",
     "keep_sums",
     "kernel_source",
     "may_be_complete",

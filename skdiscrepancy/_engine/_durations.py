@@ -29,6 +29,7 @@ def announce(
     verbose: int,
     *,
     sortable: bool = False,
+    has_features: Callable[[], bool] | None = None,
 ) -> float:
     """Estimate how long a walk takes, and warn if it is long.
 
@@ -48,6 +49,8 @@ def announce(
         Whether the progress is shown. If it is not, the warning says how to see it.
     sortable : bool, default=False
         Whether Laplace kernels would need no pairs of these rows.
+    has_features : callable or None, default=None
+        Tells whether random features can replace the kernels. None if they cannot.
 
     Returns
     -------
@@ -61,6 +64,8 @@ def announce(
     if seconds > LONG:
         one = n_kernels == 1
         faster = ["fewer pairs (design='x' or design='b')"]
+        if has_features is not None and has_features():
+            faster.insert(0, "random features (n_components=256)")
         if not one:
             faster.append("fewer kernels (n_bandwidths, kernel)")
         if sortable:

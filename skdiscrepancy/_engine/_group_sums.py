@@ -133,6 +133,7 @@ def _group_sums_by_tiles(
         n_jobs,
         verbose,
         sortable=source.has_one_column and MIN_GROUP_ROWS * n_groups <= n,
+        has_features=source.has_features,
     )
     parts = run_all(tasks, work, n_jobs, verbose, seconds=seconds)
     with closing(parts):

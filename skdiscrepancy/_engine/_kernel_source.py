@@ -23,6 +23,7 @@ from skdiscrepancy._data import (
     encode_labels,
     metric_distances,
 )
+from skdiscrepancy._engine._feature_maps import have_features
 from skdiscrepancy._engine._forms import decay_rate
 from skdiscrepancy._engine._sources import Source, group_bounds
 from skdiscrepancy._loops import (
@@ -262,6 +263,10 @@ class KernelSource(Source):
     def has_one_column(self) -> bool:
         """Whether the rows hold numbers in one column."""
         return self._one_column is not None
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return have_features(self.kernels, self.n_features)
 
     @property
     def columns(self) -> list[np.ndarray] | None:

@@ -40,6 +40,10 @@ class Source:
         """Whether some kernels on these rows can be summed in sorted order."""
         return False
 
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return False
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
@@ -200,6 +204,10 @@ class CentredSource(Source):
         self.n_features = source.n_features
         self.dtype = source.dtype
 
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.source.has_features()
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
@@ -219,6 +227,10 @@ class WeightedSource(Source):
         self.n_kernels = source.n_kernels
         self.n_features = source.n_features
         self.dtype = source.dtype
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.source.has_features()
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray

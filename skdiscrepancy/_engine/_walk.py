@@ -110,6 +110,12 @@ def _announce_walk(
         n_jobs,
         verbose,
         sortable=len(reducer.sources) == 1 and reducer.sources[0].has_one_column,
+        has_features=lambda: (
+            # Incomplete designs have other regions, or more of them.
+            len(regions) <= 3
+            and any(region.symmetric for region in regions)
+            and all(source.has_features() for source in reducer.sources)
+        ),
     )
     return n_pairs, seconds
 

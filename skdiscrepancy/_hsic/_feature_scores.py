@@ -78,18 +78,13 @@ def evaluate_features(
     sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
     if sides is None:
         return None
-    statistics, errors = feature_statistics(
+    statistics = feature_statistics(
         *sides,
         unbiased=not design.biased,
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    result = estimator._result(statistics, estimator._pairs())
-    if not estimator.squared:
-        # To first order, but an error of the square is at most the square of an error.
-        with np.errstate(all="ignore"):
-            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
-    return replace(result, feature_errors=errors)
+    return estimator._result(statistics, estimator._pairs())
 
 
 def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:

@@ -28,7 +28,7 @@ def feature_statistics(
     unbiased: bool,
     scales: bool = True,
     **run_options: Any,
-) -> tuple[Statistics, np.ndarray]:
+) -> Statistics:
     """Compute the complete statistics of all products of kernels from features.
 
     The statistics are means over groups of frequencies. For one group, let a and b be
@@ -54,9 +54,7 @@ def feature_statistics(
     Returns
     -------
     statistics : Statistics
-        Statistics.
-    errors : ndarray of shape (n_kernels,)
-        Standard error of each statistic from the draw of random features.
+        Statistics, with the standard errors from the draw of random features.
 
     References
     ----------
@@ -87,14 +85,14 @@ def feature_statistics(
             factor = 2 * n * (n - 2) / ((n - 1) * (n - 3)) if unbiased else 2.0
             deviations = factor * np.sqrt(variances)
         errors = _errors(values, np.logical_and.outer(x.exact, y.exact))
-    statistics = Statistics(
+    return Statistics(
         values.mean(axis=0).ravel(),
         deviations.ravel(),
         float(n),
         sizes.ravel(),
         np.dtype(np.float64),
+        errors.ravel(),
     )
-    return statistics, errors.ravel()
 
 
 def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,19 +81,14 @@ def evaluate_features(
     weights: np.ndarray | None,
 ) -> DiscrepancyResult:
     """Compute the discrepancy of a sample from random features."""
-    statistics, errors = stein_feature_statistics(
+    statistics = stein_feature_statistics(
         _stein_rows(estimator, _seed_of(estimator), (X, gradients)),
         weights,
         unbiased=not design.biased,
         scales=estimator.normalize,
         **estimator._walk_options(),
     )
-    result = estimator._result(statistics, list(estimator.kernels_))
-    if not estimator.squared:
-        # To first order, but an error of the square is at most the square of an error.
-        with np.errstate(all="ignore"):
-            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
-    return replace(result, feature_errors=errors)
+    return estimator._result(statistics, list(estimator.kernels_))
 
 
 def witness_of_features(

@@ -227,7 +227,7 @@ def stein_feature_statistics(
     unbiased: bool,
     scales: bool = True,
     **run_options: Any,
-) -> tuple[Statistics, np.ndarray]:
+) -> Statistics:
     """Compute the complete statistics of the Stein kernel from its features.
 
     With the sum T of the features of n rows, the V-statistic is |T|^2 / n^2. The scale
@@ -250,9 +250,7 @@ def stein_feature_statistics(
     Returns
     -------
     statistics : Statistics
-        Statistics.
-    errors : ndarray of shape (n_kernels,)
-        Standard error of each statistic from the draw of random features.
+        Statistics, with the standard errors from the draw of random features.
     """
     n = rows.blocks.sizes[0]
     lengths: np.ndarray | int = n - unbiased
@@ -298,7 +296,7 @@ def stein_feature_statistics(
             passes.advance()
     nu = float(n) if weights is None else 1 / totals.rows
     dtype = np.dtype(np.float64)
-    return Statistics(values, deviations, nu, sizes, dtype), errors
+    return Statistics(values, deviations, nu, sizes, dtype, errors)
 
 
 def stein_feature_witness(rows: SteinRows, **run_options: Any) -> np.ndarray:

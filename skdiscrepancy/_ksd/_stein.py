@@ -26,6 +26,7 @@ from skdiscrepancy._engine import (
     WeightedSource,
     decay_rate,
     group_bounds,
+    have_features,
     stein_kind,
     walk,
 )
@@ -67,6 +68,10 @@ class SteinSource(Source):
         # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return have_features(self.kernels, self.rows.n_features)
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray

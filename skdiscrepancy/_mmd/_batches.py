@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     shown,
 )
 from skdiscrepancy._engine import Task, run_all
+from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import least_rows, n_columns
 from skdiscrepancy.designs import Design
@@ -37,7 +38,7 @@ class BatchesMixin:
     verbose: int
     _check_params: Callable[..., Any]
     _is_paired: Callable[[Design], bool]
-    _known_reference: Callable[[], Reference]
+    _known_reference: Callable[[], Reference | FeatureReference]
     _result: Callable[..., DiscrepancyResult]
     _validate: Callable[..., np.ndarray]
 
@@ -49,8 +50,8 @@ class BatchesMixin:
 
         Use it to monitor data drift day by day. Each score equals `score` of the batch.
         `fit` has computed the sums over the reference sample, so the score of a batch
-        of n rows takes O(m n + n^2) time for m rows of the reference sample. Batches
-        run in parallel, in `n_jobs` threads.
+        of n rows takes O(m n + n^2) time for m rows of the reference sample, or O(n)
+        time with `n_components`. Batches run in parallel, in `n_jobs` threads.
 
         Pass a list or generator of samples, or one sample together with `batch_size` or
         `by`. To see which scores are unusual, draw them with

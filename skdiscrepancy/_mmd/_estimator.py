@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
+from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._feature_scores import (
     draw_features,
-    evaluate_features,
+    feature_reference,
     refuse_pairs,
     test_of_features,
 )
@@ -172,7 +174,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     _flags = ("second_order", "normalize", "squared")
     # The reference sample with its sums, if `fit` has computed them.
-    _reference: Reference | None = None
+    _reference: Reference | FeatureReference | None = None
 
     def __init__(
         self,
@@ -213,10 +215,10 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
         Bandwidths depend on X alone, so scores of different samples are comparable.
         Complete designs compute the sums over all pairs of rows of X here, so that
-        `score` need not. This takes O(n_samples^2) time, which is 100 times as long for
-        50 000 rows as for 5000. If you only call `test`, use :func:`mmd_test`, which
-        does not compute these sums. If you change `kernel` or `bandwidth` after `fit`,
-        call `fit` again.
+        `score` need not. This takes O(n_samples^2) time, or O(n_samples) time with
+        `n_components`. If you only call `test`, use :func:`mmd_test`, which does not
+        compute these sums. If you change `kernel` or `bandwidth` after `fit`, call
+        `fit` again.
 
         Parameters
         ----------
@@ -238,8 +240,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
         self._learn([rows], settings, table_of(X))
-        if self.n_components is None and not self._is_paired(settings.design):
-            reference = Reference(self.reference_, self.kernels_)
+        if not self._is_paired(settings.design):
+            reference = self._known_reference()
             self._reference = reference.with_sums(**self._walk_options())
         return self
 
@@ -313,8 +315,6 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         return self._evaluate(Y, design)
 
     def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        if self.n_components is not None:
-            return evaluate_features(self, reference_rows(self), Y, design)
         statistics = self._known_reference().statistics(
             Y,
             design,
@@ -324,14 +324,17 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         )
         return self._result(statistics, list(self.kernels_))
 
-    def _known_reference(self) -> Reference:
+    def _known_reference(self) -> Reference | FeatureReference:
         """Return the reference sample, with its sums if they are still valid."""
+        if self.n_components is not None:
+            return feature_reference(self)
         # Exact kernels refuse rows that are read by blocks.
         reference_rows(self)
-        kept = self._reference
-        if kept and kept.rows is self.reference_ and kept.kernels is self.kernels_:
+        found, kept = Reference(self.reference_, self.kernels_), self._reference
+        # Rows and kernels are the same objects.
+        if isinstance(kept, Reference) and all(map(is_, kept[:2], found[:2])):
             return kept
-        return Reference(self.reference_, self.kernels_)
+        return found
 
     def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""

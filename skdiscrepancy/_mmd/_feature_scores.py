@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._base import DiscrepancyResult
 from skdiscrepancy._data import draw_seeds, generator_of
-from skdiscrepancy._engine import Blocks, FeatureMaps, blocks_of
-from skdiscrepancy._mmd._feature_statistics import (
-    feature_contributions,
-    feature_statistics,
-    feature_witness,
-)
+from skdiscrepancy._engine import FeatureMaps, blocks_of
+from skdiscrepancy._mmd._feature_reference import FeatureReference
+from skdiscrepancy._mmd._feature_statistics import feature_witness
 from skdiscrepancy._nulls import Options, TestResult, feature_permutation_test
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
@@ -37,54 +33,42 @@ def draw_features(estimator: Any, samples: list[np.ndarray]) -> None:
     if estimator.n_components is None:
         return
     [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
-    _features(estimator, *samples)
+    FeatureMaps(
+        estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
+    )
 
 
-def _features(estimator: Any, *samples: Any) -> tuple[FeatureMaps, Blocks]:
-    """Return the features of the kernels of an estimator, and the rows of samples."""
+def feature_reference(estimator: Any) -> FeatureReference:
+    """Return the reference sample of an estimator, with its sums if they are valid."""
     if not hasattr(estimator, "feature_seed_"):
         raise ValueError(
             f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
             "again to draw random features."
         )
-    maps = FeatureMaps(
-        estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
+    found = FeatureReference(
+        estimator.reference_,
+        estimator.kernels_,
+        estimator.n_components,
+        estimator.feature_seed_,
+        estimator.normalize,
     )
-    return maps, blocks_of(*samples)
-
-
-def evaluate_features(
-    estimator: Any, X: np.ndarray, Y: np.ndarray, design: Design
-) -> DiscrepancyResult:
-    """Compute the discrepancy of two samples from random features."""
-    statistics, errors = feature_statistics(
-        *_features(estimator, X, Y),
-        unbiased=not design.biased,
-        scales=estimator.normalize,
-        **estimator._walk_options(),
-    )
-    result = estimator._result(statistics, list(estimator.kernels_))
-    if not estimator.squared:
-        # To first order, but an error of the square is at most the square of an error.
-        with np.errstate(all="ignore"):
-            errors = np.fmin(errors / (2 * result.statistics), np.sqrt(errors))
-    return replace(result, feature_errors=errors)
-
-
-def contributions_of_features(
-    estimator: Any, X: np.ndarray, Y: np.ndarray
-) -> np.ndarray:
-    """Compute the contribution of each row of Y from random features."""
-    parts = _features(estimator, X, Y)
-    return feature_contributions(*parts, **estimator._walk_options())
+    kept = estimator._reference
+    if not isinstance(kept, FeatureReference):
+        return found
+    # Rows and kernels are the same objects, and the features are the same.
+    same = all(map(is_, kept[:2], found[:2])) and kept[2:4] == found[2:4]
+    return kept._replace(scales=found.scales) if same else found
 
 
 def witness_of_features(
     estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray
 ) -> np.ndarray:
     """Compute the witness function at points from random features."""
-    parts = _features(estimator, X, Y, points)
-    return feature_witness(*parts, **estimator._walk_options())
+    reference = feature_reference(estimator)
+    maps = FeatureMaps(
+        reference.kernels, reference.n_components, reference.seed, X, Y, points
+    )
+    return feature_witness(maps, blocks_of(X, Y, points), **estimator._walk_options())
 
 
 def test_of_features(

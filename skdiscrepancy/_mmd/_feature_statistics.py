@@ -12,6 +12,7 @@ from skdiscrepancy._base import Statistics, check_finite
 from skdiscrepancy._engine import (
     Blocks,
     FeatureMaps,
+    KeptFeatures,
     Lines,
     Totals,
     feature_totals,
@@ -27,8 +28,10 @@ def feature_statistics(
     *,
     unbiased: bool,
     scales: bool = True,
+    kept: KeptFeatures | None = None,
+    held_out: bool = False,
     **run_options: Any,
-) -> tuple[Statistics, np.ndarray]:
+) -> Statistics:
     """Compute the complete statistics of two samples from features of their rows.
 
     With the sums S_x and S_y of the features, the V-statistic is |S_x/m - S_y/n|^2. The
@@ -46,17 +49,22 @@ def feature_statistics(
         U-statistic or V-statistic.
     scales : bool, default=True
         Whether the scales are needed. All scales are 1 otherwise.
+    kept : KeptFeatures or None, default=None
+        Sums over the first sample, if they are kept.
+    held_out : bool, default=False
+        Whether the rows of the second sample are rows of the first, and are compared
+        with its other rows. Needs `kept`.
     **run_options : dict
         `n_jobs` and `verbose`.
 
     Returns
     -------
     statistics : Statistics
-        Statistics.
-    errors : ndarray of shape (n_kernels,)
-        Standard error of each statistic from the draw of random features.
+        Statistics, with the standard errors from the draw of random features.
     """
     m, n = blocks.sizes
+    if held_out:
+        m -= n
     if min(m, n) < 1 + unbiased:
         raise ValueError(
             f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
@@ -64,7 +72,7 @@ def feature_statistics(
     verbose = run_options.get("verbose", 0)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + scales, verbose) as passes, quiet:
-        totals = feature_totals(maps, blocks, **run_options)
+        totals = _totals(maps, blocks, kept, held_out, **run_options)
         passes.advance()
         K = maps.n_kernels
         values, errors, sizes = np.zeros(K), np.zeros(K), np.zeros(K)
@@ -79,14 +87,58 @@ def feature_statistics(
                 _lines(totals, (0, 1), (m, n), unbiased),
                 _lines(totals, (1, 0), (n, m), unbiased),
             ]
-            squares = sums_of_squares(maps, blocks, lines, **run_options)
+            squares = _squares(maps, blocks, lines, kept, held_out, **run_options)
             variances = squares[0] / m**2 + squares[1] / n**2
             harmonic = 2 * m * n / (m + n)
             deviations = np.sqrt(4 * harmonic * variances)
             passes.advance()
     nu = 2 * m * n / (m + n)
     dtype = np.dtype(np.float64)
-    return Statistics(values, deviations, nu, sizes, dtype), errors
+    return Statistics(values, deviations, nu, sizes, dtype, errors)
+
+
+def _totals(
+    maps: FeatureMaps,
+    blocks: Blocks,
+    kept: KeptFeatures | None,
+    held_out: bool = False,
+    **run_options: Any,
+) -> Totals:
+    """Return the sums of the features of two samples, with those that are kept."""
+    if kept is None:
+        return feature_totals(maps, blocks, samples=(0, 1), **run_options)
+    totals = feature_totals(maps, blocks, samples=(1,), **run_options)
+    first, diagonals = kept.sums, kept.diagonals
+    if held_out:
+        first = [S - T for S, T in zip(first, totals.sums[1], strict=True)]
+        diagonals = diagonals - totals.diagonals[1]
+    return Totals(
+        [first, *totals.sums[1:]], np.array([diagonals, *totals.diagonals[1:]])
+    )
+
+
+def _squares(
+    maps: FeatureMaps,
+    blocks: Blocks,
+    lines: list[Lines],
+    kept: KeptFeatures | None,
+    held_out: bool,
+    **run_options: Any,
+) -> np.ndarray:
+    """Sum the squares of one function for each sample, with the sums that are kept."""
+
+    def run(lines: list[Lines], **options: Any) -> np.ndarray:
+        return sums_of_squares(maps, blocks, lines, **run_options, **options)
+
+    if kept is None or kept.moments is None:
+        squares = run(lines)
+    else:
+        squares = run(lines, samples=(1,))
+        squares[0] = kept.sums_of_squares(maps, lines[0], blocks.sizes[0])
+    if held_out:
+        # The first sample holds the rows of the second.
+        squares[0] -= run([lines[0]] * 2, samples=(1,))[1]
+    return np.maximum(squares, 0)
 
 
 def _terms(
@@ -142,16 +194,19 @@ def _lines(
 
 
 def feature_contributions(
-    maps: FeatureMaps, blocks: Blocks, **run_options: Any
+    maps: FeatureMaps,
+    blocks: Blocks,
+    kept: KeptFeatures | None = None,
+    **run_options: Any,
 ) -> np.ndarray:
     """Compute the contribution of each row of the second of two samples to MMD.
 
     For the mean of all kernels, as :func:`row_contributions`, from features of the
-    rows, in two passes.
+    rows, in two passes. `kept` are sums over the first sample, if they are kept.
     """
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, run_options)
+        means = _means(maps, blocks, kept, **run_options)
         offsets = np.array([-x @ x for x, _ in means])
         lines = Lines([y - 2 * x for x, y in means], offsets)
         values = row_values(maps, blocks, lines, 1, **run_options)
@@ -166,16 +221,19 @@ def feature_witness(
     For the mean of all kernels, as :func:`witness_values`, from features of the rows.
     """
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, run_options)
+        means = _means(maps, blocks, **run_options)
         lines = Lines([y - x for x, y in means], np.zeros(maps.n_kernels))
         values = row_values(maps, blocks, lines, 2, **run_options)
     return check_finite(values / maps.n_kernels)
 
 
 def _means(
-    maps: FeatureMaps, blocks: Blocks, run_options: dict[str, Any]
+    maps: FeatureMaps,
+    blocks: Blocks,
+    kept: KeptFeatures | None = None,
+    **run_options: Any,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the means of the features of the first two samples, for each kernel."""
     m, n, *_ = blocks.sizes
-    of_x, of_y, *_ = feature_totals(maps, blocks, samples=(0, 1), **run_options).sums
+    of_x, of_y, *_ = _totals(maps, blocks, kept, **run_options).sums
     return [(x / m, y / n) for x, y in zip(of_x, of_y, strict=True)]

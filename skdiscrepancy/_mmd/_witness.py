@@ -20,10 +20,8 @@ from skdiscrepancy._engine import (
     two_sample_sums,
     walk,
 )
-from skdiscrepancy._mmd._feature_scores import (
-    contributions_of_features,
-    witness_of_features,
-)
+from skdiscrepancy._mmd._feature_reference import FeatureReference
+from skdiscrepancy._mmd._feature_scores import witness_of_features
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import reference_rows
 from skdiscrepancy.designs import Region
@@ -142,7 +140,7 @@ class WitnessMixin:
     kernels_: list[KernelLike]
     reference_: Any
     _check_params: Callable[..., Any]
-    _known_reference: Callable[[], Reference]
+    _known_reference: Callable[[], Reference | FeatureReference]
     _validate: Callable[..., np.ndarray]
     _walk_options: Callable[[], dict[str, Any]]
 
@@ -239,9 +237,9 @@ class WitnessMixin:
         check_is_fitted(self)
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
-        if self.n_components is not None:
-            return contributions_of_features(self, reference_rows(self), Y)
         reference = self._known_reference()
+        if isinstance(reference, FeatureReference):
+            return reference.contributions(Y, **self._walk_options())
         return row_contributions(
             reference.kernels,
             as_rows(reference.rows),

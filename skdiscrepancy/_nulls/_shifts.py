@@ -145,6 +145,7 @@ def _all_shifts(
             lambda: work(diagonals[0]),
             walk_options.get("n_jobs"),
             walk_options.get("verbose", 0),
+            has_features=lambda: x.has_features() and y.has_features(),
         )
     parts = run_all(diagonals, work, seconds=seconds, **walk_options)
     with closing(parts):

@@ -76,6 +76,10 @@ class ScaledSource(Source):
         self.dtype = np.dtype(np.float64)
         self.tile = source.tile
 
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.source.has_features()
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
