@@ -45,7 +45,7 @@ class FeatureKernel(RowKernel):
     Permutation tests are exact if the features are a function of both samples together.
     For arrays this is so, because the rows are sorted before the transformer is fitted.
 
-    Read more in the :ref:`User Guide <kernels>`.
+    Read more in the :ref:`User Guide <own_kernels>`.
 
     Parameters
     ----------
