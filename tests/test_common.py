@@ -106,6 +106,10 @@ def configurations():
     yield MMDEstimator(n_components=8, random_state=0)
     yield KSDEstimator(standard_normal_score, n_components=8, random_state=0)
     yield HSICEstimator(n_components=8, random_state=0)
+    # Kernels that take sparse data, and kernels without random features.
+    yield MMDEstimator(kernel="cosine")
+    yield MMDEstimator(kernel="energy")
+    yield HSICEstimator(kernel="linear", target_kernel="gaussian")
     # A kernel of scikit-learn, which has no bandwidth of ours and no pairs.
     yield MMDEstimator(kernel=RBF(), pooling="mean")
     yield HSICEstimator(kernel=RBF(), pooling="mean")
@@ -139,7 +143,8 @@ def without_random_features(estimator):
     """Return the checks that set random features, if the estimator refuses them."""
     paired = estimator.get_params().get("second_order", False)
     paired |= estimator.get_params().get("design") not in ("u", "v")
-    refuses = paired or isinstance(getattr(estimator, "kernel", None), RBF)
+    kernel = getattr(estimator, "kernel", None)
+    refuses = paired or isinstance(kernel, RBF) or kernel == "energy"
     if not hasattr(estimator, "n_components") or not refuses:
         return {}
     reason = "The check sets n_components, which this design or kernel refuses."

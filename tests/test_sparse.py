@@ -14,7 +14,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -395,14 +394,3 @@ def test_a_pipeline_compares_texts(kernel):
     expected = MMDEstimator(kernel=kernel).fit(rows[0]).score(rows[1])
     assert_allclose(pipeline.score(new), expected, rtol=1e-10)
     assert pipeline.score(new) > pipeline.score(texts(50, WORDS[:6], 2))
-
-
-@parametrize_with_checks(
-    [
-        MMDEstimator(kernel="cosine"),
-        MMDEstimator(kernel="energy"),
-        HSICEstimator(kernel="linear", target_kernel="gaussian"),
-    ]
-)
-def test_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
-    check(estimator)
