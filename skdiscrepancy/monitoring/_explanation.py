@@ -162,7 +162,7 @@ def explain(
     m : int
         Number of rows of the first sample.
     pvalue : float
-        p-value of the test of all columns.
+        The p-value of the test of all columns.
     test : callable
         Takes the positions of some columns and returns the p-value of their test.
     level : float
@@ -177,7 +177,7 @@ def explain(
     groups : list of list of int
         Columns that differ together, the strongest group first.
     remaining : float or None
-        p-value of the test of the other columns. None if there are no other columns.
+        The p-value of the test of the other columns. None if there are no other columns.
     """
     groups: list[list[int]] = []
     left = list(range(len(blocks)))
