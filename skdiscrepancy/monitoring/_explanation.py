@@ -177,7 +177,7 @@ def explain(
     groups : list of list of int
         Columns that differ together, the strongest group first.
     remaining : float or None
-        The p-value of the test of the other columns. None if there are no other columns.
+        The p-value of the test of the other columns. None if there are no others.
     """
     groups: list[list[int]] = []
     left = list(range(len(blocks)))
