@@ -379,3 +379,11 @@ def test_tests_of_tables_hold_their_level():
     # The columns are independent. The probability of p <= 2 / 20 is 0.1, and less with
     # ties, so more rejections are seen for one seed in 10 000.
     assert 0 < rejected <= binom.ppf(1 - 1e-4, 10 * n_draws, alpha)
+
+
+def test_tables_without_rows_are_refused_by_name():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})
+    for tables, name in (((table[:0], table), "X"), ((table, table[:0]), "Y")):
+        with pytest.raises(ValueError, match=f"{name} has 0 rows, must have"):
+            mmd_column_tests(*tables)

@@ -75,6 +75,8 @@ def read_samples(
     """
     for table, name in zip(tables, names, strict=True):
         refuse_blocks(table, name)
+        if getattr(table, "shape", (1,))[0] == 0:
+            raise ValueError(f"{name} has 0 rows, must have at least one.")
         check_column_encoder(encoder, table, name, kinds=("number", "category"))
     (labels, first), *others = map(_split, tables, names)
     columns = [first]
