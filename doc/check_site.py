@@ -48,10 +48,10 @@ SEARCHES = {
     "dask": ["scaling"],
     "false positive rate": ["user_guide/testing", "user_guide/pitfalls"],
     "feature importance": ["user_guide/feature_selection"],
-    "distance correlation": ["user_guide/hsic"],
+    "distance correlation": ["user_guide/distance_correlation", "user_guide/hsic"],
     "energy distance": ["user_guide/mmd", "user_guide/kernels"],
-    "KID": ["user_guide/mmd", "user_guide/recipes"],
-    "CKA": ["user_guide/feature_selection"],
+    "KID": ["user_guide/generators", "user_guide/recipes"],
+    "CKA": ["user_guide/cka"],
     "mmd_test": ["generated/skdiscrepancy.mmd_test"],
     "p-value": ["user_guide/testing"],
 }
