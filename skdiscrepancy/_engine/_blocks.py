@@ -126,7 +126,7 @@ class ArrayBlocks(Blocks):
         return len(self.rows) * self.rows.row_size * self.rows.dtype.itemsize
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield pieces of equal size, and what is left of each sample."""
+        """Yield pieces of equal size, and a shorter last piece of each sample."""
         step = self.step or piece_rows(self.n_features)
         start = 0
         for i, size in enumerate(self.sizes):
