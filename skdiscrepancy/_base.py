@@ -20,7 +20,9 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
     check_run_options,
+    refuse_changed,
     shown,
+    values_of,
     warn_user,
 )
 from skdiscrepancy._engine import RowSums, design_moments, run_all
@@ -251,6 +253,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     # Parameters that are True or False.
     _flags: tuple[str, ...] = ("normalize", "squared")
+    # Parameters from which `fit` learns kernels and encoders.
+    _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
     design: Any
     kernel: Any
@@ -296,6 +300,14 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         check_encoder(self.encoder)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         return Settings(design, kernels)
+
+    def _remember(self) -> None:
+        """Keep the values of the parameters that `fit` has learnt from."""
+        self._learnt_from = values_of(self, self._learns_from)
+
+    def _refuse_changed(self) -> None:
+        """Refuse parameters that have changed since `fit` has learnt from them."""
+        refuse_changed(self, self._learnt_from)
 
     def _check_kernels(self) -> list[Any]:
         """Return the kernels of the parameter `kernel`."""

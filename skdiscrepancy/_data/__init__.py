@@ -23,6 +23,7 @@ from skdiscrepancy._data._distances import (
     block_distances,
     cross_products,
 )
+from skdiscrepancy._data._joint_rows import DividedRows, lazy_pair
 from skdiscrepancy._data._keywords import (
     KeywordHints,
     check_run_options,
@@ -39,7 +40,8 @@ from skdiscrepancy._data._labels import (
     refuse_missing,
 )
 from skdiscrepancy._data._layouts import Layout
-from skdiscrepancy._data._lazy import kind_of_blocks, refuse_blocks
+from skdiscrepancy._data._lazy import is_on_disk, kind_of_blocks, refuse_blocks
+from skdiscrepancy._data._lazy_labels import LazyCodes, distinct_rows
 from skdiscrepancy._data._lazy_rows import (
     DaskRows,
     LazyRows,
@@ -47,6 +49,7 @@ from skdiscrepancy._data._lazy_rows import (
     lazy_rows,
     of_blocks,
     spread_rows,
+    table_of,
 )
 from skdiscrepancy._data._metrics import (
     SPARSE_METRICS,
@@ -76,6 +79,7 @@ from skdiscrepancy._data._tables import (
     read_columns,
 )
 from skdiscrepancy._data._targets import (
+    MAX_LABELS,
     are_integers,
     are_labels,
     refuse_different_labels,
@@ -85,6 +89,7 @@ from skdiscrepancy._data._targets import (
 )
 
 __all__ = [
+    "MAX_LABELS",
     "MAX_ROWS",
     "SPARSE_METRICS",
     "TOO_LARGE",
@@ -93,9 +98,11 @@ __all__ = [
     "ColumnDistances",
     "DaskRows",
     "Distances",
+    "DividedRows",
     "Index",
     "KeywordHints",
     "Layout",
+    "LazyCodes",
     "LazyRows",
     "ListedDistances",
     "RandomStateLike",
@@ -124,14 +131,17 @@ __all__ = [
     "check_run_options",
     "check_verbose",
     "cross_products",
+    "distinct_rows",
     "draw_seeds",
     "encode_labels",
     "explains_keywords",
     "generator_of",
     "inner_products",
     "is_numeric",
+    "is_on_disk",
     "is_table",
     "kind_of_blocks",
+    "lazy_pair",
     "lazy_rows",
     "metric_distances",
     "names_of",
@@ -149,6 +159,7 @@ __all__ = [
     "representative_rows",
     "shown",
     "spread_rows",
+    "table_of",
     "tag_target",
     "takes_parameters_of",
     "validate_rows",

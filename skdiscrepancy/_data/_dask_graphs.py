@@ -10,6 +10,8 @@ from typing import Any
 
 # Results that are merged at a time.
 FAN_IN = 8
+# Chains of partitions whose large results are added one after the other.
+CHAINS = 32
 
 
 def compute_in_order(
@@ -18,6 +20,7 @@ def compute_in_order(
     extras: Iterable[Any],
     merge: Callable[[Any, Any], Any],
     advance: Callable[[], None] | None = None,
+    chained: bool = False,
 ) -> Any:
     """Merge what a function returns for delayed partitions.
 
@@ -37,6 +40,9 @@ def compute_in_order(
         Takes two results and returns one.
     advance : callable or None, default=None
         Called after each partition.
+    chained : bool, default=False
+        Whether results are large. A worker then merges the result of a partition with
+        the result of the partitions before, instead of waiting for several results.
 
     Returns
     -------
@@ -50,11 +56,21 @@ def compute_in_order(
         delayed(given, pure=False, traverse=False) for given in (function, merge)
     )
     call, joined = delayed(_call, pure=False), delayed(_merge, pure=False)
-    leaves = [call(of_part, *pair) for pair in zip(parts, extras, strict=False)]
-    level = leaves
+    leaves: list[Any] = []
+    level: list[Any] = []
+    pairs = list(zip(parts, extras, strict=False))
+    length = -(-len(pairs) // CHAINS) if chained else 1
+    follow = delayed(_follow, pure=False)
+    for i, pair in enumerate(pairs):
+        if i % length:
+            leaves.append(follow(of_two, level.pop(), of_part, *pair))
+        else:
+            leaves.append(call(of_part, *pair))
+        level.append(leaves[-1])
+    fan_in = 2 if chained else FAN_IN
     while len(level) > 1:
-        starts = range(0, len(level), FAN_IN)
-        level = [joined(of_two, level[i : i + FAN_IN]) for i in starts]
+        starts = range(0, len(level), fan_in)
+        level = [joined(of_two, level[i : i + fan_in]) for i in starts]
     [root] = level
     if advance is None:
         return root.compute()
@@ -65,6 +81,16 @@ def compute_in_order(
 
 def _call(function: Callable[[Any, Any], Any], part: Any, extra: Any) -> Any:
     return function(part, extra)
+
+
+def _follow(
+    merge: Callable[[Any, Any], Any],
+    before: Any,
+    function: Callable[[Any, Any], Any],
+    part: Any,
+    extra: Any,
+) -> Any:
+    return merge(before, function(part, extra))
 
 
 def _merge(merge: Callable[[Any, Any], Any], results: list[Any]) -> Any:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 # What to pass in place of an iterator, for error messages.
 BLOCKS = (
     "a function without arguments that returns a new iterator of blocks, such as "
@@ -46,6 +48,15 @@ def kind_of_blocks(X: Any) -> str | None:
     return "a function that returns blocks" if function else None
 
 
+def is_on_disk(X: Any) -> bool:
+    """Return whether an array is a memory map, or a view of a memory map."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
+
+
 def refuse_blocks(X: Any, name: str) -> None:
     """Refuse data in blocks where the rows must be in memory."""
     kind = kind_of_blocks(X)
@@ -53,9 +64,9 @@ def refuse_blocks(X: Any, name: str) -> None:
         refuse_iterator(X, name)
     if kind is not None:
         raise ValueError(
-            f"{name} is {kind}, must be an array or a table. Only MMDEstimator, "
-            "mmd_score and mmd_test with `n_components` read data by blocks. If the "
-            "rows fit into memory, pass an array."
+            f"{name} is {kind}, must be an array or a table. Only the scores and tests "
+            "of MMD, HSIC and KSD with `n_components` read data by blocks. If the rows "
+            "fit into memory, pass an array."
         )
 
 

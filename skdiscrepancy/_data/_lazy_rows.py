@@ -23,6 +23,7 @@ from skdiscrepancy._data._read_block import (
     column_names,
     empty_table,
     header_of,
+    kinds_of,
     read_block,
 )
 
@@ -74,6 +75,12 @@ class LazyRows(ABC):
     least: np.ndarray
     # Positions of the columns that are read, None for all.
     chosen: np.ndarray | None = None
+    # Rows of several samples side by side, of which these rows are some columns.
+    whole: LazyRows | None = None
+    # Kinds of the types of the columns before they became floats, as in numpy.
+    kinds: str = "f"
+    # Sample and name or position of each column, for error messages.
+    _labels: list[tuple[str, Any]] | None = None
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
 
@@ -92,6 +99,18 @@ class LazyRows(ABC):
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self[:]
 
+    @property
+    def labels(self) -> list[tuple[str, Any]]:
+        """Sample and name or position of each column."""
+        if self._labels is not None:
+            return self._labels
+        columns = self.columns or range(self.shape[1])
+        return [(self.name, column) for column in columns]
+
+    @labels.setter
+    def labels(self, labels: list[tuple[str, Any]]) -> None:
+        self._labels = labels
+
     def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
         """Return some of the columns. :func:`numpy.take` calls this method."""
         some = copy(self)
@@ -108,6 +127,7 @@ class LazyRows(ABC):
         merge: Merge,
         extras: Iterable[Any] = repeat(None),
         advance: Callable[[], None] | None = None,
+        chained: bool = False,
     ) -> Any:
         """Merge what a function returns for the blocks, in their order.
 
@@ -121,6 +141,8 @@ class LazyRows(ABC):
             Objects for the function.
         advance : callable or None, default=None
             Called after each block. None shows a progress of its own.
+        chained : bool, default=False
+            Whether results are large, so that few of them must be in memory.
 
         Returns
         -------
@@ -128,9 +150,9 @@ class LazyRows(ABC):
             Merged result.
         """
         if advance is not None or self.progress is None:
-            return self._reduce(function, merge, extras, advance)
+            return self._reduce(function, merge, extras, advance, chained)
         with self.progress(len(self.sizes)) as line:
-            return self._reduce(function, merge, extras, line.advance)
+            return self._reduce(function, merge, extras, line.advance, chained)
 
     @abstractmethod
     def _reduce(
@@ -139,6 +161,7 @@ class LazyRows(ABC):
         merge: Merge,
         extras: Iterable[Any],
         advance: Callable[[], None] | None,
+        chained: bool = False,
     ) -> Any:
         """Merge what a function returns for the blocks, in their order."""
 
@@ -153,7 +176,7 @@ class LazyRows(ABC):
         n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
         steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
         starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
-        extras = [(self.name, self.columns, start, *steps) for start in starts]
+        extras = [(self.labels, start, *steps) for start in starts]
         self.least, *kept = self.reduce(_scan, _merge_scans, extras)
         self.some, self.sample = map(np.concatenate, kept)
         return self
@@ -165,12 +188,12 @@ class LazyRows(ABC):
 
 def _scan(block: np.ndarray, extra: Any) -> tuple[Any, list[Any], list[Any]]:
     """Check the values of a block, and return some of its rows."""
-    name, columns, start, step, small_step = extra
+    labels, start, step, small_step = extra
     bad = ~np.isfinite(block).all(axis=0)
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         value = "NaN" if np.isnan(block[:, at]).any() else "infinity"
-        column = columns[at] if columns else at
+        name, column = labels[at]
         raise ValueError(
             f"Input {name} contains {value} in column {column!r}. All values must be "
             "known and finite. Drop or impute the rows of the block that begins with "
@@ -206,6 +229,7 @@ class StreamRows(LazyRows):
             if not self._sizes:
                 self.header = header_of(block, rows.shape[1])
                 self.columns = column_names(block)
+                self.kinds = kinds_of(block)
             elif column_names(block) != self.columns:
                 raise ValueError(
                     f"A block of {name} has the columns "
@@ -279,6 +303,7 @@ class StreamRows(LazyRows):
         merge: Merge,
         extras: Iterable[Any],
         advance: Callable[[], None] | None,
+        chained: bool = False,
     ) -> Any:
         filled = (e for e, n in zip(extras, self._sizes, strict=False) if n)
 
@@ -312,6 +337,7 @@ class DaskRows(LazyRows):
             sizes = None
             floats = all(kind in FLOATS for kind in source.dtypes)
             self.dtype = np.result_type(*source.dtypes if floats else FLOATS[:1])
+            self.kinds = "".join(sorted({kind.kind for kind in source.dtypes}))
         else:
             if source.ndim != 2:
                 raise ValueError(
@@ -323,6 +349,7 @@ class DaskRows(LazyRows):
             sizes = source.chunks[0]
             self.dtype = np.dtype(source.dtype if source.dtype in FLOATS else FLOATS[0])
             self.header = np.empty((0, source.shape[1]))
+            self.kinds = source.dtype.kind
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
         if sizes is None or np.isnan(sizes).any():
@@ -356,21 +383,31 @@ class DaskRows(LazyRows):
         merge: Merge,
         extras: Iterable[Any],
         advance: Callable[[], None] | None,
+        chained: bool = False,
     ) -> Any:
-        options = (self.name, self.shape[1], self.dtype, self.chosen)
-        work = _OnPartition(function, options)
-        return compute_in_order(work, self.parts, extras, merge, advance)
+        work = _OnPartition(function, self.reader())
+        return compute_in_order(work, self.parts, extras, merge, advance, chained)
+
+    def reader(self) -> Callable[[Any], np.ndarray]:
+        """Return a function that reads a partition."""
+        return partial(
+            read_block,
+            name=self.name,
+            n_features=self.shape[1],
+            dtype=self.dtype,
+            chosen=self.chosen,
+        )
 
 
 class _OnPartition:
     """A function of an array, applied to a partition."""
 
-    def __init__(self, function: Function, options: tuple[Any, ...]):
+    def __init__(self, function: Function, read: Callable[[Any], np.ndarray]):
         self.function = function
-        self.options = options
+        self.read = read
 
     def __call__(self, partition: Any, extra: Any) -> Any:
-        return self.function(read_block(partition, *self.options), extra)
+        return self.function(self.read(partition), extra)
 
 
 def _length(partition: Any, extra: Any) -> list[int]:
@@ -403,23 +440,30 @@ def lazy_rows(
         return X
     if kind_of_blocks(X) == "an iterator":
         refuse_iterator(X, name)
-    rows: LazyRows
+    return finish_rows(open_rows(X, name), least, progress)
+
+
+def open_rows(X: Any, name: str) -> LazyRows:
+    """Return data in blocks as rows that are read by blocks, without a check."""
     if is_dask(X, "Series"):
         raise ValueError(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if is_dask(X, "Array", "DataFrame"):
-        rows = DaskRows(X, name)
-    else:
-        # Partial functions can be pickled.
-        rows = StreamRows(X if callable(X) else partial(iter, X), name)
+        return DaskRows(X, name)
+    # Partial functions can be pickled.
+    return StreamRows(X if callable(X) else partial(iter, X), name)
+
+
+def finish_rows(rows: LazyRows, least: int, progress: Watch | None) -> LazyRows:
+    """Check the shape and all values of rows that are read by blocks."""
     if len(rows) < least:
         raise ValueError(
             f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a "
-            f"minimum of {least} is required for {name}."
+            f"minimum of {least} is required for {rows.name}."
         )
     if not rows.shape[1]:
-        raise ValueError(f"{name} has no columns, must have at least one.")
+        raise ValueError(f"{rows.name} has no columns, must have at least one.")
     rows.progress = progress
     return rows.scan()
 
@@ -428,10 +472,10 @@ def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
     """Return an array as rows that are read by blocks."""
     if isinstance(rows, LazyRows):
         return rows
-    return StreamRows(partial(_cut, rows), name).scan()
+    return StreamRows(partial(cut_rows, rows), name).scan()
 
 
-def _cut(rows: np.ndarray) -> Iterator[np.ndarray]:
+def cut_rows(rows: np.ndarray) -> Iterator[np.ndarray]:
     """Yield consecutive rows of an array."""
     for start in range(0, len(rows), READ_ROWS):
         yield rows[start : start + READ_ROWS]
@@ -442,3 +486,8 @@ def spread_rows(rows: Any) -> Any:
     if isinstance(rows, LazyRows):
         return rows.some
     return rows[:: -(-len(rows) // CENTRE_ROWS)]
+
+
+def table_of(X: Any) -> Any:
+    """Return a table with the names of the columns of a sample."""
+    return X.header if isinstance(X, LazyRows) else X

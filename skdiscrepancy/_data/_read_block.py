@@ -75,6 +75,17 @@ def column_names(block: Any) -> list[Any]:
     return list(block.schema.names) if _is_arrow(block) else names_of(block)
 
 
+def kinds_of(block: Any) -> str:
+    """Return the kinds of the types of the columns of a block, as in numpy."""
+    if _is_arrow(block):
+        types = [np.asarray(column).dtype for column in block.columns]
+    elif names_of(block):
+        types = [np.asarray(block[name]).dtype for name in names_of(block)]
+    else:
+        types = [np.asarray(block).dtype]
+    return "".join(sorted({kind.kind for kind in types}))
+
+
 def header_of(block: Any, n_features: int) -> Any:
     """Return a table of no rows with the columns of a block, or an array."""
     if _is_arrow(block):

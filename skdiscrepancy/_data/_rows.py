@@ -166,6 +166,15 @@ class Codes:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def n_labels(self) -> int:
+        """Number of different labels."""
+        return int(self.codes.max()) + 1
+
+    def at(self, block: Any, index: Index) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of some rows, and how often the label of each row occurs."""
+        return self.codes[index], self.counts[index]
+
     def block(
         self, rows: Index, cols: Index, out: np.ndarray, *, balanced: bool
     ) -> np.ndarray:

@@ -54,7 +54,7 @@ from skdiscrepancy._engine._frequency_groups import (
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kept_features import KeptFeatures, keep_features
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
-from skdiscrepancy._engine._lazy_blocks import blocks_of
+from skdiscrepancy._engine._lazy_blocks import blocks_of, paired_blocks
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
     Task,
@@ -158,6 +158,7 @@ __all__ = [
     "may_be_complete",
     "one_blas_thread",
     "one_openmp_thread",
+    "paired_blocks",
     "paired_pieces",
     "piece_rows",
     "progress",

@@ -18,6 +18,8 @@ from scipy.sparse import csr_array, issparse
 from skdiscrepancy._data import (
     Codes,
     Index,
+    LazyCodes,
+    LazyRows,
     Rows,
     as_block,
     check_number,
@@ -99,7 +101,7 @@ class FeatureMaps:
         self.n_kernels = len(kernels)
         self.n_frequencies = (int(n_components) + 1) // 2
         draws = SpectralDraws(self.n_frequencies, seed)
-        self.codes: Codes | None = None
+        self.codes: Codes | LazyCodes | None = None
         # Kernels on labels, and whether they are balanced.
         self.labels: dict[int, bool] = {}
         self.parts: list[list[Part]] = []
@@ -111,7 +113,11 @@ class FeatureMaps:
                 row = as_block(spread_rows(samples[0])[:1])
                 self.parts.append(_parts(kernel, draws, row, n_components))
         if self.labels:
-            self.codes = Codes(encode_labels(*samples))
+            [first, *others] = samples
+            if isinstance(first, LazyRows) and not others:
+                self.codes = LazyCodes(first)
+            else:
+                self.codes = Codes(encode_labels(*samples))
         # Kernels that consist of frequencies only, by the array that they share.
         self.families: dict[int, list[int]] = {}
         for k, parts in enumerate(self.parts):
@@ -210,7 +216,7 @@ class FeatureMaps:
         alone = {k for members in self.families.values() for k in members}
         for k, parts in enumerate(self.parts):
             if k in self.labels:
-                yield k, self.one_hot(index, balanced=self.labels[k])
+                yield k, self.one_hot(block, index, balanced=self.labels[k])
             elif k not in alone:
                 features = [self._evaluate(part, block, rows) for part in parts]
                 if len(features) > 1:
@@ -229,14 +235,14 @@ class FeatureMaps:
         )
         return F
 
-    def one_hot(self, index: Index, *, balanced: bool) -> Any:
+    def one_hot(self, block: Any, index: Index, *, balanced: bool) -> Any:
         """Return one feature for each label, in a sparse matrix."""
         assert self.codes is not None
-        codes = self.codes.codes[index]
+        codes, counts = self.codes.at(block, index)
         values = np.ones(len(codes))
         if balanced:
-            values /= np.sqrt(self.codes.counts[index])
-        shape = (len(codes), int(self.codes.codes.max()) + 1)
+            values /= np.sqrt(counts)
+        shape = (len(codes), self.codes.n_labels)
         return csr_array((values, (np.arange(len(codes)), codes)), shape=shape)
 
 

@@ -23,7 +23,12 @@ from skdiscrepancy._engine._parallel import Task
 
 
 class FeatureTask(Task):
-    """The sums over one piece of rows. A subclass says which sums."""
+    """The sums over one piece of rows. A subclass says which sums.
+
+    Sums that take much memory, `is_large`, are merged one after the other on dask.
+    """
+
+    is_large = False
 
     def __init__(self, maps: FeatureMaps, blocks: Blocks):
         self.maps = maps

@@ -21,7 +21,8 @@ from scipy.sparse import issparse
 
 from skdiscrepancy._engine._blocks import Blocks, Piece
 from skdiscrepancy._engine._feature_maps import FeatureMaps, Part
-from skdiscrepancy._engine._parallel import Task, end_if_stopped, run_all
+from skdiscrepancy._engine._feature_sums import FeatureTask, run_pieces
+from skdiscrepancy._engine._parallel import end_if_stopped
 from skdiscrepancy._loops import waves
 
 # Frequencies of a group. In 30 draws, the mean log p-value of a linear dependence was
@@ -50,6 +51,8 @@ class FeatureSide:
         Rows.
     seed : int
         Seed of the random signs.
+    some : ndarray of shape (n_some, n_features) or None, default=None
+        Rows from whose means the features are measured. None reads the first rows.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class FeatureSide:
         What was subtracted from each line, 0 for squared norms.
     """
 
-    def __init__(self, maps: FeatureMaps, blocks: Blocks, seed: int):
+    def __init__(self, maps: FeatureMaps, blocks: Blocks, seed: int, some: Any = None):
         self.maps = maps
         self.blocks = blocks
         self.seed = seed
@@ -81,9 +84,10 @@ class FeatureSide:
             self.is_norm.append(np.zeros(ends[-1], dtype=bool))
             self.is_norm[-1][ends[has_norm] - 1] = True
             self.centres.append(np.zeros(ends[-1]))
-        first = next(iter(blocks.pieces()))
-        block = blocks.read(first)[:STRIP]
-        index = first.rows.start + np.arange(block.shape[0])
+        if some is None:
+            some = blocks.read(next(iter(blocks.pieces())))
+        block = some[:STRIP]
+        index = np.arange(block.shape[0])
         for g, norms in enumerate(self.is_norm):
             means = self.features(g, block, index).mean(axis=1)
             self.centres[g] = np.where(norms, 0, means)
@@ -108,7 +112,7 @@ class FeatureSide:
         if k not in self.maps.labels:
             return self.maps.parts[k]
         assert self.maps.codes is not None
-        return [Part(int(self.maps.codes.codes.max()) + 1)]
+        return [Part(self.maps.codes.n_labels)]
 
     def _n_lines(self, k: int, size: int) -> int:
         """Return the number of lines of a kernel, without norms."""
@@ -197,7 +201,7 @@ class FeatureSide:
                 yield F
                 continue
             if k in maps.labels:
-                F = maps.one_hot(index, balanced=maps.labels[k])
+                F = maps.one_hot(block, index, balanced=maps.labels[k])
             else:
                 assert part.function is not None
                 F = part.function(block)
@@ -279,38 +283,68 @@ class LineMoments(NamedTuple):
         return cls(means, spreads, sizes, np.where(norms, 1.0, weights))
 
 
-class PairTask(Task):
-    """Work on the rows of pieces of x and y."""
+class PairBlocks(Blocks):
+    """The rows of x and y, which have the same pieces.
+
+    Parameters
+    ----------
+    x, y : Blocks
+        Rows of both sides. The pieces of x are pieces of y too.
+    """
+
+    def __init__(self, x: Blocks, y: Blocks):
+        self.x = x
+        self.y = y
+        self.sizes = x.sizes
+        self.n_features = x.n_features + y.n_features
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces."""
+        return self.x.pieces()
+
+    def read(self, piece: Piece) -> tuple[Any, Any]:
+        """Return the rows of both sides."""
+        return self.x.read(piece), self.y.read(piece)
+
+    def run(self, *args: Any, **options: Any) -> Any:
+        """Yield pieces with their sums."""
+        return self.x.run(*args, **options)
+
+
+class PairTask(FeatureTask):
+    """Sums over the rows of a piece of x and y."""
 
     def __init__(self, x: FeatureSide, y: FeatureSide):
+        super().__init__(x.maps, PairBlocks(x.blocks, y.blocks))
         self.x = x
         self.y = y
 
-    def strips(
-        self, pieces: tuple[Piece, Piece]
-    ) -> Iterator[tuple[Any, Any, np.ndarray]]:
-        """Yield rows of x, rows of y and their positions, some at a time."""
-        blocks = self.x.blocks.read(pieces[0]), self.y.blocks.read(pieces[1])
-        rows = pieces[0].rows
-        for start in range(0, len(pieces[0]), STRIP):
-            end_if_stopped()
-            strip = slice(start, min(start + STRIP, len(pieces[0])))
-            index = np.arange(rows.start + strip.start, rows.start + strip.stop)
-            yield blocks[0][strip], blocks[1][strip], index
+
+def pair_strips(
+    pair: tuple[Any, Any], index: np.ndarray
+) -> Iterator[tuple[Any, Any, np.ndarray]]:
+    """Yield rows of x, rows of y and their positions, some at a time."""
+    for start in range(0, len(index), STRIP):
+        end_if_stopped()
+        strip = slice(start, min(start + STRIP, len(index)))
+        yield pair[0][strip], pair[1][strip], index[strip]
 
 
 class _SumsTask(PairTask):
-    def __call__(self, pieces: tuple[Piece, Piece]) -> list[PairSums]:
+    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         x, y = self.x, self.y
         totals: list[Any] = [None] * len(x.groups)
-        for block, other, index in self.strips(pieces):
+        for rows, others, own in pair_strips(block, index):
             for g in range(len(totals)):
                 with np.errstate(all="ignore"):
                     part = PairSums.of(
-                        x.features(g, block, index), y.features(g, other, index)
+                        x.features(g, rows, own), y.features(g, others, own)
                     )
                     totals[g] = part if totals[g] is None else totals[g] + part
         return totals
+
+    def merge(self, first: Any, second: Any) -> Any:
+        return [a + b for a, b in zip(first, second, strict=True)]
 
 
 def paired_pieces(x: FeatureSide, y: FeatureSide) -> list[tuple[Piece, Piece]]:
@@ -322,10 +356,10 @@ def sums_of_products(
     x: FeatureSide, y: FeatureSide, **run_options: Any
 ) -> list[PairSums]:
     """Return the sums over all rows, for each group, in one pass."""
-    totals: list[Any] = [None] * len(x.groups)
-    for part in run_all(paired_pieces(x, y), _SumsTask(x, y), **run_options):
-        for g, own in enumerate(part):
-            totals[g] = own if totals[g] is None else totals[g] + own
+    work, totals = _SumsTask(x, y), None
+    for _, part in run_pieces(work, **run_options):
+        totals = part if totals is None else work.merge(totals, part)
+    assert totals is not None
     return totals
 
 
@@ -337,14 +371,14 @@ class _VariancesTask(PairTask):
         self.forms = forms
         self.means = means
 
-    def __call__(self, pieces: tuple[Piece, Piece]) -> np.ndarray:
+    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         x, y = self.x, self.y
         squares = np.zeros_like(self.means)
-        for block, other, index in self.strips(pieces):
-            values = np.zeros((*self.means.shape, len(index)))
+        for rows, others, strip in pair_strips(block, index):
+            values = np.zeros((*self.means.shape, len(strip)))
             values -= self.means[..., np.newaxis]
             for g, (M, of_x, of_y) in enumerate(self.forms):
-                A, B = x.features(g, block, index), y.features(g, other, index)
+                A, B = x.features(g, rows, strip), y.features(g, others, strip)
                 runs = _runs(y.starts[g], y.ends[g])
                 for k, (start, end) in enumerate(
                     zip(x.starts[g], x.ends[g], strict=True)
@@ -354,7 +388,7 @@ class _VariancesTask(PairTask):
                     # Faster than one product of matrices for each kernel on y.
                     weighted = M[start:end].T @ own
                     for kernels, lines, size in runs:
-                        shape = (-1, size, len(index))
+                        shape = (-1, size, len(strip))
                         values[k, kernels] += np.einsum(
                             "lfr,lfr->lr",
                             weighted[lines].reshape(shape),
@@ -415,7 +449,7 @@ def bilinear_variances(
     """
     work = _VariancesTask(x, y, forms, means)
     squares: Any = 0.0
-    for part in run_all(paired_pieces(x, y), work, **run_options):
+    for _, part in run_pieces(work, **run_options):
         squares = squares + part
     return squares / sum(x.blocks.sizes)
 

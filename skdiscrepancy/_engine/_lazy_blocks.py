@@ -97,7 +97,7 @@ def _reduced(
 ) -> tuple[Piece, Any]:
     """Return the sums of all pieces of a sample, and a piece of all rows."""
     first, last = tasks[0][0], tasks[-1][0]
-    total = sample.reduce(_OnPiece(work), work.merge, tasks, advance)
+    total = sample.reduce(_OnPiece(work), work.merge, tasks, advance, work.is_large)
     return Piece(first.sample, slice(first.rows.start, last.rows.stop)), total
 
 
@@ -111,6 +111,45 @@ class _OnPiece:
         piece, extra = task
         with np.errstate(all="ignore"), one_blas_thread():
             return self.work((Piece(piece.sample, piece.rows, block), extra))[1]
+
+
+class ColumnBlocks(Blocks):
+    """Some columns of rows that are read by blocks.
+
+    Parameters
+    ----------
+    blocks : LazyBlocks
+        Rows.
+    columns : ndarray of int
+        Positions of the columns.
+    """
+
+    def __init__(self, blocks: LazyBlocks, columns: np.ndarray):
+        self.blocks = blocks
+        self.columns = columns
+        self.sizes = blocks.sizes
+        self.n_features = len(columns)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces, without their rows."""
+        return self.blocks.pieces()
+
+    def read(self, piece: Piece) -> Any:
+        """Return the columns of a piece that was sent to this worker."""
+        return self.blocks.read(piece)[:, self.columns]
+
+    def run(self, *args: Any, **options: Any) -> Any:
+        """Yield pieces with their sums."""
+        return self.blocks.run(*args, **options)
+
+
+def paired_blocks(x: LazyRows, y: LazyRows) -> tuple[ColumnBlocks, ColumnBlocks]:
+    """Return the columns of two samples that are columns of the same rows."""
+    assert x.whole is not None
+    assert x.whole is y.whole
+    blocks = LazyBlocks(x.whole)
+    sides = [np.arange(blocks.n_features)[rows.chosen] for rows in (x, y)]
+    return ColumnBlocks(blocks, sides[0]), ColumnBlocks(blocks, sides[1])
 
 
 def blocks_of(*samples: Any) -> Blocks:

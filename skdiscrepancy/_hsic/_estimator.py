@@ -7,16 +7,17 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
+    LazyRows,
     RandomStateLike,
     as_labels,
     check_columns,
     explains_keywords,
+    table_of,
     tag_target,
     validate_with_target,
 )
@@ -29,6 +30,12 @@ from skdiscrepancy._hsic._feature_scores import (
     without_errors,
 )
 from skdiscrepancy._hsic._independence_test import independence_test
+from skdiscrepancy._hsic._lazy_samples import (
+    lazy_target_kernels,
+    least_rows,
+    read_pair,
+    validate_lazy,
+)
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
@@ -181,6 +188,11 @@ class HSICEstimator(BaseDiscrepancy):
     """
 
     _flags = ("second_order", "normalize", "squared")
+    _learns_from = (
+        *BaseDiscrepancy._learns_from,
+        "target_kernel",
+        "target_bandwidth",
+    )
 
     def __init__(
         self,
@@ -223,6 +235,9 @@ class HSICEstimator(BaseDiscrepancy):
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
         """Choose the kernels on X and on y from a sample.
 
+        If you change a parameter for kernels, bandwidths or the encoder after `fit`,
+        the other methods ask you to call `fit` again.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -237,14 +252,18 @@ class HSICEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         kernels = settings.kernels
-        tables = X, y
+        X, y = self._read(X, y, settings)
+        tables = table_of(X), table_of(y)
         self._fit_encoder([X], kernels)
         self.target_encoder_ = fit_target_encoder(
             self.encoder, y, labels=self._reads_labels()
         )
         X, y = self._validate(X, y, kernels, settings.design, reset=True)
-        target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
-        y = as_target(y, target_kernels, self.target_kernel)
+        if isinstance(y, LazyRows):
+            target_kernels = lazy_target_kernels(self.target_kernel, y, kernels)
+        else:
+            target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
+            y = as_target(y, target_kernels, self.target_kernel)
         layout = layout_of(self.encoder_, tables[0])
         collection = self._collection([X], kernels, self.bandwidth, table=layout)
         target_collection = self._collection(
@@ -259,7 +278,14 @@ class HSICEstimator(BaseDiscrepancy):
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
         draw_features(self, X, y)
+        self._remember()
         return self
+
+    def _read(self, X: Any, y: Any, settings: Settings | None = None) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        settings = self._check_params() if settings is None else settings
+        least = least_rows(settings.design)
+        return read_pair(self, X, y, settings.kernels, least)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         settings = super()._check_params(n_kernels)
@@ -417,11 +443,13 @@ class HSICEstimator(BaseDiscrepancy):
             return False
         return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
 
-    def _validate_fitted(
-        self, X: Any, y: Any, design: Design
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _validate_fitted(self, X: Any, y: Any, design: Design) -> tuple[Any, Any]:
         """Return X and y, whose columns must agree with `fit`."""
+        self._refuse_changed()
+        X, y = read_pair(self, X, y, self.kernels_, least_rows(design))
         X, y = self._validate(X, y, self.kernels_, design, reset=False)
+        if isinstance(y, LazyRows):
+            return X, y
         y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
             raise ValueError(
@@ -431,8 +459,10 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _validate(
         self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        least = 2 if design.biased else 4
+    ) -> tuple[Any, Any]:
+        if isinstance(X, LazyRows):
+            return validate_lazy(self, X, y, reset=reset)
+        least = least_rows(design)
         options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
         y = encode_target(
             self.encoder, self.target_encoder_, y, labels=self._reads_labels()

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base import DiscrepancyResult
-from skdiscrepancy._data import draw_seeds, generator_of
-from skdiscrepancy._engine import ArrayBlocks, FeatureMaps, FeatureSide, piece_rows
+from skdiscrepancy._data import LazyRows, draw_seeds, generator_of, is_on_disk
+from skdiscrepancy._engine import (
+    ArrayBlocks,
+    FeatureMaps,
+    FeatureSide,
+    paired_blocks,
+    piece_rows,
+)
 from skdiscrepancy._hsic._feature_statistics import feature_statistics
 from skdiscrepancy._hsic._independence_test import check_enough
+from skdiscrepancy._hsic._lazy_samples import pair_of_rows
 from skdiscrepancy._nulls import (
     Options,
     TestResult,
+    feature_block_shift_test,
     feature_shift_test,
     window_length,
     windows,
@@ -62,9 +70,16 @@ def _sides(
 ) -> tuple[FeatureSide, FeatureSide] | None:
     """Return the features of both sides, or None if all kernels have exact features."""
     maps = _maps(estimator, X, y)
+    seed = estimator.feature_seed_
+    if isinstance(X, LazyRows):
+        # Exact kernels need all rows in memory.
+        blocks = paired_blocks(X, y)
+        return (
+            FeatureSide(maps[0], blocks[0], seed, X.some),
+            FeatureSide(maps[1], blocks[1], seed + 1, y.some),
+        )
     if not any(own.is_random for own in maps):
         return None
-    seed = estimator.feature_seed_
     return (
         FeatureSide(maps[0], ArrayBlocks(X, step=step), seed),
         FeatureSide(maps[1], ArrayBlocks(y, step=step), seed + 1),
@@ -98,6 +113,11 @@ def test_of_features(
     """Test whether X and y are independent, None if no features are random."""
     n, generator = len(X), generator_of(estimator.random_state)
     check_enough(n)
+    if is_on_disk(X) and options.method == "permutation":
+        # A random order of all rows would be a copy in memory.
+        X, y = pair_of_rows(X, y, 4)
+    if isinstance(X, LazyRows):
+        return _test_by_blocks(estimator, X, y, options, generator)
     length = window_length(n, options.n_resamples)
     if options.method == "permutation":
         order = generator.permutation(n)
@@ -114,6 +134,33 @@ def test_of_features(
         generator=generator,
         pooling=options.pooling,
         method=options.method,
+        kernels=estimator._pairs(),
+        **estimator._walk_options(),
+    )
+
+
+def _test_by_blocks(
+    estimator: Any,
+    X: LazyRows,
+    y: LazyRows,
+    options: Options,
+    generator: np.random.RandomState,
+) -> TestResult:
+    """Test whether X and y are independent, from rows that are read by blocks."""
+    if options.method == "shift":
+        raise ValueError(
+            "method == 'shift', must be 'permutation' if X or y is read by blocks, "
+            "because rows of different blocks are never in one place."
+        )
+    sides = _sides(estimator, X, y, 0)
+    assert sides is not None
+    [seed] = draw_seeds(generator, 1)
+    return feature_block_shift_test(
+        *sides,
+        n_resamples=options.n_resamples,
+        generator=generator,
+        seed=seed,
+        pooling=options.pooling,
         kernels=estimator._pairs(),
         **estimator._walk_options(),
     )

@@ -63,5 +63,6 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
     1.271
     """
-    X = as_table(X)
-    return HSICEstimator(**params).fit(X, y).score(X, y)
+    hsic = HSICEstimator(**params)
+    X, y = hsic._read(as_table(X), y)
+    return hsic.fit(X, y).score(X, y)

@@ -12,13 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import (
-    RandomStateLike,
-    as_block,
-    explains_keywords,
-    refuse_changed,
-    values_of,
-)
+from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords, table_of
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
 from skdiscrepancy._mmd._feature_reference import FeatureReference
@@ -36,7 +30,6 @@ from skdiscrepancy._mmd._samples import (
     refuse_other_tables,
     refuse_second_sample,
     samples_to_test,
-    table_of,
     validate_pair,
     validate_sample,
 )
@@ -48,9 +41,6 @@ from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import layout_of
-
-# Parameters from which `fit` learns kernels and encoder.
-LEARNT_FROM = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
 
 class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
@@ -268,7 +258,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.kernels_ = collection
         self._reference = None
         draw_features(self, samples)
-        self._learnt_from = values_of(self, LEARNT_FROM)
+        self._remember()
         return self
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -336,7 +326,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
 
     def _known_reference(self) -> Reference | FeatureReference:
         """Return the reference sample, with its sums if they are still valid."""
-        refuse_changed(self, self._learnt_from)
+        self._refuse_changed()
         if self.n_components is not None:
             return feature_reference(self)
         # Exact kernels refuse rows that are read by blocks.

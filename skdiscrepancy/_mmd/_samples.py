@@ -21,6 +21,7 @@ from skdiscrepancy._data import (
     lazy_rows,
     names_of,
     of_blocks,
+    table_of,
     validate_rows,
 )
 from skdiscrepancy._engine import BRIEF, progress
@@ -101,11 +102,6 @@ def reference_rows(estimator: Any) -> Any:
         1,
         estimator.n_components,
     )
-
-
-def table_of(X: Any) -> Any:
-    """Return a table with the names of the columns of a sample."""
-    return X.header if isinstance(X, LazyRows) else X
 
 
 def as_sample(

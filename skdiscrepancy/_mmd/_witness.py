@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import as_rows, explains_keywords, refuse_changed
+from skdiscrepancy._data import as_rows, explains_keywords
 from skdiscrepancy._engine import (
     KeptSums,
     RowSums,
@@ -191,7 +191,7 @@ class WitnessMixin:
         return self._witness(points, Y)
 
     def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        refuse_changed(self, self._learnt_from)
+        self._refuse_changed()
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
             return witness_of_features(self, points, reference_rows(self), Y)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._nulls._feature_block_shifts import feature_block_shift_test
 from skdiscrepancy._nulls._feature_permutations import (
     feature_permutation_test,
     random_groups,
@@ -38,6 +39,7 @@ __all__ = [
     "TestResult",
     "check_options",
     "complete_means",
+    "feature_block_shift_test",
     "feature_permutation_test",
     "feature_shift_test",
     "gamma_pvalue",

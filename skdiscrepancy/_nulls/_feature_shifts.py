@@ -13,7 +13,7 @@ from scipy.fft import irfft, rfft
 from skdiscrepancy._engine import (
     FeatureSide,
     LineMoments,
-    PairTask,
+    Task,
     end_if_stopped,
     paired_pieces,
     run_all,
@@ -155,11 +155,12 @@ def _tiles(x: FeatureSide, y: FeatureSide, g: int, length: int) -> list[range]:
     return [range(start, stop) for start, stop in itertools.pairwise(bounds)]
 
 
-class _ShiftTask(PairTask):
+class _ShiftTask(Task):
     """The statistics of all shifts for one tile."""
 
     def __init__(self, x: FeatureSide, y: FeatureSide, length: int):
-        super().__init__(x, y)
+        self.x = x
+        self.y = y
         self.length = length
 
     def __call__(self, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:

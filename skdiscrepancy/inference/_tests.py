@@ -182,15 +182,14 @@ def hsic_test(
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
-    X = as_table(X)
-    return (
-        HSICEstimator(
-            bandwidth=_rule(bandwidth, params),
-            target_bandwidth=_rule(target_bandwidth, params),
-            **params,
-        )
-        .fit(X, y)
-        .test(X, y, method=method, n_resamples=n_resamples, pooling=pooling)
+    hsic = HSICEstimator(
+        bandwidth=_rule(bandwidth, params),
+        target_bandwidth=_rule(target_bandwidth, params),
+        **params,
+    )
+    X, y = hsic._read(as_table(X), y)
+    return hsic.fit(X, y).test(
+        X, y, method=method, n_resamples=n_resamples, pooling=pooling
     )
 
 
