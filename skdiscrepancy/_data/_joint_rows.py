@@ -83,13 +83,15 @@ def lazy_pair(
 
 
 def _in_equal_chunks(X: Any, y: Any) -> tuple[Any, Any]:
-    """Give a dask array the chunks of another dask array, if both are known."""
+    """Give a dask array the chunks of X, if both are known."""
     X, y = _as_columns(X), _as_columns(y)
-    if not (is_dask(X, "Array") and is_dask(y, "Array")) or len(X) != len(y):
+    chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
+    if is_dask(X, "Array"):
+        chunks = X.chunks[0]
+    if not is_dask(y, "Array") or np.isnan([*chunks, *y.chunks[0]]).any():
         return X, y
-    known = not any(np.isnan(Z.chunks[0]).any() for Z in (X, y))
-    if known and X.chunks[0] != y.chunks[0]:
-        y = y.rechunk({0: X.chunks[0]})
+    if sum(chunks) == len(y) and tuple(chunks) != y.chunks[0]:
+        y = y.rechunk({0: tuple(chunks)})
     return X, y
 
 

@@ -54,7 +54,12 @@ from skdiscrepancy._engine._frequency_groups import (
 from skdiscrepancy._engine._group_sums import GroupSums, check_group_memory, group_sums
 from skdiscrepancy._engine._kept_features import KeptFeatures, keep_features
 from skdiscrepancy._engine._kernel_source import KernelSource, kernel_source
-from skdiscrepancy._engine._lazy_blocks import blocks_of, paired_blocks
+from skdiscrepancy._engine._lazy_blocks import (
+    DerivedBlocks,
+    LazyBlocks,
+    blocks_of,
+    paired_blocks,
+)
 from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
     Task,
@@ -102,6 +107,7 @@ __all__ = [
     "Blocks",
     "CentredSource",
     "Classes",
+    "DerivedBlocks",
     "Factor",
     "FeatureGroups",
     "FeatureMaps",
@@ -113,6 +119,7 @@ __all__ = [
     "KeptFeatures",
     "KeptSums",
     "KernelSource",
+    "LazyBlocks",
     "Line",
     "LineMoments",
     "Lines",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -113,43 +114,52 @@ class _OnPiece:
             return self.work((Piece(piece.sample, piece.rows, block), extra))[1]
 
 
-class ColumnBlocks(Blocks):
-    """Some columns of rows that are read by blocks.
+class DerivedBlocks(Blocks):
+    """A function of rows that are read by blocks.
 
     Parameters
     ----------
-    blocks : LazyBlocks
+    blocks : Blocks
         Rows.
-    columns : ndarray of int
-        Positions of the columns.
+    function : callable
+        Takes some rows and returns an array with as many rows.
+    n_features : int
+        Number of columns of this array.
     """
 
-    def __init__(self, blocks: LazyBlocks, columns: np.ndarray):
+    def __init__(self, blocks: Blocks, function: Callable[[Any], Any], n_features: int):
         self.blocks = blocks
-        self.columns = columns
+        self.function = function
         self.sizes = blocks.sizes
-        self.n_features = len(columns)
+        self.n_features = n_features
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces, without their rows."""
         return self.blocks.pieces()
 
     def read(self, piece: Piece) -> Any:
-        """Return the columns of a piece that was sent to this worker."""
-        return self.blocks.read(piece)[:, self.columns]
+        """Return the function of the rows of a piece."""
+        return self.function(self.blocks.read(piece))
 
     def run(self, *args: Any, **options: Any) -> Any:
         """Yield pieces with their sums."""
         return self.blocks.run(*args, **options)
 
 
-def paired_blocks(x: LazyRows, y: LazyRows) -> tuple[ColumnBlocks, ColumnBlocks]:
+def _columns(columns: np.ndarray, block: np.ndarray) -> np.ndarray:
+    return block[:, columns]
+
+
+def paired_blocks(x: LazyRows, y: LazyRows) -> tuple[DerivedBlocks, DerivedBlocks]:
     """Return the columns of two samples that are columns of the same rows."""
     assert x.whole is not None
     assert x.whole is y.whole
     blocks = LazyBlocks(x.whole)
-    sides = [np.arange(blocks.n_features)[rows.chosen] for rows in (x, y)]
-    return ColumnBlocks(blocks, sides[0]), ColumnBlocks(blocks, sides[1])
+    first, second = (
+        DerivedBlocks(blocks, partial(_columns, rows.chosen), rows.shape[1])
+        for rows in (x, y)
+    )
+    return first, second
 
 
 def blocks_of(*samples: Any) -> Blocks:

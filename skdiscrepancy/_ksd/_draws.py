@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._data import LazyRows, draw_seeds, generator_of
 from skdiscrepancy._engine import RowSums
 from skdiscrepancy._gradients import can_be_drawn_from, draw_from, is_density_estimator
 from skdiscrepancy._ksd._feature_scores import means_of_features
@@ -51,6 +51,12 @@ def ksd_test_by_draws(
     result : TestResult
         Result.
     """
+    if isinstance(X, LazyRows):
+        raise ValueError(
+            "method == 'parametric', must be 'wild' if X is read by blocks, because "
+            "samples of as many rows are drawn from the model, and they are made in "
+            "memory."
+        )
     if isinstance(estimator.model_, GivenGradients):
         raise ValueError(
             "method == 'parametric', must be another method if model is an array of "

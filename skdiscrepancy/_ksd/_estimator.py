@@ -17,6 +17,7 @@ from skdiscrepancy._base import (
     warn_left_out,
 )
 from skdiscrepancy._data import (
+    LazyRows,
     RandomStateLike,
     check_columns,
     check_rows,
@@ -32,11 +33,15 @@ from skdiscrepancy._ksd._feature_scores import (
     draw_features,
     evaluate_features,
     test_of_features,
-    witness_of_features,
+)
+from skdiscrepancy._ksd._lazy_samples import (
+    read_sample,
+    refuse_weights,
+    standardized,
+    validate_lazy,
 )
 from skdiscrepancy._ksd._models import (
     check_differentiable,
-    column_deviations,
     fingerprint,
     fit_model,
     gradients_at,
@@ -44,8 +49,9 @@ from skdiscrepancy._ksd._models import (
     refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
-from skdiscrepancy._ksd._statistics import check_weights, witness_values
+from skdiscrepancy._ksd._statistics import check_weights
 from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
+from skdiscrepancy._ksd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
@@ -53,7 +59,7 @@ from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, fit_encoder
 
 
-class KSDEstimator(BaseDiscrepancy):
+class KSDEstimator(WitnessMixin, BaseDiscrepancy):
     r"""Squared kernel Stein discrepancy between a sample and a model.
 
     KSD measures how badly a model fits a sample. A larger score means a worse fit.
@@ -173,6 +179,7 @@ class KSDEstimator(BaseDiscrepancy):
     (-0.029, 0.735)
     """
 
+    _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
     _flags = ("standardize", "normalize", "squared")
 
     def __init__(
@@ -215,7 +222,9 @@ class KSDEstimator(BaseDiscrepancy):
         """Fit the model if necessary, and choose the kernels from a sample.
 
         A density estimator that is already fitted is cloned and fitted again, with a
-        warning. A :class:`~sklearn.frozen.FrozenEstimator` is never fitted again.
+        warning. A :class:`~sklearn.frozen.FrozenEstimator` is never fitted again. If
+        you change `model`, `standardize`, `encoder` or a parameter of the kernels after
+        `fit`, the other methods ask you to call `fit` again.
 
         Parameters
         ----------
@@ -286,59 +295,6 @@ class KSDEstimator(BaseDiscrepancy):
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
         warn_left_out(design, len(X))
         return self._evaluate(X, self._gradients(X), design, sample_weight)
-
-    @explains_keywords
-    def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
-        r"""Compute the Stein witness function, which shows where the model fits badly.
-
-        The witness function is positive where the sample has more mass than the model
-        explains, and negative where it has less. For the sample x,
-        :math:`g(t) = \frac1n \sum_i h(x_i, t)` [1]_, where h is the Stein kernel for
-        the mean of `kernels_`. The mean of g under the model is zero. The mean over
-        the sample is the score of an estimator with ``design="v", normalize=False,
-        pooling="mean"``. Takes O(p n) time and O(p + n) memory for p points.
-
-        Parameters
-        ----------
-        points : array-like of shape (n_points, n_features)
-            Points at which to evaluate the function.
-        X : array-like of shape (n_samples, n_features)
-            Sample to compare with the model.
-
-        Returns
-        -------
-        values : ndarray of shape (n_points,)
-            Values of g, float64.
-
-        See Also
-        --------
-        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
-
-        References
-        ----------
-        .. [1] W. Jitkrittum et al., "A linear-time kernel goodness-of-fit test",
-           NeurIPS 2017.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdiscrepancy import KSDEstimator
-        >>> X = np.random.RandomState(0).normal(size=(100, 1)) + 1.0
-        >>> values = KSDEstimator(lambda X: -X).fit(X).witness([[-1.0], [2.0]], X)
-        >>> values.round(2).tolist()
-        [-0.44, 1.53]
-        """
-        check_is_fitted(self)
-        self._check_params()
-        points = self._validate(points, reset=False, least=1)
-        return self._witness(points, self._validate(X, reset=False, least=1))
-
-    def _witness(self, points: np.ndarray, X: np.ndarray) -> np.ndarray:
-        gradients = [self._gradients(Z) for Z in (points, X)]
-        if self.n_components is not None:
-            return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))
-        source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
-        return witness_values(source, len(points), len(X), **self._walk_options())
 
     @explains_keywords
     def test(
@@ -432,8 +388,10 @@ class KSDEstimator(BaseDiscrepancy):
     def _check_kernels(self) -> list[Any]:
         return check_differentiable(self.kernel)
 
-    def _gradients(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients of the model at the rows of X."""
+    def _gradients(self, X: Any) -> Any:
+        """Return the gradients at the rows of X, None if X is read by blocks."""
+        if isinstance(X, LazyRows):
+            return None
         return gradients_at(X, self.score_function_)
 
     def _was_fitted_to(self, X: np.ndarray) -> bool:
@@ -445,13 +403,15 @@ class KSDEstimator(BaseDiscrepancy):
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
-        scale = column_deviations(X) if self.standardize else None
-        rows = X if scale is None else X / scale
+        scale, rows = None, X
+        if self.standardize:
+            scale, rows = standardized(X)
         collection = self._collection([rows], kernels, self.bandwidth)
         check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
         draw_features(self, X)
+        self._remember()
 
     def _evaluate(
         self,
@@ -462,6 +422,7 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         weights = None
         if sample_weight is not None:
+            refuse_weights(X)
             weights = check_weights(sample_weight, len(X), self.design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
@@ -480,13 +441,23 @@ class KSDEstimator(BaseDiscrepancy):
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
         # The Gaussian distribution that None stands for needs two rows.
-        one_is_enough = design.biased and self.model is not None
+        least = 1 if design.biased and self.model is not None else 2
+        X = read_sample(self, X, least)
         # Categories and missing values have no density, so "auto" has nothing to do.
         encoder = None if isinstance(self.encoder, str) else self.encoder
         self.encoder_ = fit_encoder(encoder, [X])
-        return self._validate(X, reset=True, least=1 if one_is_enough else 2)
+        return self._validate(X, reset=True, least=least)
 
-    def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
+    def _read(self, X: Any) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        return read_sample(self, X, 1 if self._check_params().design.biased else 2)
+
+    def _validate(self, X: Any, *, reset: bool, least: int) -> Any:
+        if not reset:
+            self._refuse_changed()
+        X = read_sample(self, X, least)
+        if isinstance(X, LazyRows):
+            return validate_lazy(self, X, reset=reset)
         if self.encoder_ is None:
             refuse_without_density(X)
             return validate_rows(self, X, reset=reset, ensure_min_samples=least)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base import DiscrepancyResult
-from skdiscrepancy._data import draw_seeds, generator_of
+from skdiscrepancy._data import LazyRows, draw_seeds, generator_of, spread_rows
 from skdiscrepancy._engine import ArrayBlocks, FeatureMaps, check_components
 from skdiscrepancy._ksd._feature_sums import (
     SteinRows,
@@ -17,6 +17,7 @@ from skdiscrepancy._ksd._feature_sums import (
     stein_feature_witness,
     stein_groups,
 )
+from skdiscrepancy._ksd._lazy_samples import lazy_stein_blocks
 from skdiscrepancy._ksd._models import in_scale
 from skdiscrepancy._ksd._stein import check_squares
 from skdiscrepancy._nulls import (
@@ -48,7 +49,10 @@ def draw_features(estimator: Any, X: np.ndarray) -> None:
         return
     [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
     FeatureMaps(
-        estimator.kernels_, estimator.n_components, estimator.feature_seed_, X[:1]
+        estimator.kernels_,
+        estimator.n_components,
+        estimator.feature_seed_,
+        spread_rows(X)[:1],
     )
 
 
@@ -56,6 +60,13 @@ def _stein_rows(
     estimator: Any, seed: int, *samples: tuple[np.ndarray, np.ndarray]
 ) -> SteinRows:
     """Return samples and their gradients, with the features of the kernels."""
+    if any(isinstance(X, LazyRows) for X, _ in samples):
+        scaled, *blocks = lazy_stein_blocks(
+            estimator.score_function_, estimator.scale_, *(X for X, _ in samples)
+        )
+        check_squares(estimator.kernels_, np.dtype(np.float64))
+        maps = FeatureMaps(estimator.kernels_, estimator.n_components, seed, *scaled)
+        return SteinRows(maps, *blocks)
     rows = [in_scale(estimator.scale_, *sample) for sample in samples]
     sets = [[sample[i] for sample in rows] for i in (0, 1)]
     check_squares(estimator.kernels_, np.dtype(np.float64))

@@ -205,10 +205,16 @@ class _MomentsTask(_ProductsTask):
         lengths = self.lengths if isinstance(self.lengths, int) else self.lengths[index]
         return Moments.of_row_sums(sums, lengths)
 
+    def merge(self, first: Any, second: Any) -> Any:
+        return first.merge(second)
+
 
 class _ValuesTask(_ProductsTask):
     def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         return self.products(piece, block, index)[0].mean(axis=0)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        return np.concatenate((first, second))
 
 
 def _mean_square(W: np.ndarray) -> float:
@@ -313,6 +319,8 @@ def stein_feature_witness(rows: SteinRows, **run_options: Any) -> np.ndarray:
 
 
 class _GroupsTask(_SteinTask):
+    is_large = True
+
     def __init__(self, rows: SteinRows, columns: slice, n_groups: int):
         super().__init__(rows)
         self.columns = columns

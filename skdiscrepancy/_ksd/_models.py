@@ -14,13 +14,16 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data import (
+    LazyRows,
     RandomStateLike,
     as_table,
     check_rows,
     draw_seeds,
     generator_of,
+    kind_of_blocks,
     needs_encoding,
     read_columns,
+    refuse_blocks,
     shown,
     warn_user,
 )
@@ -53,6 +56,9 @@ def fit_model(
     is cloned and fitted again, as in scikit-learn. A model without a seed gets a seed
     from `random_state`, unless that is None.
     """
+    if isinstance(X, LazyRows):
+        _refuse_fit(model)
+        return model, score_function_of(model)
     if model is None:
         score = SampleGaussianScore(X)
         return score, score
@@ -78,6 +84,23 @@ def fit_model(
                 f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
             ) from error
     return model, score_function_of(model)
+
+
+def _refuse_fit(model: Any) -> None:
+    """Refuse a model that must be fitted to a sample that is read by blocks."""
+    if model is None:
+        raise ValueError(
+            "model == None, must be a model or a function if X is read by blocks. None "
+            "is a Gaussian distribution with the moments of X, which needs all rows in "
+            "memory. Pass a Gaussian distribution, such as "
+            "scipy.stats.multivariate_normal(mean, cov)."
+        )
+    if is_density_estimator(model):
+        raise ValueError(
+            f"model == {model!r}, must not need a fit if X is read by blocks. Fit the "
+            "model to a sample of the rows first, and pass FrozenEstimator(model) from "
+            "sklearn.frozen."
+        )
 
 
 def unseeded(model: Any) -> list[str]:
@@ -106,6 +129,8 @@ class GivenGradients:
         return self.values
 
     def __repr__(self) -> str:
+        if kind_of_blocks(self.values) is not None:
+            return f"gradients in {kind_of_blocks(self.values)}"
         return f"gradients of shape {np.shape(self.values)}"
 
     def take(self, X: np.ndarray, rows: np.ndarray) -> GivenGradients:
@@ -128,16 +153,20 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
-def column_deviations(X: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of the columns, in the type of X."""
-    deviations = X.std(axis=0, dtype=np.float64)
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
+def check_deviations(
+    deviations: np.ndarray, largest: np.ndarray, dtype: Any
+) -> np.ndarray:
+    """Return the standard deviations of columns in the type of the columns.
+
+    `largest` are the largest absolute values.
+    """
+    constant = deviations <= 1e-13 * largest
     if np.any(constant):
         raise ValueError(
             f"standardize == True, must be False here: column "
             f"{int(np.argmax(constant))} of X is constant."
         )
-    return deviations.astype(X.dtype)
+    return deviations.astype(dtype)
 
 
 def in_scale(
@@ -171,6 +200,7 @@ def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
 
 def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     """Return gradients as an array of the shape and type of the sample."""
+    refuse_blocks(gradients, "model")
     shape = np.shape(gradients)
     if shape != X.shape:
         raise ValueError(
@@ -218,8 +248,10 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     """Return a hash of a set of rows that does not depend on their order or precision.
 
     Each row becomes one number, a combination of its columns in float32. The hash is
-    taken of the sorted numbers.
+    taken of the sorted numbers. Rows that are read by blocks have the hash of no rows.
     """
+    if isinstance(X, LazyRows):
+        return X.shape, b""
     weights = np.asarray(np.random.RandomState(0).uniform(1, 2, size=X.shape[1]))
     numbers = np.zeros(len(X))
     with np.errstate(all="ignore"):

@@ -85,8 +85,8 @@ def ksd_score(
     >>> round(ksd_score(X, -X), 3)
     -0.029
     """
-    X = as_table(X)
     estimator = KSDEstimator(as_given(model), **params)
+    X = estimator._read(as_table(X))
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
         X = estimator._validate_first(X, estimator._check_params().design)

@@ -279,17 +279,14 @@ def ksd_test(
     if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
         # Every draw chooses its own bandwidths, and must have as many as the data.
         rule = "grid"
-    X = as_table(X)
-    return (
-        KSDEstimator(as_given(model), bandwidth=rule, **params)
-        .fit(X)
-        .test(
-            X,
-            method=method,
-            n_resamples=n_resamples,
-            n_groups=n_groups,
-            pooling=pooling,
-        )
+    ksd = KSDEstimator(as_given(model), bandwidth=rule, **params)
+    X = ksd._read(as_table(X))
+    return ksd.fit(X).test(
+        X,
+        method=method,
+        n_resamples=n_resamples,
+        n_groups=n_groups,
+        pooling=pooling,
     )
 
 
