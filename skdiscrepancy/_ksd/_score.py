@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._ksd._estimator import KSDEstimator
+from skdiscrepancy._ksd._lazy_samples import refuse_weights
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams
 from skdiscrepancy._ksd._statistics import check_weights
@@ -90,6 +91,7 @@ def ksd_score(
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
         X = estimator._validate_first(X, estimator._check_params().design)
+        refuse_weights(X)
         weights = check_weights(sample_weight, len(X), estimator.design)
         some = weights > 0
         if isinstance(estimator.model, GivenGradients):

@@ -85,7 +85,8 @@ def feature_block_shift_test(
         Result.
     """
     sizes = [len(piece) for piece in x.blocks.pieces()]
-    n, length = sum(sizes), min(WINDOW, max(sizes))
+    n = sum(sizes)
+    length = min(WINDOW, max(sizes), max(2, n // N_GROUPS))
     n_windows = sum(size // length for size in sizes)
     warn_if_powerless(float(length) ** min(N_GROUPS, n_windows), "shifts")
     passes = list(_passes(x, y, length))
