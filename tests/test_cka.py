@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdiscrepancy import CKAEstimator, CKAResult, cka_score, hsic_score, mmd_score
+from skdiscrepancy._engine import _durations
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import GaussianKernel, LinearKernel, PrecomputedKernel
 
@@ -501,3 +502,14 @@ def test_layers_that_are_the_same_list_must_have_the_same_rows():
     layers = [X, X[:5]]
     with pytest.raises(ValueError, match="Layer 1 of X has 5 rows"):
         cka_score(layers, layers)
+
+
+def test_warnings_of_long_runs_name_what_cka_has(monkeypatch):
+    monkeypatch.setattr(_durations, "MIN_TASKS", 0)
+    monkeypatch.setattr(_durations, "LONG", -1.0)
+    with pytest.warns(UserWarning, match="pairs of rows for 1 kernel") as warned:
+        cka_score(X, Y, kernel="gaussian")
+    for warning in warned:
+        assert "minibatches (CKAEstimator.partial_fit) or more" in str(warning.message)
+        assert "n_components" not in str(warning.message)
+        assert "design" not in str(warning.message)

@@ -233,6 +233,46 @@ def test_options_of_a_run_are_refused_by_name(name, value, error):
         mmd_score(X, Y, **{name: value})
 
 
+CHANGES = {
+    "kernel": "laplace",
+    "bandwidth": 0.5,
+    "n_bandwidths": 3,
+    "encoder": None,
+    "target_kernel": "laplace",
+    "target_bandwidth": [0.5],
+    "model": FrozenEstimator(EmpiricalCovariance().fit(X)),
+    "standardize": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [
+        (cls, name)
+        for cls in (MMDEstimator, HSICEstimator, KSDEstimator)
+        for name in CHANGES
+        if name in inspect.signature(cls).parameters
+    ],
+)
+def test_a_parameter_that_fit_has_learnt_from_must_not_change(cls, name):
+    first = (standard_normal,) if cls is KSDEstimator else ()
+    estimator = cls(*first, n_bandwidths=2).fit(X, y)
+    samples = (X, y) if cls is HSICEstimator else (Y,)
+    known = getattr(estimator, name)
+    value = CHANGES[name]
+    if name == "kernel" and cls is KSDEstimator:
+        value = "imq"
+    estimator.set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} == .* has changed since `fit`"):
+        estimator.score(*samples)
+    # The test of MMD chooses its kernels anew.
+    if cls is not MMDEstimator:
+        with pytest.raises(ValueError, match=f"{name} == .* has changed since `fit`"):
+            estimator.test(*samples, n_resamples=9)
+    score = cls(*first, n_bandwidths=2).fit(X, y).score(*samples)
+    assert estimator.set_params(**{name: known}).score(*samples) == score
+
+
 def test_options_of_a_run_do_not_change_the_score():
     expected = mmd_score(X, Y)
     for option in ({"n_jobs": -1}, {"n_jobs": np.int64(2)}, {"verbose": False}):

@@ -30,6 +30,7 @@ def announce(
     *,
     sortable: bool = False,
     has_features: Callable[[], bool] | None = None,
+    ways: tuple[str, ...] | None = None,
 ) -> float:
     """Estimate how long a walk takes, and warn if it is long.
 
@@ -51,6 +52,9 @@ def announce(
         Whether Laplace kernels would need no pairs of these rows.
     has_features : callable or None, default=None
         Tells whether random features can replace the kernels. None if they cannot.
+    ways : tuple of str or None, default=None
+        Ways to run faster that take the place of fewer pairs, features and fewer
+        kernels. None is the usual ways.
 
     Returns
     -------
@@ -63,11 +67,13 @@ def announce(
     seconds = n_tasks * _seconds(task) / n_workers
     if seconds > LONG:
         one = n_kernels == 1
-        faster = ["fewer pairs (design='x' or design='b')"]
-        if has_features is not None and has_features():
-            faster.insert(0, "random features (n_components=256)")
-        if not one:
-            faster.append("fewer kernels (n_bandwidths, kernel)")
+        faster = list(ways or ())
+        if ways is None:
+            faster = ["fewer pairs (design='x' or design='b')"]
+            if has_features is not None and has_features():
+                faster.insert(0, "random features (n_components=256)")
+            if not one:
+                faster.append("fewer kernels (n_bandwidths, kernel)")
         if sortable:
             faster.append("kernel='laplace' (n log n time on one column)")
         faster.append("more workers (n_jobs=-1)")

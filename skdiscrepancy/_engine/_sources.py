@@ -28,12 +28,15 @@ class Source:
         Type of the values.
     tile : int
         Number of rows of a tile whose temporary arrays fit into the cache.
+    ways : tuple of str or None
+        Ways to run faster for warnings, if the usual ways do not exist.
     """
 
     n_kernels: int
     n_features: int
     dtype: np.dtype
     tile = 256
+    ways: tuple[str, ...] | None = None
 
     @property
     def has_one_column(self) -> bool:

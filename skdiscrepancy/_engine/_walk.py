@@ -116,6 +116,7 @@ def _announce_walk(
             and any(region.symmetric for region in regions)
             and all(source.has_features() for source in reducer.sources)
         ),
+        ways=reducer.sources[0].ways,
     )
     return n_pairs, seconds
 
