@@ -504,11 +504,12 @@ def test_layers_that_are_the_same_list_must_have_the_same_rows():
         cka_score(layers, layers)
 
 
-def test_warnings_of_long_runs_name_what_cka_has(monkeypatch):
+@pytest.mark.parametrize("name", ["kernel", "target_kernel"])
+def test_warnings_of_long_runs_name_what_cka_has(name, monkeypatch):
     monkeypatch.setattr(_durations, "MIN_TASKS", 0)
     monkeypatch.setattr(_durations, "LONG", -1.0)
-    with pytest.warns(UserWarning, match="pairs of rows for 1 kernel") as warned:
-        cka_score(X, Y, kernel="gaussian")
+    with pytest.warns(UserWarning, match="To run faster, use mini") as warned:
+        cka_score(X, Y, **{name: "gaussian"})
     for warning in warned:
         assert "minibatches (CKAEstimator.partial_fit) or more" in str(warning.message)
         assert "n_components" not in str(warning.message)

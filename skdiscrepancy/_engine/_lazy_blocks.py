@@ -146,7 +146,7 @@ class DerivedBlocks(Blocks):
         return self.blocks.run(*args, **options)
 
 
-def _columns(columns: np.ndarray, block: np.ndarray) -> np.ndarray:
+def _columns(columns: Any, block: np.ndarray) -> np.ndarray:
     return block[:, columns]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -443,12 +444,14 @@ class HSICEstimator(BaseDiscrepancy):
             return False
         return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
 
-    def _validate_fitted(self, X: Any, y: Any, design: Design) -> tuple[Any, Any]:
+    def _validate_fitted(
+        self, X: Any, y: Any, design: Design
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
         self._refuse_changed()
         X, y = read_pair(self, X, y, self.kernels_, least_rows(design))
         X, y = self._validate(X, y, self.kernels_, design, reset=False)
-        if isinstance(y, LazyRows):
+        if not isinstance(y, np.ndarray):
             return X, y
         y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
@@ -459,7 +462,7 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _validate(
         self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
-    ) -> tuple[Any, Any]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(X, LazyRows):
             return validate_lazy(self, X, y, reset=reset)
         least = least_rows(design)

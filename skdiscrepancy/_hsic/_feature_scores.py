@@ -24,8 +24,8 @@ from skdiscrepancy._hsic._lazy_samples import pair_of_rows
 from skdiscrepancy._nulls import (
     Options,
     TestResult,
-    feature_block_shift_test,
     feature_shift_test,
+    feature_window_test,
     window_length,
     windows,
 )
@@ -66,7 +66,7 @@ def _maps(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[FeatureMaps]:
 
 
 def _sides(
-    estimator: Any, X: np.ndarray, y: np.ndarray, step: int
+    estimator: Any, X: Any, y: Any, step: int
 ) -> tuple[FeatureSide, FeatureSide] | None:
     """Return the features of both sides, or None if all kernels have exact features."""
     maps = _maps(estimator, X, y)
@@ -113,16 +113,41 @@ def test_of_features(
     """Test whether X and y are independent, None if no features are random."""
     n, generator = len(X), generator_of(estimator.random_state)
     check_enough(n)
-    if is_on_disk(X) and options.method == "permutation":
+    if options.method == "shift":
+        return _test_of_series(estimator, X, y, options)
+    if is_on_disk(X):
         # A random order of all rows would be a copy in memory.
         X, y = pair_of_rows(X, y, 4)
-    if isinstance(X, LazyRows):
-        return _test_by_blocks(estimator, X, y, options, generator)
-    length = window_length(n, options.n_resamples)
-    if options.method == "permutation":
+    elif not isinstance(X, LazyRows):
         order = generator.permutation(n)
-    else:
-        order = windows(n, length)
+        X, y = X[order], y[order]
+    sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
+    if sides is None:
+        return None
+    [seed] = draw_seeds(generator, 1)
+    return feature_window_test(
+        *sides,
+        n_resamples=options.n_resamples,
+        generator=generator,
+        seed=seed,
+        pooling=options.pooling,
+        kernels=estimator._pairs(),
+        **estimator._walk_options(),
+    )
+
+
+def _test_of_series(
+    estimator: Any, X: Any, y: Any, options: Options
+) -> TestResult | None:
+    """Test whether two series are independent, by shifts that keep their order."""
+    if isinstance(X, LazyRows):
+        raise ValueError(
+            "method == 'shift', must be 'permutation' if X or y is read by blocks, "
+            "because rows of different blocks are never in one place."
+        )
+    n = len(X)
+    length = window_length(n, options.n_resamples)
+    order = windows(n, length)
     step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
     sides = _sides(estimator, X[order], y[order], step)
     if sides is None:
@@ -130,36 +155,6 @@ def test_of_features(
     return feature_shift_test(
         *sides,
         length,
-        n_resamples=options.n_resamples,
-        generator=generator,
-        pooling=options.pooling,
-        method=options.method,
-        kernels=estimator._pairs(),
-        **estimator._walk_options(),
-    )
-
-
-def _test_by_blocks(
-    estimator: Any,
-    X: LazyRows,
-    y: LazyRows,
-    options: Options,
-    generator: np.random.RandomState,
-) -> TestResult:
-    """Test whether X and y are independent, from rows that are read by blocks."""
-    if options.method == "shift":
-        raise ValueError(
-            "method == 'shift', must be 'permutation' if X or y is read by blocks, "
-            "because rows of different blocks are never in one place."
-        )
-    sides = _sides(estimator, X, y, 0)
-    assert sides is not None
-    [seed] = draw_seeds(generator, 1)
-    return feature_block_shift_test(
-        *sides,
-        n_resamples=options.n_resamples,
-        generator=generator,
-        seed=seed,
         pooling=options.pooling,
         kernels=estimator._pairs(),
         **estimator._walk_options(),

@@ -452,7 +452,7 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         """Return data in blocks as rows that are read by blocks."""
         return read_sample(self, X, 1 if self._check_params().design.biased else 2)
 
-    def _validate(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
             self._refuse_changed()
         X = read_sample(self, X, least)

@@ -59,7 +59,7 @@ def read_sample(estimator: Any, X: Any, least: int) -> Any:
     return lazy_rows(X, "X", least, watch if estimator.verbose else None)
 
 
-def validate_lazy(estimator: Any, X: LazyRows, *, reset: bool) -> LazyRows:
+def validate_lazy(estimator: Any, X: LazyRows, *, reset: bool) -> Any:
     """Check the columns of a sample that is read by blocks."""
     if estimator.encoder_ is not None:
         raise ValueError(

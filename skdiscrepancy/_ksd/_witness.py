@@ -72,7 +72,7 @@ class WitnessMixin:
         points = self._validate(points, reset=False, least=1)
         return self._witness(points, self._validate(X, reset=False, least=1))
 
-    def _witness(self, points: np.ndarray, X: np.ndarray) -> np.ndarray:
+    def _witness(self, points: Any, X: Any) -> np.ndarray:
         gradients = [self._gradients(Z) for Z in (points, X)]
         if self.n_components is not None:
             return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))

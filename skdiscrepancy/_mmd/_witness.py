@@ -143,6 +143,7 @@ class WitnessMixin:
     _known_reference: Callable[[], Reference | FeatureReference]
     _validate: Callable[..., np.ndarray]
     _walk_options: Callable[[], dict[str, Any]]
+    _refuse_changed: Callable[[], None]
 
     @explains_keywords
     def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._nulls._feature_block_shifts import feature_block_shift_test
 from skdiscrepancy._nulls._feature_permutations import (
     feature_permutation_test,
     random_groups,
@@ -12,6 +11,7 @@ from skdiscrepancy._nulls._feature_shifts import (
     window_length,
     windows,
 )
+from skdiscrepancy._nulls._feature_windows import feature_window_test
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
@@ -39,9 +39,9 @@ __all__ = [
     "TestResult",
     "check_options",
     "complete_means",
-    "feature_block_shift_test",
     "feature_permutation_test",
     "feature_shift_test",
+    "feature_window_test",
     "gamma_pvalue",
     "gamma_test",
     "invariants",

@@ -55,19 +55,15 @@ def feature_shift_test(
     y: FeatureSide,
     length: int,
     *,
-    n_resamples: int,
-    generator: np.random.RandomState,
     pooling: str,
-    method: str,
     kernels: list[Any],
     **run_options: Any,
 ) -> TestResult:
-    """Test whether the rows of x and y are independent, by HSIC from features.
+    """Test whether two series are independent, by HSIC from features.
 
     Each piece of rows is divided into windows. In all windows at once, the rows of y
     are shifted cyclically against the rows of x, by 0 to length - 1 steps. Rows that do
-    not fill a window stay. Shifts form a group, so the type I error is exact for
-    exchangeable rows. The covariances of a feature of x and a feature of y for all
+    not fill a window stay. The covariances of a feature of x and a feature of y for all
     shifts are a circular cross-correlation, which is a product of Fourier transforms
     summed over the windows.
 
@@ -85,14 +81,8 @@ def feature_shift_test(
         last.
     length : int
         Number of rows of a window.
-    n_resamples : int
-        Smallest number of resamples.
-    generator : RandomState
-        Draws further orders of y if there are fewer rows than resamples.
     pooling : {"max", "mean", "fuse", "agg"}
         How to combine several products.
-    method : {"permutation", "shift"}
-        Name of the null distribution. "shift" has a single order of the rows.
     kernels : list
         Pairs of kernels.
     **run_options : dict
@@ -103,26 +93,18 @@ def feature_shift_test(
     result : TestResult
         Result.
     """
-    orders: list[Any] = [None]
-    if method == "shift":
-        warn_if_powerless(sum(x.blocks.sizes), "shifts")
-    else:
-        n_orders = -(-(n_resamples + 1) // length)
-        orders += [generator.permutation(length) for _ in range(1, n_orders)]
+    warn_if_powerless(sum(x.blocks.sizes), "shifts")
     n_groups, shape = len(x.groups), (x.maps.n_kernels, y.maps.n_kernels)
-    values = np.zeros((*shape, len(orders), length))
+    values = np.zeros((*shape, length))
     useful = np.zeros(shape, dtype=bool)
     tasks = [
-        _Tile(g, tile, i, order)
-        for i, order in enumerate(orders)
-        for g in range(n_groups)
-        for tile in _tiles(x, y, g, length)
+        _Tile(g, tile) for g in range(n_groups) for tile in _tiles(x, y, g, length)
     ]
     work = _ShiftTask(x, y, length)
     results = run_all(tasks, work, **run_options, what="permutations")
     for task, (part, some) in zip(tasks, results, strict=True):
         own = slice(task.kernels[0], task.kernels[-1] + 1)
-        values[own, :, task.orbit] += part / n_groups
+        values[own] += part / n_groups
         useful[own] |= some
     flat = values.reshape(len(kernels), -1)
     with np.errstate(all="ignore"):
@@ -132,18 +114,16 @@ def feature_shift_test(
         (scale,),
         kernels,
         pooling=pooling,
-        method=method,
+        method="shift",
         useful=useful.ravel(),
     )
 
 
 class _Tile(NamedTuple):
-    """A task: a group of frequencies, kernels on x, and the order of the rows of y."""
+    """A task: a group of frequencies, and kernels on x."""
 
     group: int
     kernels: range
-    orbit: int
-    order: np.ndarray | None
 
 
 def _tiles(x: FeatureSide, y: FeatureSide, g: int, length: int) -> list[range]:
@@ -180,10 +160,7 @@ class _ShiftTask(Task):
                     total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
                 used = A.shape[1] // L * L
                 products += A[:, used:] @ B[:, used:].T
-                B = B[:, :used]
-                if tile.order is not None:
-                    B = B[:, tile.order]
-                _add_products(spectrum, A[:, :used], B, L)
+                _add_products(spectrum, A[:, :used], B[:, :used], L)
             of_x = np.zeros((2, len(x.is_norm[g])))
             of_x[:, x_lines] = sums[0]
             moments = (

@@ -1,4 +1,4 @@
-"""Cyclic shifts of y within blocks of rows, for rows that are never in one place."""
+"""Cyclic shifts of y in windows of rows: permutations for HSIC from features."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,13 +12,16 @@ import numpy as np
 from scipy.fft import irfft, rfft
 
 from skdiscrepancy._engine import (
+    ArrayBlocks,
     FeatureSide,
     LineMoments,
     PairTask,
     Piece,
+    Task,
     end_if_stopped,
     one_blas_thread,
     progress,
+    run_all,
     run_pieces,
     unbiased_products,
 )
@@ -29,13 +32,15 @@ from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 # shift of its own. A resample leaves 1 / WINDOW of the rows of y in place on average.
 WINDOW = 32
 N_GROUPS = 4
-# Bytes of the sums of one pass. More sums take more passes.
+# Bytes of the sums of a tile, and of one pass over rows that are read by blocks. More
+# sums take more passes.
+TILE_BYTES = 2**26
 PASS_BYTES = 2**28
 # Rows whose features are computed at a time.
 STRIP = 2**13
 
 
-def feature_block_shift_test(
+def feature_window_test(
     x: FeatureSide,
     y: FeatureSide,
     *,
@@ -46,7 +51,7 @@ def feature_block_shift_test(
     kernels: list[Any],
     **run_options: Any,
 ) -> TestResult:
-    """Test whether the rows of x and y are independent, reading pieces of rows.
+    """Test whether the rows of x and y are independent, by HSIC from features.
 
     Each piece of rows is put in random order and divided into windows, and the windows
     of all pieces into groups. A resample draws one cyclic shift for each group, and
@@ -89,20 +94,16 @@ def feature_block_shift_test(
     length = min(WINDOW, max(sizes), max(2, n // N_GROUPS))
     n_windows = sum(size // length for size in sizes)
     warn_if_powerless(float(length) ** min(N_GROUPS, n_windows), "shifts")
-    passes = list(_passes(x, y, length))
     total = _Forms.zeros(x, y, length)
-    verbose = run_options.get("verbose", 0)
-    quiet = np.errstate(all="ignore")
-    with progress("permutations", len(passes), verbose) as line, quiet:
-        for tiles in passes:
-            work = _WindowTask(x, y, tiles, length, seed)
-            sums: Any = None
-            for _, part in run_pieces(work, **run_options):
-                sums = part if sums is None else work.merge(sums, part)
-            with one_blas_thread():
-                for tile, own in zip(tiles, sums, strict=True):
-                    total.add(x, y, tile, own, n)
-            line.advance()
+    with np.errstate(all="ignore"):
+        if isinstance(x.blocks, ArrayBlocks):
+            tiles = [tile for tiles in _passes(x, y, length, 1) for tile in tiles]
+            work = _TileTask(x, y, length, seed)
+            found = run_all(tiles, work, **run_options, what="permutations")
+            for tile, forms in zip(tiles, found, strict=True):
+                total.add(tile, forms)
+        else:
+            _read_passes(total, x, y, length, seed, **run_options)
         shifts = generator.randint(length, size=(n_resamples + 1, N_GROUPS))
         shifts[0] = 0
         values = total.statistics(shifts, n, len(x.groups))
@@ -115,6 +116,29 @@ def feature_block_shift_test(
         method="permutation",
         useful=total.useful.ravel(),
     )
+
+
+def _read_passes(
+    total: _Forms,
+    x: FeatureSide,
+    y: FeatureSide,
+    length: int,
+    seed: int,
+    **run_options: Any,
+) -> None:
+    """Add the sums over rows that are read by blocks, for many tiles in each pass."""
+    passes = list(_passes(x, y, length, PASS_BYTES))
+    n, verbose = sum(x.blocks.sizes), run_options.get("verbose", 0)
+    with progress("permutations", len(passes), verbose) as line:
+        for tiles in passes:
+            work = _WindowTask(x, y, tiles, length, seed)
+            sums: Any = None
+            for _, part in run_pieces(work, **run_options):
+                sums = part if sums is None else work.merge(sums, part)
+            with one_blas_thread():
+                for tile, own in zip(tiles, sums, strict=True):
+                    total.add(tile, _Forms.of(x, y, tile, own, n))
+            line.advance()
 
 
 class _Tile(NamedTuple):
@@ -135,32 +159,37 @@ class _TileSums(NamedTuple):
         Products of the rows that stay.
     x, y : ndarray of shape (2, n_lines)
         Sums of the features, and of their squares.
+    length : int
+        Number of rows of a window.
     """
 
     spectra: np.ndarray
     products: np.ndarray
     x: np.ndarray
     y: np.ndarray
+    length: int
 
     def add(self, other: _TileSums) -> _TileSums:
         """Add other sums in place."""
-        for own, part in zip(self, other, strict=True):
+        for own, part in zip(self[:4], other[:4], strict=True):
             np.add(own, part, out=own)
         return self
 
 
-def _passes(x: FeatureSide, y: FeatureSide, length: int) -> Iterator[list[_Tile]]:
-    """Yield tiles whose sums fit into memory together."""
+def _passes(
+    x: FeatureSide, y: FeatureSide, length: int, most: int
+) -> Iterator[list[_Tile]]:
+    """Yield tiles, several of them together if their sums take few bytes."""
     tiles: list[_Tile] = []
     used = 0
     for g in range(len(x.groups)):
         cell = 16 * N_GROUPS * (length // 2 + 1) * len(y.is_norm[g])
         whole = cell * len(x.is_norm[g])
-        n_tiles = min(x.maps.n_kernels, -(-whole // PASS_BYTES))
+        n_tiles = min(x.maps.n_kernels, -(-whole // TILE_BYTES))
         bounds = np.linspace(0, x.maps.n_kernels, n_tiles + 1).astype(int).tolist()
         for start, stop in pairwise(bounds):
             size = cell * int(x.ends[g][stop - 1] - x.starts[g][start])
-            if tiles and used + size > PASS_BYTES:
+            if tiles and used + size > most:
                 yield tiles
                 tiles, used = [], 0
             tiles.append(_Tile(g, range(start, stop)))
@@ -219,6 +248,7 @@ class _WindowTask(PairTask):
             np.zeros((n_x, n_y)),
             np.zeros((2, n_x)),
             np.zeros((2, n_y)),
+            self.length,
         )
 
     def merge(self, first: Any, second: Any) -> Any:
@@ -238,6 +268,26 @@ def _add_windows(
         group = spectra[(first + i) % N_GROUPS]
         for total, u, v in zip(group, a[:, :, own], b[:, own], strict=True):
             total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
+
+
+class _TileTask(Task):
+    """What the statistics need from one tile, for rows in memory."""
+
+    def __init__(self, x: FeatureSide, y: FeatureSide, length: int, seed: int):
+        self.x = x
+        self.y = y
+        self.length = length
+        self.seed = seed
+
+    def __call__(self, tile: _Tile) -> _Forms:
+        x, y = self.x, self.y
+        work = _WindowTask(x, y, [tile], self.length, self.seed)
+        sums: Any = None
+        with np.errstate(all="ignore"):
+            for piece in x.blocks.pieces():
+                _, part = work((piece, None))
+                sums = part if sums is None else work.merge(sums, part)
+            return _Forms.of(x, y, tile, sums[0], sum(x.blocks.sizes))
 
 
 class _Forms(NamedTuple):
@@ -265,6 +315,7 @@ class _Forms(NamedTuple):
 
     @classmethod
     def zeros(cls, x: FeatureSide, y: FeatureSide, length: int) -> _Forms:
+        """Return sums of no tiles."""
         shape, n_places = (x.maps.n_kernels, y.maps.n_kernels), N_GROUPS * length
         return cls(
             np.zeros((*shape, n_places, n_places)),
@@ -273,36 +324,49 @@ class _Forms(NamedTuple):
             np.zeros(shape, dtype=bool),
         )
 
-    def add(
-        self, x: FeatureSide, y: FeatureSide, tile: _Tile, sums: _TileSums, n: int
-    ) -> None:
-        """Add the sums over all rows of a tile."""
-        g, length = tile.group, self.linear.shape[2] // N_GROUPS
-        first = x.starts[g][tile.kernels[0]]
+    @classmethod
+    def of(
+        cls, x: FeatureSide, y: FeatureSide, tile: _Tile, sums: _TileSums, n: int
+    ) -> _Forms:
+        """Return the forms of the kernels of a tile."""
+        g, first = tile.group, x.starts[tile.group][tile.kernels[0]]
         lines = slice(first, x.ends[g][tile.kernels[-1]])
         own_sums = np.zeros((2, len(x.is_norm[g])))
         own_sums[:, lines] = sums.x
         of_x = LineMoments.of(x, g, own_sums[0], own_sums[1], n)
         of_y = LineMoments.of(y, g, sums.y[0], sums.y[1], n)
-        # All rows that stay, and the means, belong to every choice of places.
+        # Rows that stay, and the means, belong to every choice of places.
         rest = sums.products / n - np.outer(of_x.means[lines], of_y.means)
-        of_y_useful = of_y.spreads > ROUNDING * of_y.sizes
+        products, linear = [], []
         for k in tile.kernels:
             own = slice(x.starts[g][k] - first, x.ends[g][k] - first)
-            C = irfft(sums.spectra[:, :, own], n=length, axis=1) / n
+            C = irfft(sums.spectra[:, :, own], n=sums.length, axis=1) / n
             C[0] += rest[own]
             C = C.reshape(-1, *C.shape[2:])
-            weights = of_x.weights[lines][own]
-            linear = np.einsum("f,pfg->gp", weights, C, optimize=True)
-            linear *= of_y.weights[:, np.newaxis]
-            self.linear[k] += np.add.reduceat(linear, y.starts[g], axis=0)
+            weighted = np.einsum("f,pfg->gp", of_x.weights[lines][own], C)
+            weighted *= of_y.weights[:, np.newaxis]
+            linear.append(np.add.reduceat(weighted, y.starts[g], axis=0))
             C = C[:, ~x.is_norm[g][lines][own]]
-            for m, (start, end) in enumerate(zip(y.starts[g], y.ends[g], strict=True)):
+            for start, end in zip(y.starts[g], y.ends[g], strict=True):
                 inside = np.flatnonzero(~y.is_norm[g][start:end]) + start
                 V = C[:, :, inside].reshape(len(C), -1)
-                self.products[k, m] += V @ V.T
-            self.spreads[k] += of_x.spreads[k] * of_y.spreads
-            self.useful[k] |= (of_x.spreads[k] > ROUNDING * of_x.sizes[k]) & of_y_useful
+                products.append(V @ V.T)
+        kernels = slice(tile.kernels[0], tile.kernels[-1] + 1)
+        # Centring a constant leaves only rounding errors.
+        useful = [own.spreads > ROUNDING * own.sizes for own in (of_x, of_y)]
+        return cls(
+            np.reshape(products, (len(linear), -1, *products[0].shape)),
+            np.array(linear),
+            np.outer(of_x.spreads[kernels], of_y.spreads),
+            np.logical_and.outer(useful[0][kernels], useful[1]),
+        )
+
+    def add(self, tile: _Tile, forms: _Forms) -> None:
+        """Add the forms of the kernels of a tile."""
+        kernels = slice(tile.kernels[0], tile.kernels[-1] + 1)
+        for total, part in zip(self[:3], forms, strict=False):
+            total[kernels] += part
+        self.useful[kernels] |= forms.useful
 
     def statistics(self, shifts: np.ndarray, n: int, n_frequencies: int) -> np.ndarray:
         """Return the statistics of all products, for all resamples.
