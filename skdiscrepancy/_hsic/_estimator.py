@@ -129,8 +129,11 @@ class HSICEstimator(BaseDiscrepancy):
         kernels have a cosine and a sine for each of n_components / 2 frequencies. Each
         frequency of X is paired with four frequencies of y. Linear kernels, kernels on
         labels and :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact up to 16
-        columns or labels, and random sums of them are used above. Needs a complete
-        design and ``second_order=False``.
+        columns or labels, and random sums of them are used above. X and y may then be
+        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
+        an iterator of blocks. `score` reads them twice, and `test` a number of times
+        that grows with the number of kernels only; see :ref:`out_of_core`. Needs a
+        complete design and ``second_order=False``.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
@@ -392,8 +395,10 @@ class HSICEstimator(BaseDiscrepancy):
             Smallest number of resamples. "permutation" puts the rows in random order
             and uses all cyclic shifts, with further random orders if these are too few.
             "shift" always uses one resample less than there are rows. With
-            `n_components`, rows are in groups of n / (n_resamples + 1) rows, and both
-            use the cyclic shifts by groups.
+            `n_components`, "permutation" draws cyclic shifts of y in windows of 32 rows
+            in random order. Data in blocks stay in their partition of dask, or among
+            16384 consecutive rows. These rows must be exchangeable. "shift" uses groups
+            of n / (n_resamples + 1) rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
 

@@ -122,7 +122,10 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         Number of random features for each kernel. None uses exact kernels. With random
         features [4]_, the time grows linearly with the number of rows. 256 features
         have about the power of the exact test. Avoid "matern32", whose random features
-        have an infinite variance. Needs a complete design.
+        have an infinite variance. X may then be a dask array, a dask DataFrame, a list
+        of blocks of rows, or a function that returns an iterator of blocks. `score`
+        reads X twice and calls the model for each block; see :ref:`out_of_core`. Needs
+        a complete design.
     n_jobs : int or None, default=None
         Number of threads. The score does not depend on it.
     random_state : int, RandomState instance, Generator or None, default=None
