@@ -326,6 +326,30 @@ def test_what_needs_all_rows_is_refused():
         hsic.score(cut(X, 300), X[:, :2])
 
 
+def test_rows_are_read_as_often_as_the_guide_says():
+    X, y = sample(n=2500)
+    labels = (y > 0).astype(int)
+    calls = []
+
+    def blocks():
+        calls.append("X")
+        return iter(cut(X, 1000))
+
+    def n_passes(function, target, **params):
+        calls.clear()
+        function(blocks, target, **{**PARAMS, **params})
+        return len(calls)
+
+    numbers = {"bandwidth": 1.0, "target_bandwidth": 1.0}
+    # Two passes count and check rows, and two give the score. Three choose rows for the
+    # bandwidths of X, and three for those of y.
+    assert n_passes(hsic_score, y, **numbers) == 4
+    assert n_passes(hsic_score, y, normalize=False, **numbers) == 3
+    assert n_passes(hsic_score, y) == 10
+    assert n_passes(hsic_score, labels, **numbers) == 5
+    assert n_passes(hsic_test, y, **numbers) == 3
+
+
 @pytest.mark.parametrize("name", ["lists", "dask"])
 def test_progress_is_shown(name, capsys):
     X, y = sample()

@@ -18,12 +18,17 @@ MOST_LABELS = 4096
 def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the sorted distinct rows and their numbers, None if there are many.
 
-    Takes one pass over the rows.
+    Takes one pass over the rows, in the first call only.
     """
+    if rows.distinct is not None and len(rows.distinct[0]) <= most:
+        return rows.distinct
     if len(rows.some) > most and len(np.unique(rows.some, axis=0)) > most:
         return None
     found = rows.reduce(partial(_distinct, most), partial(_merge, most))
-    return None if len(found[0]) > most else found
+    if len(found[0]) > most:
+        return None
+    rows.distinct = found
+    return found
 
 
 def _distinct(most: int, block: np.ndarray, extra: Any) -> Any:

@@ -79,6 +79,8 @@ class LazyRows(ABC):
     whole: LazyRows | None = None
     # Kinds of the types of the columns before they became floats, as in numpy.
     kinds: str = "f"
+    # Distinct rows and their numbers, if they are known.
+    distinct: tuple[np.ndarray, np.ndarray] | None = None
     # Sample and name or position of each column, for error messages.
     _labels: list[tuple[str, Any]] | None = None
     # Makes the progress of a pass over a number of blocks, None to show nothing.
@@ -116,7 +118,7 @@ class LazyRows(ABC):
         some = copy(self)
         columns = np.asarray(columns)
         some.chosen = columns if self.chosen is None else self.chosen[columns]
-        some.shape = (len(self), len(columns))
+        some.shape, some.distinct = (len(self), len(columns)), None
         for name in ("some", "sample", "least"):
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
         return some
