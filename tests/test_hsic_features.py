@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from feature_grams import grams, song
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
@@ -70,20 +71,6 @@ def few_rows_at_a_time():
         yield
 
 
-def grams(side, Z):
-    """Return the Gram matrix of each group and kernel, from all features."""
-    result = []
-    for g, (starts, norms) in enumerate(zip(side.starts, side.is_norm, strict=True)):
-        F = side.features(g, Z, np.arange(len(Z))) + side.centres[g][:, np.newaxis]
-        ends = [*starts[1:], len(F)]
-        lines = [
-            [i for i in range(start, end) if not norms[i]]
-            for start, end in zip(starts, ends, strict=True)
-        ]
-        result.append([F[own].T @ F[own] for own in lines])
-    return np.array(result)
-
-
 def sides_of(hsic, X, y):
     return _feature_scores._sides(hsic, X, y, 1000)
 
@@ -96,14 +83,6 @@ def cores(K, L):
         rj, rs = M.T[None, :, :, None], M[None, None, :, :]
         parts.append(ij - i_s - rj + rs)
     return parts[0] * parts[1] / 4
-
-
-def song(K, L):
-    """Return Equation 5 of Song et al. (2012), written out."""
-    n = len(K)
-    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
-    value = np.trace(K @ L) + K.sum() * L.sum() / ((n - 1) * (n - 2))
-    return (value - 2 / (n - 2) * (K @ L).sum()) / (n * (n - 3))
 
 
 def test_groups_of_features_have_the_gram_matrices_of_their_frequencies():
@@ -163,7 +142,10 @@ def test_statistics_and_scales_are_those_of_the_gram_matrices(design):
     with few_rows_at_a_time():
         result = hsic.evaluate(X, y)
     x, z = sides_of(hsic, X, y)
-    matrices, targets = grams(x, X), grams(z, y)
+    matrices, targets = (
+        grams(x, X),
+        grams(z, y),
+    )
     n, index = len(X), np.indices((len(X),) * 4).reshape(4, -1)
     if design == "u":
         ordered = np.sort(index, axis=0)
@@ -263,7 +245,10 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
     assert all(value in y[own] for own, value in zip(position, others, strict=True))
     n_windows = 43 // length
     assert_array_equal(others[:3].ravel(), y[: 3 * n_windows : n_windows].ravel())
-    K, L = grams(x, rows), grams(z, others)
+    K, L = (
+        grams(x, rows),
+        grams(z, others),
+    )
     used = 43 // length * length
     for shift in range(length):
         order = np.arange(43)

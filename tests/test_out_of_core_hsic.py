@@ -9,6 +9,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from feature_grams import grams, song
 from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
@@ -65,7 +66,7 @@ SOURCES = {
     ),
     "functions": lambda X, y: (lambda: iter(cut(X, 5)), lambda: iter(cut(y, 650))),
     "list and array": lambda X, y: (cut(X, 90), y),
-    "array and list": lambda X, y: (X, cut(y, 90)),
+    "array and list": lambda X, y: (X, cut(y[:, np.newaxis], 90)),
     "dask": lambda X, y: (da.from_array(X, chunks=(200, 1)), da.from_array(y)),
     "unknown chunks": lambda X, y: (filtered(X), filtered(y)),
     "dask and array": lambda X, y: (da.from_array(X, chunks=(150, -1)), y),
@@ -122,28 +123,6 @@ def test_labels_are_labels_in_blocks_too(labels):
         assert_allclose(score, hsic_score(X, y, **balanced), 1e-9)
 
 
-def song(K, L):
-    """Return Equation 5 of Song et al. (2012), written out."""
-    n = len(K)
-    K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
-    value = np.trace(K @ L) + K.sum() * L.sum() / ((n - 1) * (n - 2))
-    return (value - 2 / (n - 2) * (K @ L).sum()) / (n * (n - 3))
-
-
-def grams(side, Z):
-    """Return the Gram matrix of each group of frequencies and kernel."""
-    result = []
-    for g, (starts, norms) in enumerate(zip(side.starts, side.is_norm, strict=True)):
-        F = side.features(g, Z, np.arange(len(Z))) + side.centres[g][:, np.newaxis]
-        ends = [*starts[1:], len(F)]
-        lines = [
-            [i for i in range(a, b) if not norms[i]]
-            for a, b in zip(starts, ends, strict=True)
-        ]
-        result.append([F[own].T @ F[own] for own in lines])
-    return result
-
-
 @pytest.mark.parametrize("kind", ["list", "dask", "tiles", "memory"])
 def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     X, y = sample(n=101, d=2)
@@ -188,7 +167,7 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     if kind == "memory":
         # All rows are in random order first.
         X, y = x.blocks.rows.parts[0], z.blocks.rows.parts[0][:, 0]
-    K, L = grams(x, X), grams(z, y[:, np.newaxis])
+    K, L = (grams(*side) for side in ((x, X), (z, y[:, np.newaxis])))
     shifts = seen["generator"].randint(8, size=(7, 4))
     shifts[0] = 0
     # Pieces of 37, 37 and 27 rows, each in an order of its own.
@@ -301,7 +280,7 @@ def test_what_does_not_fit_is_refused(X, y, params, match):
     }
     targets = {
         "memory": z,
-        "blocks": cut(z, 300),
+        "blocks": cut(z[:, np.newaxis], 300),
         "short": cut(z[:-1], 300),
         "nan": cut(nan, 100),
         "iterator": iter(cut(z, 100)),
@@ -309,6 +288,12 @@ def test_what_does_not_fit_is_refused(X, y, params, match):
     }
     with pytest.raises((TypeError, ValueError), match=match):
         hsic_score(samples[X], targets[y], **{**PARAMS, **params})
+
+
+def test_a_list_of_rows_is_no_list_of_blocks():
+    X, _ = sample(n=60)
+    expected = hsic_score(X, X[:, :2], **PARAMS)
+    assert hsic_score(X, list(X[:, :2]), **PARAMS) == expected
 
 
 def test_what_needs_all_rows_is_refused():

@@ -56,11 +56,9 @@ def read_pair(
     """
     if isinstance(X, LazyRows) and isinstance(y, LazyRows):
         return X, y
-    given = [
-        (name, kind)
-        for name, kind in (("X", kind_of_blocks(X)), ("y", _kind_of_target(y)))
-        if kind is not None
-    ]
+    of_x = kind_of_blocks(X)
+    kinds = {"X": of_x, "y": _kind_of_target(y, blocks=of_x is not None)}
+    given = [(name, kind) for name, kind in kinds.items() if kind is not None]
     if not given:
         return X, y
     name, kind = given[0]
@@ -88,7 +86,7 @@ def pair_of_rows(X: Any, y: Any, least: int, verbose: int = 0) -> tuple[Any, Any
     """Return X and y as rows that are read by blocks."""
     watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
     kinds = None
-    if _kind_of_target(y) is None:
+    if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None:
         y, kinds = _numbers(y)
     rows = lazy_pair(X, y, ("X", "y"), least, watch if verbose else None)
     if kinds is not None:
@@ -96,9 +94,13 @@ def pair_of_rows(X: Any, y: Any, least: int, verbose: int = 0) -> tuple[Any, Any
     return rows
 
 
-def _kind_of_target(y: Any) -> str | None:
-    """Return what kind of blocks y has. A list of arrays of one dimension is blocks."""
-    if isinstance(y, (list, tuple)) and len(y):
+def _kind_of_target(y: Any, *, blocks: bool) -> str | None:
+    """Return what kind of blocks y has, None if y is in memory.
+
+    A list of arrays of one dimension is blocks of a single column if X is in `blocks`,
+    and rows of several columns otherwise.
+    """
+    if blocks and isinstance(y, (list, tuple)) and len(y):
         shapes = [getattr(block, "shape", ()) for block in y]
         return "a list of blocks" if all(shapes) else None
     return None if y is None else kind_of_blocks(y)
