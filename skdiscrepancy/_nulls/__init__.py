@@ -12,6 +12,7 @@ from skdiscrepancy._nulls._feature_shifts import (
     windows,
 )
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
+from skdiscrepancy._nulls._joint_shifts import joint_shift_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
     normal_test,
@@ -43,6 +44,7 @@ __all__ = [
     "gamma_pvalue",
     "gamma_test",
     "invariants",
+    "joint_shift_test",
     "means_of_groups",
     "normal_test",
     "one_sample_methods",

@@ -9,6 +9,7 @@ from skdiscrepancy.inference._gram_tests import (
     ksd_test_from_gram,
     mmd_test_from_gram,
 )
+from skdiscrepancy.inference._joint_test import joint_independence_test
 from skdiscrepancy.inference._tables import ColumnTests
 from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
@@ -18,6 +19,7 @@ __all__ = [
     "hsic_column_tests",
     "hsic_test",
     "hsic_test_from_gram",
+    "joint_independence_test",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",
