@@ -10,16 +10,19 @@ from skdiscrepancy.inference._gram_tests import (
     mmd_test_from_gram,
 )
 from skdiscrepancy.inference._joint_test import joint_independence_test
+from skdiscrepancy.inference._k_samples import KSampleResult, k_sample_test
 from skdiscrepancy.inference._tables import ColumnTests
 from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "KSampleResult",
     "TestResult",
     "hsic_column_tests",
     "hsic_test",
     "hsic_test_from_gram",
     "joint_independence_test",
+    "k_sample_test",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",
