@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy.inference import (
         hsic_column_tests,
+        hsic_matrix,
         hsic_test,
         hsic_test_from_gram,
         joint_independence_test,
@@ -64,6 +65,7 @@ __all__ = [
     "feature_selection",
     "hsic_column_tests",
     "hsic_from_gram",
+    "hsic_matrix",
     "hsic_score",
     "hsic_test",
     "hsic_test_from_gram",
@@ -100,6 +102,7 @@ _ROOMS = {
     **dict.fromkeys(
         (
             "hsic_column_tests",
+            "hsic_matrix",
             "hsic_test",
             "hsic_test_from_gram",
             "joint_independence_test",

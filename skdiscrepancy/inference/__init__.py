@@ -4,6 +4,7 @@
 
 from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._gram_tests import (
     hsic_test_from_gram,
     ksd_test_from_gram,
@@ -16,9 +17,11 @@ from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "HSICMatrixResult",
     "KSampleResult",
     "TestResult",
     "hsic_column_tests",
+    "hsic_matrix",
     "hsic_test",
     "hsic_test_from_gram",
     "joint_independence_test",
