@@ -137,18 +137,18 @@ def dependence_matrix(
     cross = np.ix_(first, second)
     if symmetric:
         values, pvalues = _mirrored(values), _mirrored(pvalues)
-    rough = np.flatnonzero(complete == 0)
-    if len(rough):
-        _replace_rough(
-            variables,
-            rough.tolist(),
-            (first, second),
-            values,
-            own,
-            n,
-            unbiased,
-            options,
+    # Kernels without a complete factor have exact sums instead.
+    pairs = _rough_pairs(np.flatnonzero(complete == 0).tolist(), first, second)
+    if pairs:
+        sources = [kernel_source([column.kernel], column.rows) for column in variables]
+        terms = hsic_terms(
+            list(sources), pairs, n, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
         )
+        positive = positive_part(terms.values, terms.roundings)
+        for (i, j), value, part in zip(pairs, terms.values, positive, strict=True):
+            values[i, j] = values[j, i] = value
+            if i == j:
+                own[i] = part
     check_finite(values)
     return MatrixTerms(values[cross], own[first], own[second], pvalues[cross])
 
@@ -164,8 +164,8 @@ def _side(column: KernelColumn) -> _Side:
         check_finite(np.array([trace, factor.norm]))
         if not factor.complete and factor.norm == 0:
             raise ValueError(
-                f"kernel == {shown(kernel)}, must be positive definite: it has negative "
-                "values k(x, x)."
+                f"kernel == {shown(kernel)}, must be positive definite, but some "
+                "values k(x, x) are negative."
             )
         constant = factor.norm <= CONSTANT * trace
         diagonal = np.einsum("ri,ri->i", factor.rows, factor.rows)
@@ -243,31 +243,16 @@ def _mirrored(values: np.ndarray) -> np.ndarray:
     return np.triu(values) + np.triu(values, 1).T
 
 
-def _replace_rough(
-    variables: list[KernelColumn],
-    rough: list[int],
-    sides: tuple[range, range],
-    values: np.ndarray,
-    own: np.ndarray,
-    n: int,
-    unbiased: bool,
-    options: dict[str, Any],
-) -> None:
-    """Replace HSIC of variables without a complete factor by exact sums."""
-    first, second = sides
+def _rough_pairs(
+    rough: list[int], first: range, second: range
+) -> list[tuple[int, int]]:
+    """Return all pairs with a variable without a complete factor, each pair once."""
     known = set(rough)
     pairs = [(v, v) for v in rough]
     pairs += [
-        (a, b)
-        for a in first
-        for b in second
-        if (a in known or b in known) and (a < b or second != first)
+        (i, j)
+        for i in first
+        for j in second
+        if (i in known or j in known) and (i < j or second != first)
     ]
-    sources = [kernel_source([column.kernel], column.rows) for column in variables]
-    walk_options = {key: options[key] for key in ("n_jobs", "verbose")}
-    terms = hsic_terms(list(sources), pairs, n, unbiased=unbiased, **walk_options)
-    positive = positive_part(terms.values, terms.roundings)
-    for (a, b), value, part in zip(pairs, terms.values, positive, strict=True):
-        if a == b:
-            own[a] = part
-        values[a, b] = values[b, a] = value
+    return pairs
