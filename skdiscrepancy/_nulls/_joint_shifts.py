@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from math import factorial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from skdiscrepancy._engine import (
     source_bytes,
 )
 from skdiscrepancy._loops import shifted_sums
-from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
+from skdiscrepancy._nulls._result import TestResult, combine
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
@@ -33,8 +32,6 @@ PRODUCTS = 8
 # Standard deviations below this fraction of the terms of the statistic are rounding
 # errors.
 ROUNDING = 1e-13
-# More rows than this have enough permutations for any test.
-FEW_ROWS = 20
 
 Orders = list[np.ndarray]
 
@@ -95,8 +92,6 @@ def joint_shift_test(
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
-    if n <= FEW_ROWS:
-        warn_if_powerless(float(factorial(n)) ** (n_variables - 1), "permutations")
     n_orbits = -(-(n_resamples + 1) // n)
     steps = np.arange(n)
     if n > n_resamples + 1:

@@ -20,7 +20,7 @@ from skdiscrepancy.inference._variables import (
 )
 from skdiscrepancy.kernels import check_kernel
 
-# The rows of fewer samples have too few permutations.
+# Four rows have 24 orders, so that a p-value can be below 0.05.
 MIN_ROWS = 4
 
 
