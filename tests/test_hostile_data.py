@@ -21,6 +21,7 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     hsic_column_tests,
+    hsic_matrix,
     hsic_score,
     hsic_test,
     ksd_score,
@@ -66,6 +67,8 @@ ON_X = {
     "hsic_score": lambda X: hsic_score(X, NUMBERS),
     "hsic_test": lambda X: hsic_test(X, NUMBERS),
     "hsic_column_tests": lambda X: hsic_column_tests(X, NUMBERS),
+    "hsic_matrix": lambda X: hsic_matrix(X, NUMBERS),
+    "k_sample_test": lambda X: k_sample_test(X, NUMBERS, NUMBERS + 1, n_resamples=19),
     "hsic_regression": lambda X: hsic_regression(X, NUMBERS[:, 0]),
     "HSICSelector": lambda X: HSICSelector(1).fit(X, NUMBERS[:, 0]),
     "HSICSelectorCV": lambda X: HSICSelectorCV().fit(X, NUMBERS[:, 0]),
@@ -83,6 +86,7 @@ ON_Y = {
     "hsic_score": lambda y: hsic_score(NUMBERS, y),
     "hsic_test": lambda y: hsic_test(NUMBERS, y),
     "hsic_column_tests": lambda y: hsic_column_tests(NUMBERS, y),
+    "hsic_matrix": lambda y: hsic_matrix(NUMBERS, y),
     "HSICEstimator.score": lambda y: (
         HSICEstimator().fit(NUMBERS, NUMBERS[:, 0]).score(NUMBERS, y)
     ),

@@ -23,7 +23,10 @@ from skdiscrepancy import (
     designs,
     feature_selection,
     hsic_column_tests,
+    hsic_matrix,
     hsic_test,
+    joint_independence_test,
+    k_sample_test,
     kernels,
     mmd_column_tests,
     mmd_test,
@@ -66,6 +69,12 @@ RESULTS = {
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
+    "joint test": lambda: joint_independence_test(
+        X, Y, X[:, 0] > 0, n_bandwidths=2, **FEW
+    ),
+    "samples": lambda: k_sample_test(X, Y, X[:20] + Y[:20], **FEW),
+    "matrix": lambda: hsic_matrix(X, Y),
+    "large matrix": lambda: hsic_matrix(sample(20, 8)),
     "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
         sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
