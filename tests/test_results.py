@@ -33,7 +33,7 @@ from skdiscrepancy import (
     model_checking,
 )
 from skdiscrepancy._data import Result
-from skdiscrepancy.inference import ColumnTests
+from skdiscrepancy.inference import ColumnTests, HSICMatrixResult, KSampleResult
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
 from skdiscrepancy.monitoring import DriftReport, drift_report
 
@@ -47,6 +47,8 @@ def sample(n=40, d=3, seed=0):
 
 X, Y = sample(), np.add(sample(seed=1), [0.0, 1.0, 0.3])
 
+# Results whose repr has rows of their table.
+WITH_ROWS = (ColumnTests, DriftReport, HSICMatrixResult, KSampleResult)
 RESULTS = {
     "mmd": lambda: MMDEstimator().fit(X).evaluate(Y),
     "hsic": lambda: HSICEstimator().fit(X, Y).evaluate(X, Y),
@@ -117,12 +119,12 @@ class OpenTags(HTMLParser):
 
 def test_repr_is_short_and_has_the_numbers_that_matter(result):
     lines = repr(result).splitlines()
-    most = 12 if isinstance(result, (ColumnTests, DriftReport)) else 1
+    most = 12 if isinstance(result, WITH_ROWS) else 1
     assert len(lines) <= most + 1
     assert max(map(len, lines)) <= 110
     assert lines[0].startswith(f"{type(result).__name__}(")
-    if isinstance(result, ColumnTests):
-        numbers = [result.adjusted_pvalues.min()]
+    if isinstance(result, (ColumnTests, HSICMatrixResult)):
+        numbers = [result.to_frame()["adjusted_pvalue"].min()]
     elif isinstance(result, DriftReport):
         numbers = [result.joint_test.pvalue]
     elif hasattr(result, "pvalue"):

@@ -17,8 +17,15 @@ from sklearn import get_config
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import shown
-from skdiscrepancy._engine import Factor, factor_of, kernel_source, run_all
-from skdiscrepancy._hsic._cka_terms import hsic_terms, positive_part
+from skdiscrepancy._engine import (
+    Factor,
+    Source,
+    factor_of,
+    kernel_source,
+    progress,
+    run_all,
+)
+from skdiscrepancy._hsic._cka_terms import Terms, hsic_terms, positive_part
 from skdiscrepancy._nulls import gamma_pvalue, invariants
 
 # Rank of a factor in estimates of memory.
@@ -122,33 +129,38 @@ def dependence_matrix(
 
     def sides_of(batch: range) -> list[_Side]:
         members = [variables[v] for v in batch]
-        return list(run_all(members, _side, what="columns", **options))
+        return list(run_all(members, _side, **options))
 
-    for batch, others in _batches(first, second, n):
-        of_batch = sides_of(batch)
-        of_others = of_batch if others == batch else sides_of(others)
-        for places, sides in ((batch, of_batch), (others, of_others)):
-            own[places] = [_own(side, unbiased) for side in sides]
-            complete[places] = [side.factor.complete for side in sides]
-        row_of = _RowTask(of_others, unbiased, symmetric and others == batch)
-        rows = run_all(list(enumerate(of_batch)), row_of, what="pairs", **options)
-        for a, (products, tails) in zip(batch, rows, strict=True):
-            values[a, others], pvalues[a, others] = products, tails
+    batches = list(_batches(first, second, n))
+    with progress("pairs of columns", 3 * len(batches), verbose) as line:
+        for batch, others in batches:
+            of_batch = sides_of(batch)
+            of_others = of_batch if others == batch else sides_of(others)
+            for places, sides in ((batch, of_batch), (others, of_others)):
+                own[places] = [_own(side, unbiased) for side in sides]
+                complete[places] = [side.factor.complete for side in sides]
+            line.advance()
+            row_of = _RowTask(of_others, unbiased, symmetric and others == batch)
+            rows = run_all(list(enumerate(of_batch)), row_of, **options)
+            for a, (products, tails) in zip(batch, rows, strict=True):
+                values[a, others], pvalues[a, others] = products, tails
+            line.advance()
+        if symmetric:
+            values, pvalues = _mirrored(values), _mirrored(pvalues)
+        line.step = len(batches)
+        # Kernels without a complete factor have exact sums instead.
+        pairs = _rough_pairs(np.flatnonzero(complete == 0).tolist(), first, second)
+        if pairs:
+            terms = _exact_terms(
+                variables, pairs, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
+            )
+            positive = positive_part(*terms)
+            for (i, j), value, part in zip(pairs, terms.values, positive, strict=True):
+                values[i, j] = values[j, i] = value
+                if i == j:
+                    own[i] = part
+        line.advance()
     cross = np.ix_(first, second)
-    if symmetric:
-        values, pvalues = _mirrored(values), _mirrored(pvalues)
-    # Kernels without a complete factor have exact sums instead.
-    pairs = _rough_pairs(np.flatnonzero(complete == 0).tolist(), first, second)
-    if pairs:
-        sources = [kernel_source([column.kernel], column.rows) for column in variables]
-        terms = hsic_terms(
-            list(sources), pairs, n, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
-        )
-        positive = positive_part(terms.values, terms.roundings)
-        for (i, j), value, part in zip(pairs, terms.values, positive, strict=True):
-            values[i, j] = values[j, i] = value
-            if i == j:
-                own[i] = part
     check_finite(values)
     return MatrixTerms(values[cross], own[first], own[second], pvalues[cross])
 
@@ -256,3 +268,11 @@ def _rough_pairs(
         if (i in known or j in known) and (i < j or second != first)
     ]
     return pairs
+
+
+def _exact_terms(
+    variables: list[KernelColumn], pairs: list[tuple[int, int]], **options: Any
+) -> Terms:
+    """Return HSIC of some pairs by exact sums, in sorted order or over tiles."""
+    sources: list[Source] = [kernel_source([c.kernel], c.rows) for c in variables]
+    return hsic_terms(sources, pairs, len(variables[0].rows), **options)

@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     draw_seeds,
     generator_of,
 )
-from skdiscrepancy._engine import kernel_source, steps
+from skdiscrepancy._engine import kernel_source, progress
 from skdiscrepancy._mmd import two_sample_test
 from skdiscrepancy._nulls import (
     Options,
@@ -300,26 +300,32 @@ def k_sample_test(
     )
     generator = generator_of(random_state)
     run_options = {"n_jobs": n_jobs, "verbose": verbose}
-    overall = _test_all(collection, read.rows, options, generator, run_options)
-    results = [overall]
-    if len(pairs) > 1:
-        seeds = draw_seeds(generator, len(pairs))
-        tasks = steps(
-            zip(pairs, seeds, strict=True), "pairs of samples", len(pairs), verbose
-        )
-        results = [
-            two_sample_test(
-                collection,
-                read.rows[a],
-                read.rows[b],
-                CompleteU(),
-                options,
-                paired=False,
-                random_state=seed,
-                **run_options,
-            )
-            for (a, b), seed in tasks
-        ]
+    # A test takes time with the square of the number of rows.
+    work = [float(len(read.rows[a]) + len(read.rows[b])) ** 2 for a, b in pairs]
+    of_all = float(sum(map(len, read.rows))) ** 2
+    with progress("tests of samples", of_all + sum(work), verbose) as line:
+        line.step = of_all
+        overall = _test_all(collection, read.rows, options, generator, run_options)
+        line.advance()
+        results = [overall]
+        if len(pairs) > 1:
+            results = []
+            seeds = draw_seeds(generator, len(pairs))
+            for (a, b), seed, step in zip(pairs, seeds, work, strict=True):
+                line.step = step
+                results.append(
+                    two_sample_test(
+                        collection,
+                        read.rows[a],
+                        read.rows[b],
+                        CompleteU(),
+                        options,
+                        paired=False,
+                        random_state=seed,
+                        **run_options,
+                    )
+                )
+                line.advance()
     return _summarise(read, pairs, overall, results, correction)
 
 
