@@ -125,7 +125,12 @@ def dependence_matrix(
     second = first if right is None else range(n_left, len(variables))
     values, pvalues = np.zeros((2, len(variables), len(variables)))
     own, complete = np.zeros((2, len(variables)))
-    options = {"n_jobs": n_jobs, "verbose": verbose, "require": "sharedmem"}
+    # Threads share the factors.
+    options: dict[str, Any] = {
+        "n_jobs": n_jobs,
+        "verbose": verbose,
+        "require": "sharedmem",
+    }
 
     def sides_of(batch: range) -> list[_Side]:
         members = [variables[v] for v in batch]

@@ -203,8 +203,8 @@ class HSICMatrixDisplay:
         same = np.equal.outer(self.x_order_, self.y_order_) & self.symmetric
         matrix, small = np.ma.masked_array(matrix[places], mask=same), small & ~same
         names = (
-            [self.x_names[i] for i in self.x_order_],
-            [self.y_names[j] for j in self.y_order_],
+            [self.x_names[i] for i in self.x_order_.tolist()],
+            [self.y_names[j] for j in self.y_order_.tolist()],
         )
         ends = min(0.0, float(matrix.min())), max(LEAST_RANGE, float(matrix.max()))
         options = {"cmap": cmap, "vmin": ends[0], "vmax": ends[1]}
