@@ -269,7 +269,7 @@ A = np.random.RandomState(0).normal(size=(12, 2))
         ((A,), {"groups": np.ones(12)}, "groups has only the label 1.0"),
         ((A,), {"groups": np.ones((12, 2))}, r"groups has shape \(12, 2\)"),
         ((A,), {"groups": [None, *"ab" * 5, "a"]}, "groups contains NaN, NaT or None"),
-        ((A,), {"groups": [1, *[2] * 11]}, "The group 1 has 1 rows"),
+        ((A,), {"groups": [1, *[2] * 11]}, "The group 1 of `groups` has 1 rows"),
         ((A, A), {"correction": "tukey"}, "correction == 'tukey', must be one of"),
         ((A, A), {"kernel": "gauss"}, "kernel == 'gauss'"),
         ((A, A), {"bandwidth": 0}, "bandwidth == 0, must be"),

@@ -97,7 +97,7 @@ def read_k_samples(
         )
     parts = [rows[np.flatnonzero(codes == code)] for code in range(len(names))]
     for name, part in zip(names, parts, strict=True):
-        _check_size(len(part), f"The group {shown(name)}")
+        _check_size(len(part), f"The group {shown(name)} of `groups`")
     return Samples(parts, names, layout)
 
 
