@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -24,9 +24,8 @@ from skdiscrepancy._engine import (
 )
 from skdiscrepancy._loops import shifted_sums
 from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._shifts import some_diagonals
 
-# Numbers of the values of one kernel on some diagonals.
-CHUNK_NUMBERS = 2**14
 # Work on the products of one orbit, if the row sums of all sources count as one.
 PRODUCTS = 8
 # Standard deviations below this fraction of the terms of the statistic are rounding
@@ -162,7 +161,9 @@ def joint_statistics(
     n_kernels = max(source.n_kernels for source in sources)
     values = np.zeros((n_kernels, len(shifts)))
     work = _JointTask(sources, n, shifts)
-    with closing(run_all(list(_diagonals(n)), work, **walk_options)) as parts:
+    with closing(
+        run_all(list(some_diagonals(n, first=0)), work, **walk_options)
+    ) as parts:
         for part in parts:
             values += part
     values /= n**2
@@ -175,13 +176,6 @@ def joint_statistics(
         factors = np.stack([rows[k] for rows in means])[:, np.newaxis]
         values[k] += centre[k] - 2 * shifted_sums(factors, shifts) / n
     return values, sizes
-
-
-def _diagonals(n: int) -> Iterator[np.ndarray]:
-    """Yield the diagonals of one half of a matrix, some at a time."""
-    step = max(1, CHUNK_NUMBERS // n)
-    for start in range(0, n // 2 + 1, step):
-        yield np.arange(start, min(start + step, n // 2 + 1))
 
 
 class _JointTask(Task):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import Result, as_table, check_run_options, shown
+from skdiscrepancy._data import MatrixResult, as_table, check_run_options, shown
 from skdiscrepancy._hsic import (
     KernelColumn,
     alignments,
@@ -27,7 +27,7 @@ from skdiscrepancy.kernels import IndicatorKernel, Kernel, kernel_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HSICMatrixResult(Result):
+class HSICMatrixResult(MatrixResult):
     """CKA and p-values of all pairs of columns.
 
     :func:`~skdiscrepancy.hsic_matrix` returns this result. ``np.asarray(result)`` is
@@ -120,13 +120,6 @@ class HSICMatrixResult(Result):
             "pvalue": self.pvalues[pairs],
             "adjusted_pvalue": self.adjusted_pvalues[pairs],
         }
-
-    def __array__(
-        self, dtype: DTypeLike | None = None, copy: bool | None = None
-    ) -> np.ndarray:
-        # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
-        matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
-        return matrix.copy() if copy else matrix
 
     def to_frame(self, *, square: bool = False) -> Any:
         """Return the pairs of columns as a DataFrame.
