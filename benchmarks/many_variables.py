@@ -2,8 +2,9 @@
 
 Usage: ``python benchmarks/many_variables.py [--only NAME ...] [--repetitions N]
 [--speed] [--output DIR]``. Prints a line for each setting and writes
-``many_variables.csv``, or with ``--speed`` ``many_variables_speed.csv``. One thread. A
-true null hypothesis should be rejected at most as often as the last column says, which
+``many_variables.csv``, or with ``--speed`` ``many_variables_speed.csv``. One thread,
+and 199 permutations where rejections are counted, 999 where time is measured. A true
+null hypothesis should be rejected at most as often as the last column says, which
 a binomial variable with the level exceeds once in a thousand times.
 """
 
@@ -29,6 +30,7 @@ from skdiscrepancy import (
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LEVEL = 0.05
+N_RESAMPLES = 199
 FIRST_SEED = 70_000
 ONE_KERNEL = {"kernel": "gaussian", "bandwidth": "median", "pooling": None}
 
@@ -52,7 +54,8 @@ def one_pair(rng, n):
 
 def joint(variables, seed):
     """Return whether the test of joint independence rejects."""
-    return joint_independence_test(*variables, random_state=seed).pvalue <= LEVEL
+    options = {"n_resamples": N_RESAMPLES, "random_state": seed}
+    return joint_independence_test(*variables, **options).pvalue <= LEVEL
 
 
 def unequal_sizes(rng, n):
@@ -74,7 +77,7 @@ def one_is_wider(rng, n):
 
 def k_samples(samples, seed):
     """Return the result of the test of several samples."""
-    return k_sample_test(*samples, n_resamples=199, random_state=seed)
+    return k_sample_test(*samples, n_resamples=N_RESAMPLES, random_state=seed)
 
 
 def all_samples(samples, seed):
@@ -121,7 +124,6 @@ SETTINGS = {
     "joint-one-pair-100": (one_pair, 100, joint, False),
     "k-samples-null": (unequal_sizes, 60, all_samples, True),
     "k-samples-equal-pairs": (one_differs, 60, equal_pairs, True),
-    "k-samples-wider": (one_is_wider, 100, all_samples, False),
     "k-samples-wider-pairs": (one_is_wider, 100, different_pairs, False),
     "matrix-null": (mixed_table, 200, any_pair, True),
 }

@@ -16,6 +16,7 @@ from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops import shifted_sums
 from skdiscrepancy._nulls._joint_shifts import joint_shift_test
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
+from skdiscrepancy.plotting import BandwidthDisplay
 
 FEW = {"n_resamples": 49, "random_state": 0}
 ONE = {"kernel": "gaussian", "bandwidth": "median"}
@@ -271,6 +272,22 @@ def test_table_has_a_bandwidth_for_each_variable():
     assert "4 kernels" in repr(result)
     assert "bandwidth 0" in result._repr_html_()
     assert result.plot().ax_ is not None
+    display = BandwidthDisplay.from_result(result)
+    assert_array_equal(display.bandwidths, frame["bandwidth_0"])
+    assert_array_equal(display.statistics, result.statistics)
+    labels_first = joint_independence_test(
+        *mixed_variables(30)[::-1], n_bandwidths=2, **FEW
+    )
+    # Labels have no bandwidths, so the next variable gives the axis.
+    display = BandwidthDisplay.from_result(labels_first)
+    assert_array_equal(display.bandwidths, frame["bandwidth_1"])
+
+
+def test_two_variables_are_drawn_by_the_bandwidths_of_the_first():
+    result = joint_independence_test(*signs(30, 0)[:2], n_bandwidths=3, **FEW)
+    display = BandwidthDisplay.from_result(result)
+    expected = [first.bandwidth for first, _ in result.kernels]
+    assert_array_equal(display.bandwidths, expected)
 
 
 def test_dyadic_bandwidths_have_equal_ratios_around_the_distances():
