@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy.inference import (
         hsic_column_tests,
+        hsic_matrix,
         hsic_test,
         hsic_test_from_gram,
+        joint_independence_test,
+        k_sample_test,
         ksd_test,
         ksd_test_from_gram,
         mmd_column_tests,
@@ -62,10 +65,13 @@ __all__ = [
     "feature_selection",
     "hsic_column_tests",
     "hsic_from_gram",
+    "hsic_matrix",
     "hsic_score",
     "hsic_test",
     "hsic_test_from_gram",
     "inference",
+    "joint_independence_test",
+    "k_sample_test",
     "kernels",
     "ksd_from_gram",
     "ksd_score",
@@ -96,8 +102,11 @@ _ROOMS = {
     **dict.fromkeys(
         (
             "hsic_column_tests",
+            "hsic_matrix",
             "hsic_test",
             "hsic_test_from_gram",
+            "joint_independence_test",
+            "k_sample_test",
             "ksd_test",
             "ksd_test_from_gram",
             "mmd_column_tests",

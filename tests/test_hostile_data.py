@@ -21,8 +21,10 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     hsic_column_tests,
+    hsic_matrix,
     hsic_score,
     hsic_test,
+    k_sample_test,
     ksd_score,
     ksd_test,
     mmd_column_tests,
@@ -66,6 +68,8 @@ ON_X = {
     "hsic_score": lambda X: hsic_score(X, NUMBERS),
     "hsic_test": lambda X: hsic_test(X, NUMBERS),
     "hsic_column_tests": lambda X: hsic_column_tests(X, NUMBERS),
+    "hsic_matrix": lambda X: hsic_matrix(X, NUMBERS),
+    "k_sample_test": lambda X: k_sample_test(X, NUMBERS, NUMBERS + 1, n_resamples=19),
     "hsic_regression": lambda X: hsic_regression(X, NUMBERS[:, 0]),
     "HSICSelector": lambda X: HSICSelector(1).fit(X, NUMBERS[:, 0]),
     "HSICSelectorCV": lambda X: HSICSelectorCV().fit(X, NUMBERS[:, 0]),
@@ -102,14 +106,14 @@ def missing_dates(shape):
 @pytest.mark.parametrize("call", ON_X.values(), ids=ON_X)
 class TestMissingRows:
     def test_masked_entries_are_refused(self, call):
-        with pytest.raises(ValueError, match=r"[XY].* contains masked entries"):
+        with pytest.raises(ValueError, match=r"[XYs].* contains masked entries"):
             call(MASKED)
 
     def test_a_mask_that_hides_nothing_is_accepted(self, call):
         call(np.ma.masked_array(np.round(NUMBERS), mask=np.zeros((N, 2), dtype=bool)))
 
     def test_missing_dates_are_refused(self, call):
-        with pytest.raises(ValueError, match=r"[XY].* (contains NaN, NaT|holds date)"):
+        with pytest.raises(ValueError, match=r"[XYs].* (contains NaN, NaT|holds date)"):
             call(missing_dates((N, 2)))
 
     def test_columns_of_one_name_are_refused(self, call):

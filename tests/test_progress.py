@@ -26,9 +26,12 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     cka_score,
+    hsic_matrix,
     hsic_score,
     hsic_test,
     hsic_test_from_gram,
+    joint_independence_test,
+    k_sample_test,
     ksd_score,
     ksd_test,
     ksd_test_from_gram,
@@ -94,6 +97,11 @@ CALLS = {
     "hsic_column_tests": lambda **o: (
         hsic_column_tests(X, y, n_bandwidths=2, **FEW, **o).pvalues
     ),
+    "hsic_matrix": lambda **o: hsic_matrix(X, **o).matrix,
+    "joint_independence_test": lambda **o: test_numbers(
+        joint_independence_test(X, y, LABELS, n_bandwidths=2, **FEW, **o)
+    ),
+    "k_sample_test": lambda **o: k_sample_test(X, Y, X + Y, **FEW, **o).pvalues,
     "drift_report": lambda **o: drift_report(X, Y, **FEW, **o).contributions,
     "mmd_test_from_gram": lambda **o: test_numbers(
         mmd_test_from_gram(X @ X.T, Y @ Y.T, X @ Y.T, **FEW, **o)

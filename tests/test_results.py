@@ -23,14 +23,17 @@ from skdiscrepancy import (
     designs,
     feature_selection,
     hsic_column_tests,
+    hsic_matrix,
     hsic_test,
+    joint_independence_test,
+    k_sample_test,
     kernels,
     mmd_column_tests,
     mmd_test,
     model_checking,
 )
 from skdiscrepancy._data import Result
-from skdiscrepancy.inference import ColumnTests
+from skdiscrepancy.inference import ColumnTests, HSICMatrixResult, KSampleResult
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
 from skdiscrepancy.monitoring import DriftReport, drift_report
 
@@ -44,6 +47,8 @@ def sample(n=40, d=3, seed=0):
 
 X, Y = sample(), np.add(sample(seed=1), [0.0, 1.0, 0.3])
 
+# Results whose repr has rows of their table.
+WITH_ROWS = (ColumnTests, DriftReport, HSICMatrixResult, KSampleResult)
 RESULTS = {
     "mmd": lambda: MMDEstimator().fit(X).evaluate(Y),
     "hsic": lambda: HSICEstimator().fit(X, Y).evaluate(X, Y),
@@ -66,6 +71,12 @@ RESULTS = {
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
+    "joint test": lambda: joint_independence_test(
+        X, Y, X[:, 0] > 0, n_bandwidths=2, **FEW
+    ),
+    "samples": lambda: k_sample_test(X, Y, X[:20] + Y[:20], **FEW),
+    "matrix": lambda: hsic_matrix(X, Y),
+    "large matrix": lambda: hsic_matrix(sample(20, 8)),
     "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
         sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
@@ -108,12 +119,12 @@ class OpenTags(HTMLParser):
 
 def test_repr_is_short_and_has_the_numbers_that_matter(result):
     lines = repr(result).splitlines()
-    most = 12 if isinstance(result, (ColumnTests, DriftReport)) else 1
+    most = 12 if isinstance(result, WITH_ROWS) else 1
     assert len(lines) <= most + 1
     assert max(map(len, lines)) <= 110
     assert lines[0].startswith(f"{type(result).__name__}(")
-    if isinstance(result, ColumnTests):
-        numbers = [result.adjusted_pvalues.min()]
+    if isinstance(result, (ColumnTests, HSICMatrixResult)):
+        numbers = [result.to_frame()["adjusted_pvalue"].min()]
     elif isinstance(result, DriftReport):
         numbers = [result.joint_test.pvalue]
     elif hasattr(result, "pvalue"):

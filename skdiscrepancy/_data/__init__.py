@@ -60,7 +60,7 @@ from skdiscrepancy._data._metrics import (
 from skdiscrepancy._data._numbers import as_numbers, is_numeric
 from skdiscrepancy._data._quantiles import TOO_LARGE, ColumnDistances, ListedDistances
 from skdiscrepancy._data._representatives import MAX_ROWS, representative_rows
-from skdiscrepancy._data._results import Result
+from skdiscrepancy._data._results import MatrixResult, Result
 from skdiscrepancy._data._rows import Codes, Index, Rows
 from skdiscrepancy._data._seeds import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._data._sparse import (
@@ -105,6 +105,7 @@ __all__ = [
     "LazyCodes",
     "LazyRows",
     "ListedDistances",
+    "MatrixResult",
     "RandomStateLike",
     "Result",
     "Rows",

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 # Rows of the HTML table, at most.
@@ -185,6 +186,19 @@ class Result(metaclass=ABCMeta):
 
     def __hash__(self) -> int:
         return hash((type(self), *self._summary().values()))
+
+
+class MatrixResult(Result):
+    """Base class of the results that numpy reads as a matrix."""
+
+    matrix: np.ndarray
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> np.ndarray:
+        # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
+        matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
+        return matrix.copy() if copy else matrix
 
 
 def _n_rows(columns: dict[str, Any]) -> int:

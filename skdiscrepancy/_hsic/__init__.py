@@ -4,6 +4,12 @@
 
 from skdiscrepancy._hsic._cka import CKAResult, cka_score
 from skdiscrepancy._hsic._cka_estimator import CKAEstimator
+from skdiscrepancy._hsic._cka_terms import (
+    alignments,
+    check_cka_params,
+    kernel_with_bandwidth,
+)
+from skdiscrepancy._hsic._dependence_matrix import KernelColumn, dependence_matrix
 from skdiscrepancy._hsic._estimator import HSICEstimator
 from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
 from skdiscrepancy._hsic._score import hsic_score
@@ -19,9 +25,14 @@ __all__ = [
     "HSICEstimator",
     "HSICParams",
     "HSICTestParams",
+    "KernelColumn",
+    "alignments",
     "centring_offsets",
+    "check_cka_params",
     "cka_score",
     "complete_statistics",
+    "dependence_matrix",
     "hsic_from_gram",
     "hsic_score",
+    "kernel_with_bandwidth",
 ]

@@ -10,9 +10,9 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import Result, check_run_options, shown
+from skdiscrepancy._data import MatrixResult, check_run_options, shown
 from skdiscrepancy._engine import Source, kernel_source
 from skdiscrepancy._hsic._cka_terms import (
     CKASettings,
@@ -28,7 +28,7 @@ from skdiscrepancy.kernels import KernelLike, kernel_name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CKAResult(Result):
+class CKAResult(MatrixResult):
     """Similarities of all layers of one network with all layers of another.
 
     :func:`cka_score` returns this result for lists of layers, the heat map of [1]_ in
@@ -99,13 +99,6 @@ class CKAResult(Result):
     def _count(self) -> str:
         n_x, n_y = self.matrix.shape
         return f"{n_x} x {n_y} layers"
-
-    def __array__(
-        self, dtype: DTypeLike | None = None, copy: bool | None = None
-    ) -> np.ndarray:
-        # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
-        matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
-        return matrix.copy() if copy else matrix
 
     def to_frame(self) -> Any:
         """Return the matrix as a DataFrame.

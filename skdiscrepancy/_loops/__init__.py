@@ -24,6 +24,7 @@ from skdiscrepancy._loops._scans import (
     scan_states,
     scan_sums,
 )
+from skdiscrepancy._loops._shifts import shifted_sums
 from skdiscrepancy._loops._tiles import (
     TileGroups,
     band,
@@ -64,6 +65,7 @@ __all__ = [
     "run_sums",
     "scan_states",
     "scan_sums",
+    "shifted_sums",
     "stein_group_sums",
     "stein_sums",
     "waves",

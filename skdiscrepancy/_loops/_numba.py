@@ -21,8 +21,8 @@ def compiled(subject: str) -> ModuleType | None:
 
     Parameters
     ----------
-    subject : {"tiles", "scans", "angles"}
-        Loops over tiles of pairs, over sorted columns, or over angles.
+    subject : {"tiles", "scans", "angles", "shifts"}
+        Loops over tiles of pairs, over sorted columns, over angles, or over shifts.
 
     Returns
     -------

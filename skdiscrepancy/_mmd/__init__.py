@@ -7,6 +7,7 @@ from skdiscrepancy._mmd._params import MMDParams, MMDTestParams
 from skdiscrepancy._mmd._score import mmd_score
 from skdiscrepancy._mmd._statistics import mmd_from_gram
 from skdiscrepancy._mmd._subsets import MMDSubsetsResult, mmd_subsets
+from skdiscrepancy._mmd._two_sample_test import two_sample_test
 
 __all__ = [
     "MMDEstimator",
@@ -16,4 +17,5 @@ __all__ = [
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",
+    "two_sample_test",
 ]

@@ -13,6 +13,8 @@ from skdiscrepancy._nulls._feature_shifts import (
 )
 from skdiscrepancy._nulls._feature_windows import feature_window_test
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
+from skdiscrepancy._nulls._joint_shifts import joint_shift_test
+from skdiscrepancy._nulls._k_samples import k_sample_permutation_test
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
     normal_test,
@@ -45,6 +47,8 @@ __all__ = [
     "gamma_pvalue",
     "gamma_test",
     "invariants",
+    "joint_shift_test",
+    "k_sample_permutation_test",
     "means_of_groups",
     "normal_test",
     "one_sample_methods",

@@ -155,11 +155,14 @@ def least_pvalue(a: Invariants, b: Invariants) -> float:
     labels agree and all others are different.
     """
 
-    def log_orders(classes: np.ndarray) -> float:
-        return float(gammaln(1.0 + np.unique(classes, return_counts=True)[1]).sum())
+    def log_orders(counts: np.ndarray) -> float:
+        return float(gammaln(1.0 + counts).sum())
 
-    table = a.classes * a.n + b.classes
-    bound = log_orders(a.classes) + log_orders(b.classes) - log_orders(table)
+    bound = log_orders(np.bincount(a.classes)) + log_orders(np.bincount(b.classes))
+    if max(a.classes.max(), b.classes.max()) < a.n - 1:
+        # If all rows differ in one classification, they differ in both together.
+        table = a.classes * a.n + b.classes
+        bound -= log_orders(np.unique(table, return_counts=True)[1])
     return float(np.exp(bound - gammaln(1.0 + a.n)))
 
 

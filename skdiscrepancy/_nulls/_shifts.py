@@ -135,7 +135,7 @@ def _all_shifts(
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    diagonals = list(_diagonals(n))
+    diagonals = list(some_diagonals(n))
     seconds = 0.0
     if diagonals:
         seconds = announce(
@@ -163,10 +163,10 @@ def _remaining(squares: np.ndarray) -> np.ndarray:
     return np.divide(centred, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
-def _diagonals(n: int) -> Iterator[np.ndarray]:
+def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
     """Yield the diagonals of one half of a matrix, some at a time."""
     step = max(1, CHUNK_NUMBERS // n)
-    for start in range(1, n // 2 + 1, step):
+    for start in range(first, n // 2 + 1, step):
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 

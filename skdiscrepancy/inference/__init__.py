@@ -4,20 +4,28 @@
 
 from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._gram_tests import (
     hsic_test_from_gram,
     ksd_test_from_gram,
     mmd_test_from_gram,
 )
+from skdiscrepancy.inference._joint_test import joint_independence_test
+from skdiscrepancy.inference._k_samples import KSampleResult, k_sample_test
 from skdiscrepancy.inference._tables import ColumnTests
 from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "HSICMatrixResult",
+    "KSampleResult",
     "TestResult",
     "hsic_column_tests",
+    "hsic_matrix",
     "hsic_test",
     "hsic_test_from_gram",
+    "joint_independence_test",
+    "k_sample_test",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",

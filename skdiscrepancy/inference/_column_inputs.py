@@ -75,7 +75,8 @@ def read_samples(
     """
     for table, name in zip(tables, names, strict=True):
         refuse_blocks(table, name)
-        if getattr(table, "shape", (1,))[0] == 0:
+        # A number of numpy has a shape without entries, and is refused below.
+        if (getattr(table, "shape", None) or (1,))[0] == 0:
             raise ValueError(f"{name} has 0 rows, must have at least one.")
         check_column_encoder(encoder, table, name, kinds=("number", "category"))
     (labels, first), *others = map(_split, tables, names)

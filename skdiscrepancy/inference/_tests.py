@@ -78,6 +78,7 @@ def mmd_test(
     See Also
     --------
     mmd_column_tests : Tests every column for a difference.
+    k_sample_test : Tests several samples, and all pairs of them.
     mmd_score : Computes the discrepancy without a test.
 
     References
@@ -167,6 +168,7 @@ def hsic_test(
     See Also
     --------
     hsic_column_tests : Tests for every column whether y depends on it.
+    joint_independence_test : Tests whether several variables are independent.
     hsic_score : Measures the dependence without a test.
 
     References

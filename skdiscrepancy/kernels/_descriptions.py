@@ -71,14 +71,23 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
 
     Parameters
     ----------
-    kernels : list of kernels, or of pairs of a kernel on X and a kernel on y
+    kernels : list of kernels, or of tuples of kernels on several variables
         The kernels.
 
     Returns
     -------
     columns : dict
-        `kernel` and `bandwidth`; for pairs also `target_kernel` and `target_bandwidth`.
+        `kernel` and `bandwidth`; for pairs of a kernel on X and a kernel on y also
+        `target_kernel` and `target_bandwidth`; for more variables `kernel` and a
+        bandwidth for each variable, `bandwidth_0` and so on.
     """
+    if kernels and isinstance(kernels[0], tuple) and len(kernels[0]) > 2:
+        names = [list(dict.fromkeys(map(kernel_name, item))) for item in kernels]
+        widths = np.array([list(map(kernel_bandwidth, item)) for item in kernels])
+        return {
+            "kernel": [", ".join(item) for item in names],
+            **{f"bandwidth_{i}": column for i, column in enumerate(widths.T)},
+        }
     if kernels and isinstance(kernels[0], tuple):
         on_x, on_y = zip(*kernels, strict=True)
         of_target = kernel_columns(on_y)

@@ -14,8 +14,10 @@ from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
 from skdiscrepancy.plotting._batches import BatchScoresDisplay
 from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
+from skdiscrepancy.plotting._dependence_matrix import HSICMatrixDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
+from skdiscrepancy.plotting._k_samples import KSampleDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -29,6 +31,8 @@ __all__ = [
     "ColumnTestsDisplay",
     "DesignDisplay",
     "DriftReportDisplay",
+    "HSICMatrixDisplay",
+    "KSampleDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",

@@ -20,6 +20,7 @@ from skdiscrepancy.kernels import (
     kernel_bandwidth,
     kernel_name,
 )
+from skdiscrepancy.plotting._kernel_tuples import on_first_variable
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -247,15 +248,9 @@ class BandwidthDisplay:
             statistics = np.divide(
                 statistics, scales, out=np.zeros_like(statistics), where=scales > 0
             )
-        paired = isinstance(kernels[0], tuple)
-        if paired:
-            # All pairs with the first kernel on X come first, and so on.
-            shape = (-1, len({id(second) for _, second in kernels}))
-            kernels = [first for first, _ in kernels[:: shape[1]]]
-            statistics = statistics.reshape(shape).max(axis=1)
-            if pvalues is not None:
-                pvalues = pvalues.reshape(shape).min(axis=1)
-            paired = shape[1] > 1
+        kernels, statistics, pvalues, paired = on_first_variable(
+            kernels, statistics, pvalues
+        )
         display = cls(
             kernel_names=[kernel_name(kernel) for kernel in kernels],
             bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_flag, shown
-from skdiscrepancy.plotting._style import import_pyplot, plain, set_axes, set_title
-
-# Numbers are written into the cells of matrices of at most so many rows or columns.
-MAX_WRITTEN = 12
-# Inches of a cell, and of a whole side.
-CELL, LEAST, MOST = 0.5, 3.0, 9.0
-# Above this fraction of the colour scale, cells are light and need dark letters.
-LIGHT = 0.6
+from skdiscrepancy._data import check_flag
+from skdiscrepancy.plotting._heat_maps import (
+    MAX_WRITTEN,
+    check_colormap,
+    draw_heat_map,
+    write_cells,
+)
+from skdiscrepancy.plotting._style import set_title
 
 
 class CKADisplay:
@@ -137,38 +136,16 @@ class CKADisplay:
             The display itself.
         """
         check_flag(include_values, "include_values")
-        _check_colormap(self, cmap)
+        check_colormap(self, cmap)
         matrix = np.asarray(self.matrix)
-        height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
-        ax = set_axes(self, ax, figsize=(width + 1.2, height))
         least = min(0.0, float(matrix.min()))
-        self.image_ = ax.imshow(matrix, cmap=cmap, vmin=least, vmax=1, aspect="auto")
-        self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label="CKA")
-        for axis, names in ((ax.yaxis, self.x_layers), (ax.xaxis, self.y_layers)):
-            places = np.arange(len(names))[:: -(-len(names) // 30)]
-            axis.set_ticks(places, [plain(names[i], 20) for i in places])
-        if any(len(str(name)) > 4 for name in self.y_layers):
-            ax.tick_params(axis="x", rotation=45)
-            for label in ax.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
+        names = (self.x_layers, self.y_layers)
+        options = {"cmap": cmap, "vmin": least, "vmax": 1}
+        ax = draw_heat_map(self, ax, matrix, names, label="CKA", **options)
         self.texts_ = []
         if include_values and max(matrix.shape) <= MAX_WRITTEN:
-            for (i, j), value in np.ndenumerate(matrix):
-                light = (value - least) / (1 - least) > LIGHT
-                style = {"color": "black" if light else "white", "fontsize": "small"}
-                text = ax.text(j, i, f"{value:.2f}", ha="center", va="center", **style)
-                self.texts_.append(text)
+            texts = {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)}
+            self.texts_ = write_cells(ax, matrix, texts, (least, 1))
         ax.set(xlabel="Layer of Y", ylabel="Layer of X")
         set_title(ax, "Similarity of layers")
         return self
-
-
-def _check_colormap(display: CKADisplay, cmap: Any) -> None:
-    """Refuse what is not a colormap before a figure is made."""
-    import_pyplot(display)
-    from matplotlib.colors import Colormap
-
-    if not (cmap is None or isinstance(cmap, (str, Colormap))):
-        raise TypeError(
-            f"cmap == {shown(cmap)}, must be a name or a Colormap of matplotlib."
-        )

@@ -104,6 +104,7 @@ class Search:
 NOT_CALLED = {"Design", "Kernel", "RadialKernel", "RowKernel"}
 NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTests"}
 NOT_CALLED |= {"CKAResult", "DriftReport", "MMDSubsetsResult"}
+NOT_CALLED |= {"HSICMatrixResult", "KSampleResult"}
 NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
 
 

@@ -6,6 +6,7 @@ import hostile_data as data
 import hostile_parameters as params
 from calls import is_array, is_evaluation, is_float, is_test, target
 from kernel_targets import kernel_targets
+from many_targets import many_targets
 from noun_targets import display_targets, noun_targets
 from representation_targets import representation_targets
 from stream_targets import stream_targets
@@ -491,4 +492,5 @@ TARGETS.update(kernel_targets())
 TARGETS.update(representation_targets())
 TARGETS.update(stream_targets())
 TARGETS.update(table_targets())
+TARGETS.update(many_targets())
 TARGETS.update(display_targets())

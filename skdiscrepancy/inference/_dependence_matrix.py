@@ -1,0 +1,381 @@
+"""The dependence of every pair of columns, as a table of CKA and p-values."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._data import MatrixResult, as_table, check_run_options, shown
+from skdiscrepancy._hsic import (
+    KernelColumn,
+    alignments,
+    check_cka_params,
+    dependence_matrix,
+    kernel_with_bandwidth,
+)
+from skdiscrepancy._nulls import MIN_ROWS
+from skdiscrepancy.designs import Design
+from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
+from skdiscrepancy.inference._tables import adjust_pvalues, check_correction
+from skdiscrepancy.inference._variables import check_joint_kernels
+from skdiscrepancy.kernels import IndicatorKernel, Kernel, kernel_name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HSICMatrixResult(MatrixResult):
+    """CKA and p-values of all pairs of columns.
+
+    :func:`~skdiscrepancy.hsic_matrix` returns this result. ``np.asarray(result)`` is
+    the matrix of CKA. The repr, the table in a notebook and :meth:`to_frame` show the
+    pair with the smallest p-value first, and sort equal p-values by the largest CKA.
+    The corrections control the false discovery rate [1]_ or the family-wise error rate.
+    Two results are equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <many_variables>`.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_columns_X, n_columns_y)
+        CKA of each column of X with each column of y, or of X if there is no y.
+    pvalues : ndarray of shape (n_columns_X, n_columns_y)
+        p-value of each pair. The diagonal of a symmetric matrix holds the p-values of
+        columns with themselves.
+    adjusted_pvalues : ndarray of shape (n_columns_X, n_columns_y)
+        The p-values, corrected for the number of pairs. The diagonal of a symmetric
+        matrix is not corrected.
+    x_names : list of length n_columns_X
+        Names of the columns of X, "x0", "x1" and so on for an array.
+    y_names : list of length n_columns_y
+        Names of the columns of y, or of X if there is no y.
+    x_kernels : list of length n_columns_X
+        Kernel on each column of X.
+    y_kernels : list of length n_columns_y
+        Kernel on each column of y.
+    correction : {"bh", "by", "holm"} or None
+        Correction for the number of pairs.
+    symmetric : bool
+        Whether the columns of y are the columns of X.
+
+    See Also
+    --------
+    skdiscrepancy.hsic_matrix : Computes the result.
+    skdiscrepancy.plotting.HSICMatrixDisplay : Draws the matrix.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_matrix
+    >>> X = np.random.RandomState(0).normal(size=(100, 3))
+    >>> X[:, 2] = X[:, 0] ** 2
+    >>> result = hsic_matrix(X)
+    >>> result.to_frame()[["first", "second"]].values[0].tolist()
+    ['x0', 'x2']
+    >>> result.to_frame(square=True).shape, round(float(result.matrix[0, 2]), 2)
+    ((3, 3), 0.54)
+    >>> np.asarray(result).shape
+    (3, 3)
+    """
+
+    matrix: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    x_names: list[Any]
+    y_names: list[Any]
+    x_kernels: list[Any]
+    y_kernels: list[Any]
+    correction: str | None
+    symmetric: bool
+
+    _display = "HSICMatrixDisplay"
+    _item = "pair"
+    _shown_first = "smallest p-values"
+    _repr_rows = 10
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and columns of all pairs, in the order of the table."""
+        return _table_order(self.matrix, self.pvalues, symmetric=self.symmetric)
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "smallest_adjusted_pvalue": float(self.adjusted_pvalues[self._pairs()][0]),
+            "correction": self.correction,
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        rows, cols = pairs = self._pairs()
+        return {
+            "first": [self.x_names[i] for i in rows],
+            "second": [self.y_names[j] for j in cols],
+            "cka": self.matrix[pairs],
+            "pvalue": self.pvalues[pairs],
+            "adjusted_pvalue": self.adjusted_pvalues[pairs],
+        }
+
+    def to_frame(self, *, square: bool = False) -> Any:
+        """Return the pairs of columns as a DataFrame.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Parameters
+        ----------
+        square : bool, default=False
+            Return the matrix of CKA, with the names of the columns of X as index and of
+            y as columns, in place of one row for each pair.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row for each pair, with the columns `first`, `second`, `cka`, `pvalue`
+            and `adjusted_pvalue`. The smallest p-value comes first, and equal p-values
+            are sorted by the largest CKA.
+        """
+        frame = super().to_frame()
+        if not square:
+            return frame
+        return type(frame)(
+            self.matrix, index=list(self.x_names), columns=list(self.y_names)
+        )
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the matrix as a heat map, with similar columns side by side.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`HSICMatrixDisplay.from_result
+            <skdiscrepancy.plotting.HSICMatrixDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : HSICMatrixDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def hsic_matrix(
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    correction: str | None = "bh",
+    kernel: Any = "gaussian",
+    bandwidth: Any = "median",
+    design: str | Design = "u",
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> HSICMatrixResult:
+    """Measure and test the dependence of every pair of columns.
+
+    Use it like a matrix of correlations, for dependence of any form and columns of any
+    type. Each pair has a CKA (centred kernel alignment), the normalised HSIC of
+    :func:`cka_score`: about 0 for independent columns and 1 for columns that determine
+    each other. The p-values say which pairs are dependent. They are corrected for the
+    number of pairs [1]_.
+
+    Strings, booleans and categories are labels, and a missing value counts as one more
+    label. Dates and ordered categories are numbers. A missing number differs from all
+    known numbers.
+
+    Each column has one kernel. For p columns of n rows, low-rank factors of the Gram
+    matrices give all pairs in O(n p^2 r^2) time, where the rank r is about 20 for
+    Gaussian kernels. Their CKA is accurate to about 1e-8, and exact for labels. Kernels
+    that are not smooth, like "laplace" and "energy", use exact sums in sorted order or
+    over tiles above 512 rows. The p-values are tails of a gamma distribution with the
+    first three moments of all permutations [2]_, so no permutation is drawn.
+
+    Read more in the :ref:`User Guide <many_variables>`.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_columns_X)
+        Columns, at least seven rows.
+    y : array-like or DataFrame of shape (n_samples,) or (n_samples, n_columns_y), \
+            default=None
+        Other columns of the same rows. None compares all columns of X with each other.
+    correction : {"bh", "by", "holm"} or None, default="bh"
+        Correction of the p-values for the number of pairs. "bh" (Benjamini and Hochberg
+        [1]_) and "by" (Benjamini and Yekutieli, for any dependence between pairs)
+        control the false discovery rate. "holm" controls the probability of any false
+        discovery. None does not correct.
+    kernel : str, kernel object or callable, default="gaussian"
+        Kernel for the columns of numbers, such as "gaussian", "energy" or "linear".
+        With "energy", CKA is the squared distance correlation.
+    bandwidth : "median" or float, default="median"
+        Bandwidth of a kernel that has a bandwidth and none of its own. "median" is the
+        median distance between the rows of each column.
+    design : {"u", "v"}, default="u"
+        Unbiased HSIC, whose CKA of independent columns scatters around 0 and may be
+        negative, or the biased one. The p-values do not depend on it.
+    encoder : "auto" or None, default="auto"
+        "auto" reads dates and missing values of a DataFrame as they are: a column of
+        numbers with missing values becomes the two columns of
+        :class:`~skdiscrepancy.tables.TableEncoder`, and `kernel` compares these. None
+        refuses such columns.
+    n_jobs : int or None, default=None
+        Number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Returns
+    -------
+    result : HSICMatrixResult
+        With `matrix`, the CKA of all pairs, `pvalues` and `adjusted_pvalues`. The CKA
+        of a constant column is 0, with a warning, and its p-values are 1.
+
+    See Also
+    --------
+    hsic_column_tests : Tests with many kernels whether y depends on each column.
+    cka_score : Computes CKA of representations with many columns.
+    joint_independence_test : Tests several variables together.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+    .. [2] F. Kazi-Aoual et al., "Refined approximations to permutation tests for
+       multivariate inference", Computational Statistics & Data Analysis 20, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_matrix
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> X[:, 2] = np.cos(2 * X[:, 0]) + 0.1 * rng.normal(size=200)
+    >>> result = hsic_matrix(X)
+    >>> (result.adjusted_pvalues < 0.05).tolist()
+    [[True, False, True], [False, True, False], [True, False, True]]
+    """
+    settings = check_cka_params(kernel, None, bandwidth, design)
+    _check_kernel(settings.kernel[0], kernel)
+    check_correction(correction)
+    check_run_options(n_jobs, None, verbose)
+    x_names, left = _read_columns(X, "X", encoder)
+    y_names, right = x_names, None
+    if y is not None:
+        y_names, right = _read_columns(y, "y", encoder)
+    _check_sizes(left, right)
+    columns = [_with_kernel(c, settings.kernel, bandwidth) for c in left]
+    others = None
+    if right is not None:
+        others = [_with_kernel(c, settings.kernel, bandwidth) for c in right]
+    terms = dependence_matrix(
+        columns, others, unbiased=settings.unbiased, n_jobs=n_jobs, verbose=verbose
+    )
+    titles = [f"column {shown(name)} of X" for name in x_names]
+    owns = terms.own_left
+    if others is not None:
+        titles += [f"column {shown(name)} of y" for name in y_names]
+        owns = np.append(owns, terms.own_right)
+    constant = [title for title, own in zip(titles, owns, strict=True) if own == 0]
+    matrix = alignments(terms.cross, terms.own_left, terms.own_right, constant)
+    symmetric = others is None
+    kernels = [column.kernel for column in columns]
+    return HSICMatrixResult(
+        matrix=matrix,
+        pvalues=terms.pvalues,
+        adjusted_pvalues=_adjusted(terms.pvalues, correction, symmetric=symmetric),
+        x_names=x_names,
+        y_names=y_names,
+        x_kernels=kernels,
+        y_kernels=kernels if others is None else [c.kernel for c in others],
+        correction=correction,
+        symmetric=symmetric,
+    )
+
+
+def _check_kernel(checked: Any, given: Any) -> None:
+    """Refuse kernels that have no factors, or that do not compare single columns."""
+    check_joint_kernels([checked])
+    if not isinstance(checked, Kernel):
+        raise ValueError(
+            f"kernel == {shown(given)}, must be one kernel of skdiscrepancy.kernels, "
+            "or a function that returns the Gram matrix of two blocks of rows, not "
+            f"{kernel_name(checked)} of another package."
+        )
+
+
+def _read_columns(
+    X: Any, name: str, encoder: Any
+) -> tuple[list[Any], list[ColumnSample]]:
+    """Return the names of columns, and the columns, which may be one-dimensional."""
+    one_name = None
+    if len(getattr(X, "shape", ())) == 1 or (
+        isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0
+    ):
+        one_name = getattr(X, "name", None)
+        one_name = name.lower() if one_name is None else one_name
+    names, columns = read_samples((as_table(X),), (name,), encoder)
+    if one_name is not None:
+        return [one_name], columns
+    if not hasattr(X, "columns"):
+        names = [f"{name.lower()}{j}" for j in range(len(names))]
+    return names, columns
+
+
+def _check_sizes(left: list[ColumnSample], right: list[ColumnSample] | None) -> None:
+    """Refuse too few rows or columns, and y with other rows than X."""
+    n = len(left[0].parts[0])
+    if n < MIN_ROWS:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {MIN_ROWS} for the p-values of hsic_matrix."
+        )
+    if right is None:
+        if len(left) < 2:
+            raise ValueError(
+                "X has 1 column, must have at least 2, or pass other columns as y."
+            )
+    elif len(right[0].parts[0]) != n:
+        raise ValueError(f"y has {len(right[0].parts[0])} rows, must have {n} as X.")
+
+
+def _with_kernel(
+    column: ColumnSample, kernel: list[Any], bandwidth: Any
+) -> KernelColumn:
+    """Return a column with its kernel. Labels have the indicator kernel."""
+    [rows] = column.parts
+    if column.of_labels:
+        return KernelColumn(rows, IndicatorKernel())
+    rows = np.asarray(rows, dtype=np.float64)
+    [chosen] = kernel_with_bandwidth(rows, kernel, bandwidth, None)
+    return KernelColumn(rows, chosen)
+
+
+def _adjusted(
+    pvalues: np.ndarray, correction: str | None, *, symmetric: bool
+) -> np.ndarray:
+    """Correct the p-values for the number of pairs, each pair once."""
+    adjusted = pvalues.copy()
+    if not symmetric:
+        adjusted[:] = adjust_pvalues(pvalues.ravel(), correction).reshape(pvalues.shape)
+        return adjusted
+    upper = np.triu_indices(len(pvalues), 1)
+    adjusted[upper] = adjust_pvalues(pvalues[upper], correction)
+    adjusted.T[upper] = adjusted[upper]
+    return adjusted
+
+
+def _table_order(
+    matrix: np.ndarray, pvalues: np.ndarray, *, symmetric: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return all pairs, with the smallest p-value and then the largest CKA first."""
+    rows, cols = np.indices(matrix.shape).reshape(2, -1)
+    if symmetric:
+        rows, cols = np.triu_indices(len(matrix), 1)
+    # lexsort is stable, and sorts by the last key first.
+    order = np.lexsort((-matrix[rows, cols], pvalues[rows, cols]))
+    return rows[order], cols[order]

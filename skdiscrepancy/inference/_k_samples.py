@@ -1,0 +1,427 @@
+"""Test of several samples, and the tests of all pairs of them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._base import collection_of
+from skdiscrepancy._data import (
+    RandomStateLike,
+    Result,
+    check_run_options,
+    draw_seeds,
+    generator_of,
+)
+from skdiscrepancy._engine import kernel_source, progress
+from skdiscrepancy._mmd import two_sample_test
+from skdiscrepancy._nulls import (
+    Options,
+    TestResult,
+    check_options,
+    k_sample_permutation_test,
+)
+from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
+from skdiscrepancy.designs import CompleteU
+from skdiscrepancy.inference._sample_inputs import Samples, read_k_samples
+from skdiscrepancy.inference._tables import CORRECTIONS, adjust_pvalues
+from skdiscrepancy.kernels import check_kernel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KSampleResult(Result):
+    """Test of several samples, and the tests of all pairs of them.
+
+    :func:`~skdiscrepancy.k_sample_test` returns this result. The p-values of the pairs
+    are corrected for their number, by default with the procedure of Shaffer [1]_. You
+    can unpack the test of all samples as ``statistic, pvalue = result``. Two results
+    are equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <many_variables>`.
+
+    Attributes
+    ----------
+    statistic : float
+        Pooled statistic of all samples.
+    pvalue : float
+        p-value of the null hypothesis that all samples have the same distribution.
+    sample_names : list of length n_samples
+        Names of the samples: their positions, or the labels of the groups.
+    sizes : list of int
+        Rows of the samples.
+    pairs : list of tuple of int
+        Positions of both samples of each pair.
+    statistics : ndarray of shape (n_pairs,)
+        Pooled statistic of each pair, in standard deviations of its permutations.
+    pvalues : ndarray of shape (n_pairs,)
+        p-value of each pair.
+    adjusted_pvalues : ndarray of shape (n_pairs,)
+        The p-values, corrected for the number of pairs.
+    correction : {"shaffer", "holm", "bh", "by"} or None
+        Correction for the number of pairs.
+    overall : TestResult
+        Result of the test of all samples, with its null distribution and kernels.
+    results : list of TestResult
+        Result of the test of each pair.
+
+    See Also
+    --------
+    skdiscrepancy.k_sample_test : Computes the result.
+    skdiscrepancy.plotting.KSampleDisplay : Draws the pairs.
+
+    References
+    ----------
+    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
+       Journal of the American Statistical Association 81, 1986.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import k_sample_test
+    >>> rng = np.random.RandomState(0)
+    >>> a, b, c = rng.normal(size=(3, 60, 2))
+    >>> result = k_sample_test(a, b, c + 1, random_state=0)
+    >>> statistic, pvalue = result
+    >>> pvalue
+    0.001
+    >>> result.to_frame()["adjusted_pvalue"].round(3).tolist()
+    [0.716, 0.003, 0.003]
+    """
+
+    statistic: float
+    pvalue: float
+    sample_names: list[Any]
+    sizes: list[int]
+    pairs: list[tuple[int, int]]
+    statistics: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    correction: str | None
+    overall: TestResult
+    results: list[TestResult]
+
+    _display = "KSampleDisplay"
+    _item = "pair"
+    _shown_first = "smallest p-values"
+    _repr_rows = 10
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "statistic": self.statistic,
+            "pvalue": self.pvalue,
+            "correction": self.correction,
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        first, second = zip(*self.pairs, strict=True)
+        names, sizes = self.sample_names, self.sizes
+        return {
+            "first": [names[a] for a in first],
+            "second": [names[b] for b in second],
+            "first_size": np.array([sizes[a] for a in first]),
+            "second_size": np.array([sizes[b] for b in second]),
+            "statistic": self.statistics,
+            "pvalue": self.pvalues,
+            "adjusted_pvalue": self.adjusted_pvalues,
+        }
+
+    def _priorities(self) -> np.ndarray:
+        return self.pvalues
+
+    def to_frame(self) -> Any:
+        """Return the tests of pairs as a DataFrame, one row for each pair.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The columns are `first` and `second`, the names of the samples,
+            `first_size` and `second_size`, their numbers of rows, `statistic`,
+            `pvalue` and `adjusted_pvalue`. The rows are in the order of `pairs`.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the statistics and the adjusted p-values of all pairs as a heat map.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`KSampleDisplay.from_result
+            <skdiscrepancy.plotting.KSampleDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : KSampleDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def k_sample_test(
+    *samples: ArrayLike,
+    groups: Any = None,
+    correction: str | None = "shaffer",
+    kernel: Any = ("gaussian", "laplace"),
+    bandwidth: Any = "dyadic",
+    n_resamples: int | None = None,
+    n_groups: int | None = 256,
+    pooling: str = "max",
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+    verbose: int = 0,
+) -> KSampleResult:
+    """Test whether several samples have the same distribution, and which pairs differ.
+
+    A small `pvalue` of the result means that at least two of the samples differ. Its
+    `adjusted_pvalues` say which pairs differ. All tests can detect any difference, not
+    only of the means, and their false positive rates (type I errors) are exact.
+
+    The statistic of the first test is the mean of the unbiased squared MMD of all pairs
+    of samples, weighted by the products of their sizes. With the energy kernel it is
+    the statistic of DISCO [1]_. Permutations of all rows give its p-value. With two
+    samples, it is the test of :func:`mmd_test`.
+
+    Each pair then has its own test, which permutes the rows of these two samples only.
+    Permutations of all samples would not do: if one sample differs, they mix its rows
+    into all others, so that the p-values of the other pairs are wrong. All tests use
+    the same kernels, with bandwidths from all rows. The p-values of the pairs are
+    corrected for their number, by default with Shaffer's procedure [2]_, which controls
+    the probability of any false discovery.
+
+    Read more in the :ref:`User Guide <many_variables>`.
+
+    Parameters
+    ----------
+    *samples : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+            (n_samples,)
+        Two or more samples with the same columns, which may differ in size, or one
+        table together with `groups`.
+    groups : str, array-like of shape (n_samples,) or None, default=None
+        Name of the column of a DataFrame that says which sample a row belongs to, or
+        one label for each row of an array. The samples are in the order of the labels.
+    correction : {"shaffer", "holm", "bh", "by"} or None, default="shaffer"
+        Correction of the p-values for the number of pairs. "shaffer" and "holm" control
+        the probability of any false discovery. "shaffer" is never less powerful,
+        because it uses that two samples that equal a third sample are equal. "bh"
+        (Benjamini and Hochberg) and "by" (Benjamini and Yekutieli) control the false
+        discovery rate. None does not correct.
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels, as in :func:`mmd_test`. "indicator" compares labels.
+    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
+            default="dyadic"
+        Bandwidths of the kernels that do not have their own, as in :func:`mmd_test`,
+        chosen from the rows of all samples.
+    n_resamples : int or None, default=None
+        Number of permutations of each test. None is 100 times the number of pairs, and
+        at least 999, so that p-values can be small enough to pass the correction.
+    n_groups : int or None, default=256
+        Number of groups of rows to permute if there are more rows. None permutes single
+        rows, which takes more time.
+    pooling : {"max", "mean", "fuse", "agg"}, default="max"
+        How to combine several kernels. "max" takes the largest statistic, "mean" the
+        mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes DataFrames that have categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such DataFrames. A transformer is
+        cloned and fitted to the rows of all samples.
+    n_jobs : int or None, default=None
+        Number of threads. The p-values do not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the permutations. None draws new ones in every call. The global generator
+        of numpy is never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Returns
+    -------
+    result : KSampleResult
+        With `statistic` and `pvalue` of all samples, and statistics, p-values and
+        adjusted p-values of all pairs.
+
+    See Also
+    --------
+    mmd_test : Tests two samples.
+    hsic_test : Tests whether a number depends on the rows, in place of groups.
+
+    References
+    ----------
+    .. [1] M. L. Rizzo and G. J. Székely, "DISCO analysis: a nonparametric extension of
+       analysis of variance", Annals of Applied Statistics 4, 2010.
+    .. [2] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
+       Journal of the American Statistical Association 81, 1986.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import k_sample_test
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(150, 2))
+    >>> clinic = np.repeat(["east", "north", "west"], 50)
+    >>> X[clinic == "west"] *= 3
+    >>> result = k_sample_test(X, groups=clinic, random_state=0)
+    >>> result.pvalue
+    0.001
+    >>> [result.sample_names[a] for a, b in result.pairs if b == 2]
+    ['east', 'north']
+    >>> (result.adjusted_pvalues < 0.05).tolist()
+    [False, True, True]
+    """
+    check_k_correction(correction)
+    kernels = check_kernel(kernel)
+    check_bandwidths(kernels, bandwidth, "bandwidth")
+    check_run_options(n_jobs, random_state, verbose)
+    given = 999 if n_resamples is None else n_resamples
+    options = check_options("auto", given, n_groups, pooling, allowed=("permutation",))
+    read = read_k_samples(samples, groups, kernels, encoder)
+    pairs = list(combinations(range(len(read.rows)), 2))
+    if n_resamples is None:
+        options = options._replace(n_resamples=max(999, 100 * len(pairs) - 1))
+    collection = collection_of(
+        read.rows, kernels, bandwidth, N_BANDWIDTHS, "bandwidth", read.layout, n_jobs
+    )
+    generator = generator_of(random_state)
+    run_options = {"n_jobs": n_jobs, "verbose": verbose}
+    # A test takes time with the square of the number of rows.
+    work = [float(len(read.rows[a]) + len(read.rows[b])) ** 2 for a, b in pairs]
+    of_all = float(sum(map(len, read.rows))) ** 2
+    with progress("tests of samples", of_all + sum(work), verbose) as line:
+        line.step = of_all
+        overall = _test_all(collection, read.rows, options, generator, run_options)
+        line.advance()
+        results = [overall]
+        if len(pairs) > 1:
+            results = []
+            seeds = draw_seeds(generator, len(pairs))
+            for (a, b), seed, step in zip(pairs, seeds, work, strict=True):
+                line.step = step
+                results.append(
+                    two_sample_test(
+                        collection,
+                        read.rows[a],
+                        read.rows[b],
+                        CompleteU(),
+                        options,
+                        paired=False,
+                        random_state=seed,
+                        **run_options,
+                    )
+                )
+                line.advance()
+    return _summarise(read, pairs, overall, results, correction)
+
+
+def _test_all(
+    kernels: list[Any],
+    samples: list[Any],
+    options: Options,
+    generator: np.random.RandomState,
+    run_options: dict[str, Any],
+) -> TestResult:
+    """Test whether all samples have the same distribution."""
+    # Groups must hold random rows, because neighbouring rows may be similar.
+    mixed = [rows[generator.permutation(len(rows))] for rows in samples]
+    return k_sample_permutation_test(
+        kernel_source(kernels, *mixed),
+        [len(rows) for rows in mixed],
+        n_resamples=options.n_resamples,
+        n_groups=options.n_groups,
+        generator=generator,
+        pooling=options.pooling,
+        kernels=kernels,
+        **run_options,
+    )
+
+
+def _summarise(
+    samples: Samples,
+    pairs: list[tuple[int, int]],
+    overall: TestResult,
+    results: list[TestResult],
+    correction: str | None,
+) -> KSampleResult:
+    pvalues = np.array([result.pvalue for result in results])
+    if correction == "shaffer":
+        adjusted = shaffer_pvalues(pvalues, len(samples.rows))
+    else:
+        adjusted = adjust_pvalues(pvalues, correction)
+    return KSampleResult(
+        statistic=overall.statistic,
+        pvalue=overall.pvalue,
+        sample_names=samples.names,
+        sizes=[len(rows) for rows in samples.rows],
+        pairs=pairs,
+        statistics=np.array([result.statistic for result in results]),
+        pvalues=pvalues,
+        adjusted_pvalues=adjusted,
+        correction=correction,
+        overall=overall,
+        results=results,
+    )
+
+
+def check_k_correction(correction: Any) -> None:
+    """Refuse an unknown correction of pairs."""
+    allowed = ("shaffer", *CORRECTIONS)
+    if correction not in allowed:
+        raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
+
+
+def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
+    """Correct the p-values of all pairs of samples by the first procedure of Shaffer.
+
+    Equality of distributions is transitive, so not every number of pairs can be equal:
+    if one of three pairs differs, at least one other pair differs too. Where Holm's
+    procedure multiplies a p-value with the number of pairs that are not yet rejected,
+    this procedure takes the largest possible number of equal pairs among them.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_pairs,)
+        The p-values of all pairs of samples.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_pairs,)
+        Adjusted p-values.
+    """
+    possible = np.array(sorted(_numbers_of_equal_pairs(n_samples)))
+    left = np.arange(len(pvalues), 0, -1)
+    factors = possible[np.searchsorted(possible, left, side="right") - 1]
+    order = np.argsort(pvalues, kind="stable")
+    adjusted = np.empty_like(pvalues)
+    raised = np.maximum.accumulate(pvalues[order] * factors)
+    adjusted[order] = np.minimum(raised, 1)
+    return adjusted
+
+
+@cache
+def _numbers_of_equal_pairs(n_samples: int) -> frozenset[int]:
+    """Return how many pairs of samples can be equal, over all partitions."""
+    if n_samples < 2:
+        return frozenset({0})
+    return frozenset(
+        comb(size, 2) + others
+        for size in range(1, n_samples + 1)
+        for others in _numbers_of_equal_pairs(n_samples - size)
+    )
