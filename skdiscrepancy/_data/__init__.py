@@ -83,6 +83,13 @@ from skdiscrepancy._data._targets import (
     tag_target,
     validate_with_target,
 )
+from skdiscrepancy._data._weights import (
+    check_weights,
+    effective_size,
+    n_rows,
+    other_weights,
+    rows_with_weight,
+)
 
 __all__ = [
     "MAX_ROWS",
@@ -123,8 +130,10 @@ __all__ = [
     "check_rows",
     "check_run_options",
     "check_verbose",
+    "check_weights",
     "cross_products",
     "draw_seeds",
+    "effective_size",
     "encode_labels",
     "explains_keywords",
     "generator_of",
@@ -134,10 +143,12 @@ __all__ = [
     "kind_of_blocks",
     "lazy_rows",
     "metric_distances",
+    "n_rows",
     "names_of",
     "needs_encoding",
     "of_blocks",
     "of_one_kind",
+    "other_weights",
     "read_columns",
     "refuse_blocks",
     "refuse_changed",
@@ -147,6 +158,7 @@ __all__ = [
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",
     "representative_rows",
+    "rows_with_weight",
     "shown",
     "spread_rows",
     "tag_target",

@@ -44,7 +44,7 @@ from skdiscrepancy._ksd._models import (
     refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
-from skdiscrepancy._ksd._statistics import check_weights, witness_values
+from skdiscrepancy._ksd._statistics import witness_values
 from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options
 from skdiscrepancy.designs import Design
@@ -462,7 +462,7 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         weights = None
         if sample_weight is not None:
-            weights = check_weights(sample_weight, len(X), self.design)
+            weights = self._check_weights(sample_weight, len(X), design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
         if self.n_components is not None:

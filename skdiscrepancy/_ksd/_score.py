@@ -12,7 +12,6 @@ from skdiscrepancy._data import as_table, takes_parameters_of
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams
-from skdiscrepancy._ksd._statistics import check_weights
 
 
 @takes_parameters_of(KSDEstimator)
@@ -89,8 +88,9 @@ def ksd_score(
     estimator = KSDEstimator(as_given(model), **params)
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
-        X = estimator._validate_first(X, estimator._check_params().design)
-        weights = check_weights(sample_weight, len(X), estimator.design)
+        design = estimator._check_params().design
+        X = estimator._validate_first(X, design)
+        weights = estimator._check_weights(sample_weight, len(X), design)
         some = weights > 0
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)
