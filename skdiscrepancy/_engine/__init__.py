@@ -83,7 +83,13 @@ from skdiscrepancy._engine._sources import (
     group_bounds,
 )
 from skdiscrepancy._engine._totals import ProductTotals
-from skdiscrepancy._engine._two_samples import KeptSums, keep_sums, two_sample_sums
+from skdiscrepancy._engine._two_samples import (
+    KeptSums,
+    Weights,
+    keep_sums,
+    stacked_weights,
+    two_sample_sums,
+)
 from skdiscrepancy._engine._walk import (
     aligned_by_parts,
     design_moments,
@@ -132,6 +138,7 @@ __all__ = [
     "Task",
     "Totals",
     "WeightedSource",
+    "Weights",
     "aligned_by_parts",
     "announce",
     "as_indices",
@@ -170,6 +177,7 @@ __all__ = [
     "short_factors",
     "source_bytes",
     "source_pair_totals",
+    "stacked_weights",
     "stein_kind",
     "steps",
     "sums_of_products",

@@ -124,15 +124,22 @@ class Features:
         return sums if diagonal else sums - self.squares(k)
 
     def sums_within(
-        self, k: int, start: int = 0, stop: int | None = None
+        self,
+        k: int,
+        start: int = 0,
+        stop: int | None = None,
+        weights: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum of the features of some rows, and their row sums.
 
-        The row sums are sums over these rows without the diagonal.
+        The row sums are sums over these rows without the diagonal. `weights` of all
+        rows are factors of the terms of the sums.
         """
-        total = self.total(k, start, stop)
-        sums = self.inner(k, total, start, stop) - self.squares(k, start, stop)
-        return total, sums
+        total = self.total(k, start, stop, weights)
+        own = self.squares(k, start, stop)
+        if weights is not None:
+            own *= weights[start:stop]
+        return total, self.inner(k, total, start, stop) - own
 
 
 class CentredFeatures(Features):
