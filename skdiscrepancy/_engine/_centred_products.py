@@ -21,7 +21,12 @@ from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import ProductRowSums
-from skdiscrepancy._engine._sources import CentredSource, Source
+from skdiscrepancy._engine._sources import (
+    CentredSource,
+    PairWeights,
+    Source,
+    WeightedSource,
+)
 from skdiscrepancy._engine._walk import walk
 from skdiscrepancy._engine._ways import (
     IN_ORDER,
@@ -66,6 +71,7 @@ def centred_products(
     finish: Finish,
     *,
     diagonal: bool,
+    weights: PairWeights | None = None,
     **walk_options: Any,
 ) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
@@ -90,6 +96,9 @@ def centred_products(
         arrays of shape (n_some_products,).
     diagonal : bool
         Whether the diagonals are in the sums.
+    weights : PairWeights or None, default=None
+        Weights of the rows in the row sums that `offsets` takes, and of the pairs of
+        rows in the row sums that `finish` takes.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -99,22 +108,29 @@ def centred_products(
         Results for every kernel of x with every kernel of y.
     """
     ordered = short_factors(x, y, n)
-    if ordered is not None:
+    if ordered is not None and weights is None:
         return _in_order(*ordered, offsets, finish, diagonal, walk_options)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
     # The second walk evaluates all kernels again, and multiplies them.
     with progress("kernel sums", 8, walk_options.get("verbose", 0)) as walks:
         for source in (x, y):
-            sums = row_sums(source, n, diagonal=diagonal, **walk_options)
+            of_rows = None if weights is None else weights.rows
+            sums = row_sums(
+                source, n, diagonal=diagonal, weights=of_rows, **walk_options
+            )
             centred.append(CentredSource(source, offsets(sums)))
-            sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+            length = region.row_length if weights is None else 1
+            sizes.append(np.abs(sums).max(axis=1) / length)
             # Without the diagonal, the sums do not hold its entries.
             some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
             peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
             walks.advance()
         walks.step = 6
-        reducer = ProductRowSums(*centred)
+        first: Source = centred[0]
+        if weights is not None:
+            first = WeightedSource(first, weights)
+        reducer = ProductRowSums(first, centred[1])
         [(sums, _)] = walk([region], reducer, **walk_options)
     # Means of K o L, which exceed the products of means if both matrices are sparse.
     # Products that are not finite raise an error, without a warning before it.

@@ -49,12 +49,16 @@ class FeatureSource(Source):
         F = self.features
         return np.einsum("ri,ri->i", F[:, rows], F[:, cols])[np.newaxis]
 
-    def row_sums(self, *, diagonal: bool) -> np.ndarray:
+    def row_sums(
+        self, *, diagonal: bool, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
         F = self.features
-        sums = F.T @ F.sum(axis=1, dtype=np.float64)
+        total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
+        sums = F.T @ total
         if not diagonal:
-            sums -= np.einsum("ri,ri->i", F, F)
+            own = np.einsum("ri,ri->i", F, F)
+            sums -= own if weights is None else own * weights
         return sums[np.newaxis]
 
 
@@ -118,10 +122,13 @@ class Features:
         blocks = self.blocks(k, start, stop)
         return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
 
-    def row_sums(self, k: int, *, diagonal: bool) -> np.ndarray:
+    def row_sums(
+        self, k: int, *, diagonal: bool, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of the Gram matrix of kernel k."""
-        sums = self.inner(k, self.total(k))
-        return sums if diagonal else sums - self.squares(k)
+        if not diagonal:
+            return self.sums_within(k, weights=weights)[1]
+        return self.inner(k, self.total(k, weights=weights))
 
     def sums_within(
         self,

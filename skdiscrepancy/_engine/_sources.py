@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -226,15 +227,39 @@ class CentredSource(Source):
             yield k, values
 
 
-class WeightedSource(Source):
-    """A source times the weights of its row and its column."""
+class PairWeights(NamedTuple):
+    """Weights of rows, and weights of pairs of rows that follow from them.
 
-    def __init__(self, source: Source, weights: np.ndarray):
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Weights of the rows.
+    terms : list of (float, ndarray of shape (n,)) pairs
+        The weight of the pair (i, j) is the sum of factor * vector[i] * vector[j].
+    """
+
+    rows: np.ndarray
+    terms: list[tuple[float, np.ndarray]]
+
+    def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
+        """Return the weights of the pairs of a tile."""
+        parts = [
+            np.multiply.outer(factor * vector[rows], vector[cols])
+            for factor, vector in self.terms
+        ]
+        return sum(parts[1:], parts[0])
+
+
+class WeightedSource(Source):
+    """A source times the weights of pairs of rows."""
+
+    def __init__(self, source: Source, weights: PairWeights):
         self.source = source
-        self.weights = weights.astype(source.dtype)
+        self.weights = weights
         self.n_kernels = source.n_kernels
         self.n_features = source.n_features
         self.dtype = source.dtype
+        self.tile = source.tile
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -244,9 +269,9 @@ class WeightedSource(Source):
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the weighted tiles."""
+        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
         for k, values in self.source.block(rows, cols, out):
-            values *= self.weights[rows, np.newaxis]
-            values *= self.weights[cols]
+            values *= weights
             yield k, values
 
 
