@@ -34,6 +34,10 @@ from skdiscrepancy._engine._ways import (
     kernels_with_features,
     row_sums,
 )
+from skdiscrepancy._engine._weighted_products import (
+    WeightedCentringTask,
+    WeightedPairTask,
+)
 from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
@@ -108,8 +112,8 @@ def centred_products(
         Results for every kernel of x with every kernel of y.
     """
     ordered = short_factors(x, y, n)
-    if ordered is not None and weights is None:
-        return _in_order(*ordered, offsets, finish, diagonal, walk_options)
+    if ordered is not None:
+        return _in_order(*ordered, offsets, finish, diagonal, weights, walk_options)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
     # The second walk evaluates all kernels again, and multiplies them.
@@ -217,11 +221,17 @@ def _in_order(
     offsets: Offsets,
     finish: Finish,
     diagonal: bool,
+    weights: PairWeights | None,
     walk_options: dict[str, Any],
 ) -> Products:
     """Compute the results of products of kernels that are summed in sorted order."""
     results = _products_in_order(
-        (first, second), offsets, finish, diagonal=diagonal, **walk_options
+        (first, second),
+        offsets,
+        finish,
+        diagonal=diagonal,
+        weights=weights,
+        **walk_options,
     )
     numbers = [(size, *np.ravel(found)) for size, found in results]
     grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, -1))
@@ -330,6 +340,7 @@ def _products_in_order(
     finish: Finish,
     *,
     diagonal: bool,
+    weights: PairWeights | None,
     **walk_options: Any,
 ) -> Iterator[tuple[float, Any]]:
     """Centre and multiply all kernels of two factors, pair by pair.
@@ -344,6 +355,8 @@ def _products_in_order(
         Takes the row sums of a product, of shape (1, n).
     diagonal : bool
         Whether the diagonals are in the sums.
+    weights : PairWeights or None
+        Weights of the rows and of the pairs.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -355,19 +368,23 @@ def _products_in_order(
         Result of `finish`, for every kernel of the first factor with every kernel of
         the second factor.
     """
-    centrings = []
+    centrings: list[list[Any]] = []
     n_first, n_second = (factor.n_kernels for factor in factors)
     total = n_first + n_second + n_first * n_second
     with progress("kernel sums", total, walk_options.get("verbose", 0)) as all_sums:
         for factor in factors:
             all_sums.step = factor.n_kernels
-            centring = _CentringTask(factor, offsets, diagonal)
+            centring: Task = _CentringTask(factor, offsets, diagonal)
+            if weights is not None:
+                centring = WeightedCentringTask(factor, offsets, diagonal, weights)
             of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
             centrings.append(list(of_kernels))
             all_sums.advance()
         all_sums.step = n_first * n_second
         pairs = product(range(n_first), range(n_second))
-        work = _PairTask(factors, centrings, finish, diagonal)
+        work: Task = _PairTask(factors, centrings, finish, diagonal)
+        if weights is not None:
+            work = WeightedPairTask(factors, centrings, finish, diagonal, weights)
         yield from run_all(pairs, work, **walk_options)
 
 

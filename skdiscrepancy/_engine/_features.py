@@ -197,13 +197,15 @@ class CentredFeatures(Features):
         *,
         wide: bool = False,
         other_wide: bool = False,
+        weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the row sums of the product with another kernel with features."""
         shape = (self.n_components(k), other.n_components(other_k))
         covariance = np.zeros(shape)
         both = zip(self.blocks(k), other.blocks(other_k), strict=True)
-        for (_, F), (_, G) in both:
-            covariance += F.T @ G
+        for (block, F), (_, G) in both:
+            of_rows = F if weights is None else F * weights[block, np.newaxis]
+            covariance += of_rows.T @ G
         both = zip(self.blocks(k), other.blocks(other_k), strict=True)
         return np.concatenate(
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
@@ -226,11 +228,14 @@ class CentredFeatures(Features):
                 covariance += F.T @ G
         return float(np.vdot(covariance, covariance))
 
-    def class_products(self, k: int, codes: np.ndarray) -> np.ndarray:
+    def class_products(
+        self, k: int, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of kernel k over the rows of the same class."""
         totals = np.zeros((int(codes.max()) + 1, self.n_components(k)))
         for block, F in self.blocks(k):
-            np.add.at(totals, codes[block], F)
+            of_rows = F if weights is None else F * weights[block, np.newaxis]
+            np.add.at(totals, codes[block], of_rows)
         return np.concatenate(
             [np.einsum("ij,ij->i", F, totals[codes[b]]) for b, F in self.blocks(k)]
         )
