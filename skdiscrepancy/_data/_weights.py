@@ -44,6 +44,7 @@ def check_weights(
             f"{name} has {np.count_nonzero(weights < 0)} negative and "
             f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
             f"at least {least}, respectively."
+            + " All weights are zero." * (not np.any(weights))
         )
     return weights / weights.sum()
 
@@ -51,7 +52,9 @@ def check_weights(
 def n_rows(X: Any) -> int:
     """Return the number of rows of data that are not validated."""
     shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
+    if shape is None:
+        shape = (len(X),) if hasattr(X, "__len__") else np.asarray(X).shape
+    return int(shape[0]) if shape else 0
 
 
 def rows_with_weight(X: Any, weights: np.ndarray) -> Any:

@@ -420,8 +420,8 @@ class HSICEstimator(BaseDiscrepancy):
             return X, y, None
         if self.n_components is not None:
             raise ValueError(
-                f"n_components == {self.n_components}, must be None with sample_weight."
-                " The features of HSIC have no weights."
+                f"n_components == {self.n_components}, must be None with "
+                "sample_weight, because only exact kernels weight the rows of HSIC."
             )
         why = "with sample_weight, because it divides by numbers of rows"
         refuse_balanced(settings.kernels, why)

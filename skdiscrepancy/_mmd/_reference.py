@@ -103,6 +103,12 @@ class Reference(NamedTuple):
                 weights=self.of_both(weights),
                 **walk_options,
             )
+        if self.weights is not None:
+            raise ValueError(
+                f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
+                "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
+                "have no weights."
+            )
         size = paired_size(m, n, design)
         core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
         return second_order_statistics(

@@ -287,7 +287,7 @@ def n_columns(Z: Any) -> int | None:
     shape = getattr(Z, "shape", None)
     if shape is None:
         try:
-            shape = np.shape(Z)
+            shape = np.asarray(Z).shape
         except ValueError:
             # Rows of different lengths are not a sample.
             return None
