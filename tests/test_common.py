@@ -175,9 +175,7 @@ def without_random_features(estimator):
     return dict.fromkeys(SET_COMPONENTS, reason)
 
 
-@parametrize_with_checks(
-    list(configurations()), expected_failed_checks=refused_checks
-)
+@parametrize_with_checks(list(configurations()), expected_failed_checks=refused_checks)
 def test_estimators_follow_the_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
