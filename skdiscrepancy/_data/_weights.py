@@ -44,7 +44,8 @@ def check_weights(
             f"{name} has {np.count_nonzero(weights < 0)} negative and "
             f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
             f"at least {least}, respectively."
-            + " All weights are zero." * (not np.any(weights))
+            + " All weights are zero."
+            * (not np.any(weights))
         )
     return weights / weights.sum()
 
@@ -75,12 +76,12 @@ def rows_with_weight(X: Any, weights: np.ndarray) -> Any:
 
 
 def other_weights(weights: np.ndarray) -> np.ndarray:
-    """Return the sum of all other weights for each row.
-
-    This is not 1 - w, which loses digits if w is close to 1.
-    """
-    others = np.concatenate(([0.0], np.cumsum(weights)[:-1]))
-    others += np.concatenate((np.cumsum(weights[:0:-1])[::-1], [0.0]))
+    """Return the sum of all other weights for each row."""
+    others = weights.sum() - weights
+    largest = int(np.argmax(weights))
+    if weights[largest] > others[largest]:
+        # The difference loses digits if one row has almost all weight.
+        others[largest] = weights[:largest].sum() + weights[largest + 1 :].sum()
     return others
 
 

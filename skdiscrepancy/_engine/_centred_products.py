@@ -374,7 +374,7 @@ def _products_in_order(
     with progress("kernel sums", total, walk_options.get("verbose", 0)) as all_sums:
         for factor in factors:
             all_sums.step = factor.n_kernels
-            centring: Task = _CentringTask(factor, offsets, diagonal)
+            centring: Callable[[int], Any] = _CentringTask(factor, offsets, diagonal)
             if weights is not None:
                 centring = WeightedCentringTask(factor, offsets, diagonal, weights)
             of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
@@ -382,7 +382,9 @@ def _products_in_order(
             all_sums.advance()
         all_sums.step = n_first * n_second
         pairs = product(range(n_first), range(n_second))
-        work: Task = _PairTask(factors, centrings, finish, diagonal)
+        work: Callable[[tuple[int, int]], Any] = _PairTask(
+            factors, centrings, finish, diagonal
+        )
         if weights is not None:
             work = WeightedPairTask(factors, centrings, finish, diagonal, weights)
         yield from run_all(pairs, work, **walk_options)

@@ -120,7 +120,7 @@ def keep_sums(
     return KeptSums(_setting(ways), tiles, column, column_weights, states, features)
 
 
-def _filled(weights: Weights | None, sizes: tuple[int, int]) -> list[np.ndarray]:
+def _filled(weights: Weights | None, sizes: tuple[int, ...]) -> list[np.ndarray]:
     """Return the weights of both samples as arrays, an empty list without weights."""
     return [
         np.ones(size) if of_rows is None else of_rows
@@ -129,7 +129,7 @@ def _filled(weights: Weights | None, sizes: tuple[int, int]) -> list[np.ndarray]
 
 
 def stacked_weights(
-    weights: Weights | None, sizes: tuple[int, int]
+    weights: Weights | None, sizes: tuple[int, ...]
 ) -> np.ndarray | None:
     """Return weights of the stacked rows of two samples, which sum to one for each.
 
@@ -278,7 +278,7 @@ def _tile_sums(
         stacked = np.concatenate(_filled(weights, (m, n)))
     if within_x is None and weights is None:
         regions.insert(0, first)
-    elif within_x is None:
+    elif within_x is None and weights is not None:
         # As the sums that are kept, which have only the weights of X.
         reducer = RowSums(tiles, weights=weights[0])
         [(within_x, _)] = walk([first], reducer, **walk_options)

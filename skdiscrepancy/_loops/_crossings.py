@@ -72,14 +72,14 @@ class Runs(NamedTuple):
             Zero where there is no value below or above.
         """
         n_values = below.shape[1]
-        own = np.broadcast_to(own, n_values)
         states = np.zeros((2, len(below), len(self.n_below)))
         for state, values, at in zip(
             states, (below, above), (self.n_below - 1, self.n_below), strict=True
         ):
             there = (at >= 0) & (at < n_values)
-            state[:, there] = values[:, at[there]]
-            state[0, there] += own[at[there]]
+            at = at[there]
+            state[0, there] = (values[0] + own)[at]
+            state[1:, there] = values[1:, at]
         return states
 
     def spread(self, of_runs: np.ndarray) -> np.ndarray:

@@ -29,11 +29,8 @@ from skdiscrepancy._engine import (
     as_indices,
     two_sample_sums,
 )
-from skdiscrepancy._mmd._weighted import harmonic_size, weighted_mmd
+from skdiscrepancy._mmd._weighted import PART, harmonic_size, weighted_mmd
 from skdiscrepancy.designs import Design, check_design
-
-# Numbers of a part that stay in the cache.
-PART = 2**16
 
 
 def two_sample_mmd(

@@ -8,6 +8,9 @@ import numpy as np
 
 from skdiscrepancy._data import effective_size, other_weights
 
+# Numbers of a part that stay in the cache.
+PART = 2**16
+
 
 def weighted_mmd(
     within_x: np.ndarray,
@@ -52,34 +55,46 @@ def weighted_mmd(
     """
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        total_x, total_y = of_x.sum(), of_y.sum()
-        w, v = of_x / total_x, of_y / total_y
-        mean_a, var_a, size_a = _moments(
-            within_x / total_x, cross_x / total_y, w, unbiased
-        )
-        mean_b, var_b, size_b = _moments(
-            within_y / total_y, cross_y / total_x, v, unbiased
-        )
-        m, n = effective_size(w, len(w)), effective_size(v, len(v))
+        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, of_y.sum(), unbiased)
+        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, of_x.sum(), unbiased)
+        m, n = (effective_size(w / w.sum(), len(w)) for w in (of_x, of_y))
         variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
         return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
 
 
 def _moments(
-    within: np.ndarray, cross: np.ndarray, weights: np.ndarray, unbiased: bool
+    within: np.ndarray,
+    cross: np.ndarray,
+    weights: np.ndarray,
+    total_cross: float,
+    unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the part of a sample in the statistic, the variance, and the size."""
-    means, masses = within, weights
-    if unbiased:
-        others = other_weights(weights)
-        means, masses = within / others, weights * others
-        masses = masses / masses.sum()
+    """Return the part of a sample in the statistic, the variance, and the size.
+
+    Differences of row means are computed twice, part by part. For long rows this is
+    faster than to keep them, because parts stay in the cache.
+    """
+    total = weights.sum()
+    others = other_weights(weights) if unbiased else np.full(len(weights), total)
+    step = max(1, PART // len(within))
+    parts = [slice(at, at + step) for at in range(0, len(weights), step)]
+    means, variances, sizes = np.zeros((3, len(within)))
+    for some in parts:
+        of_own, of_other = within[:, some] / others[some], cross[:, some] / total_cross
+        for values in (of_own, of_other):
+            np.maximum(sizes, values.max(axis=1), out=sizes)
+            np.maximum(sizes, -values.min(axis=1), out=sizes)
+        of_own -= of_other
+        means += of_own @ weights[some] / total
+    for some in parts:
+        values = within[:, some] / others[some]
+        values -= cross[:, some] / total_cross
+        values -= means[:, np.newaxis]
+        values *= values
+        variances += values @ weights[some] / total
     # Pairs (i, i') have other weights than rows, unless all weights are equal.
-    statistics = means @ masses - cross @ weights
-    differences = means - cross
-    differences -= (differences @ weights)[:, np.newaxis]
-    sizes = np.maximum(np.abs(means).max(axis=1), np.abs(cross).max(axis=1))
-    return statistics, np.square(differences) @ weights, sizes
+    statistics = within @ weights / (weights @ others)
+    return statistics - cross @ weights / (total * total_cross), variances, sizes
 
 
 def harmonic_size(m: float, n: float) -> float:

@@ -83,7 +83,7 @@ def weighted_feature_statistics(
     """
     samples = [_Sample.of(w) for w in np.split(weights, [blocks.sizes[0]])]
     K, verbose = maps.n_kernels, run_options.get("verbose", 0)
-    values, errors, sizes, deviations = np.zeros(K), np.zeros(K), np.zeros(K), 1.0
+    values, errors, sizes, deviations = *np.zeros((3, K)), np.ones(K)
     m, n = (effective_size(s.weights, len(s.weights)) for s in samples)
     quiet = np.errstate(all="ignore")
     with progress("kernel sums", 1 + scales, verbose) as passes, quiet:
@@ -105,7 +105,6 @@ def weighted_feature_statistics(
             deviations = np.sqrt(4 * harmonic_size(m, n) * (var_a / m + var_b / n))
             passes.advance()
     dtype = np.dtype(np.float64)
-    deviations = np.broadcast_to(deviations, K)
     return Statistics(values, deviations, harmonic_size(m, n), sizes, dtype, errors)
 
 
