@@ -664,6 +664,9 @@ BAD = [
     (np.zeros(14), "All weights are zero"),
     (np.eye(14)[0], "0 negative and 1 positive weights, must .* at least"),
     (np.full(14, np.inf), "contains infinity"),
+    (np.ma.masked_less(np.arange(14.0), 1), "contains masked"),
+    ("balanced", "== 'balanced', must be an array of 14 numbers"),
+    (["a"] * 14, "must be an array of 14 numbers"),
     (np.ones((14, 1)), r"has shape \(14, 1\), must have \(14,\)"),
 ]
 

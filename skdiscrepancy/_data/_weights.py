@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skdiscrepancy._data._arrays import check_rows
+from skdiscrepancy._data._checks import shown
 
 
 def check_weights(
@@ -33,7 +34,16 @@ def check_weights(
     weights : ndarray of shape (n,)
         Weights that sum to one.
     """
-    weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
+    try:
+        weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise
+        message = (
+            f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."
+        )
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(message) from error
     if weights.shape != (n,):
         raise ValueError(f"{name} has shape {weights.shape}, must have {(n,)}.")
     largest = weights.max()
@@ -50,12 +60,12 @@ def check_weights(
     return weights / weights.sum()
 
 
-def n_rows(X: Any) -> int:
-    """Return the number of rows of data that are not validated."""
+def n_rows(X: Any) -> int | None:
+    """Return the number of rows of data that are not validated, None without rows."""
     shape = getattr(X, "shape", None)
-    if shape is None:
+    if shape is None and not isinstance(X, str):
         shape = (len(X),) if hasattr(X, "__len__") else np.asarray(X).shape
-    return int(shape[0]) if shape else 0
+    return int(shape[0]) if shape else None
 
 
 def rows_with_weight(X: Any, weights: np.ndarray) -> Any:

@@ -418,6 +418,10 @@ class HSICEstimator(BaseDiscrepancy):
         """Return the rows of X and y that have a weight, and their weights."""
         if sample_weight is None:
             return X, y, None
+        n = n_rows(X)
+        # Data without rows are refused when they are validated.
+        if n is None or n_rows(y) is None:
+            return X, y, None
         if self.n_components is not None:
             raise ValueError(
                 f"n_components == {self.n_components}, must be None with "
@@ -428,7 +432,7 @@ class HSICEstimator(BaseDiscrepancy):
         refuse_balanced(getattr(self, "target_kernels_", []), why, "target_kernel")
         check_consistent_length(X, y)
         least = 2 if settings.design.biased else 4
-        weights = self._check_weights(sample_weight, n_rows(X), settings.design, least)
+        weights = self._check_weights(sample_weight, n, settings.design, least)
         X, y = (rows_with_weight(Z, weights) for Z in (X, y))
         return X, y, weights[weights > 0]
 

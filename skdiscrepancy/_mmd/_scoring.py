@@ -87,7 +87,8 @@ class ScoringMixin:
         name: str = "sample_weight",
     ) -> tuple[Any, np.ndarray | None]:
         """Return the rows of a sample that have a weight, and their weights."""
-        if sample_weight is None:
+        # Data without rows are refused when they are validated.
+        if sample_weight is None or (n := n_rows(X)) is None:
             return X, None
         if isinstance(X, LazyRows):
             raise ValueError(
@@ -97,9 +98,7 @@ class ScoringMixin:
         refuse_balanced(
             settings.kernels, f"with {name}, because it divides by numbers of rows"
         )
-        weights = self._check_weights(
-            sample_weight, n_rows(X), settings.design, name=name
-        )
+        weights = self._check_weights(sample_weight, n, settings.design, name=name)
         return rows_with_weight(X, weights), weights[weights > 0]
 
     def _evaluate(
