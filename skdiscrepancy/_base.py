@@ -20,6 +20,7 @@ from skdiscrepancy._data import (
     check_number,
     check_rows,
     check_run_options,
+    check_weights,
     refuse_changed,
     shown,
     values_of,
@@ -312,6 +313,33 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _check_kernels(self) -> list[Any]:
         """Return the kernels of the parameter `kernel`."""
         return check_kernel(self.kernel)
+
+    def _check_weights(
+        self,
+        sample_weight: Any,
+        n: int,
+        design: Design,
+        least: int | None = None,
+        name: str = "sample_weight",
+    ) -> np.ndarray:
+        """Check the weights of n rows, which need a complete design.
+
+        `least` rows, or as many as a second-order statistic needs, have a weight. The
+        weights sum to one.
+        """
+        if not design.complete:
+            raise ValueError(
+                f"design == {shown(self.design)}, must be 'v' or 'u' with {name}, "
+                "because the pairs of an incomplete design have no weights."
+            )
+        if getattr(self, "second_order", False):
+            raise ValueError(
+                f"second_order == True, must be False with {name}, because two rows of "
+                "different weights form no pair."
+            )
+        if least is None:
+            least = 1 if design.biased else 2
+        return check_weights(sample_weight, n, least, name)
 
     def _fit_encoder(self, tables: list[Any], kernels: list[KernelLike]) -> None:
         """Fit the encoder to the rows of all tables, if they need one."""

@@ -328,6 +328,55 @@ def hsic_u(K, L):
     return _mean(values), _mean_and_scale(projections, [1 / n] * n, 4)[1]
 
 
+def weighted_mmd(K, m, w, v, *, unbiased):
+    """Return the statistic and the scale of rows with weights, pair by pair."""
+    n = len(v)
+    w, v = ([float(t) / math.fsum(u) for t in u] for u in (w, v))
+
+    def part(weights, k, cross):
+        rows = range(len(weights))
+        pairs = [(i, j) for i in rows for j in rows if i != j or not unbiased]
+        mass = math.fsum(weights[i] * weights[j] for i, j in pairs)
+        total = math.fsum(weights[i] * weights[j] * k(i, j) for i, j in pairs)
+        means = []
+        for i in rows:
+            others = [j for j in rows if j != i or not unbiased]
+            own = math.fsum(weights[j] * k(i, j) for j in others)
+            means.append(own / math.fsum(weights[j] for j in others) - cross(i))
+        middle = math.fsum(a * b for a, b in zip(weights, means, strict=True))
+        variance = math.fsum(
+            a * (b - middle) ** 2 for a, b in zip(weights, means, strict=True)
+        )
+        return total / mass, variance, 1 / math.fsum(t * t for t in weights)
+
+    of_x, var_x, m_eff = part(
+        w,
+        lambda i, j: K[i][j],
+        lambda i: math.fsum(v[j] * K[i][m + j] for j in range(n)),
+    )
+    of_y, var_y, n_eff = part(
+        v,
+        lambda i, j: K[m + i][m + j],
+        lambda j: math.fsum(w[i] * K[i][m + j] for i in range(m)),
+    )
+    cross = math.fsum(w[i] * v[j] * K[i][m + j] for i in range(m) for j in range(n))
+    harmonic = 2 * m_eff * n_eff / (m_eff + n_eff)
+    scale = math.sqrt(4 * harmonic * (var_x / m_eff + var_y / n_eff))
+    return of_x + of_y - 2 * cross, scale, harmonic
+
+
+def weighted_hsic(K, L, w, *, unbiased):
+    """Return the fourth-order statistic of rows with weights, tuple by tuple."""
+    rows = range(len(w))
+    tuples = permutations(rows, 4) if unbiased else product(rows, repeat=4)
+    total = mass = 0.0
+    for i, j, r, s in tuples:
+        weight = float(w[i]) * w[j] * w[r] * w[s]
+        core = K[i][j] * (L[i][j] + L[r][s] - 2 * L[i][r])
+        total, mass = total + weight * core, mass + weight
+    return total / mass
+
+
 def hsic_shifted_core(K, L):
     """The second-order core on the N/2 pairs of rows (i, i + N/2)."""
     n = len(K) // 2

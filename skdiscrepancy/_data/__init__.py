@@ -87,6 +87,13 @@ from skdiscrepancy._data._targets import (
     tag_target,
     validate_with_target,
 )
+from skdiscrepancy._data._weights import (
+    check_weights,
+    effective_size,
+    n_rows,
+    other_weights,
+    rows_with_weight,
+)
 
 __all__ = [
     "MAX_LABELS",
@@ -131,9 +138,11 @@ __all__ = [
     "check_rows",
     "check_run_options",
     "check_verbose",
+    "check_weights",
     "cross_products",
     "distinct_rows",
     "draw_seeds",
+    "effective_size",
     "encode_labels",
     "explains_keywords",
     "generator_of",
@@ -145,10 +154,12 @@ __all__ = [
     "lazy_pair",
     "lazy_rows",
     "metric_distances",
+    "n_rows",
     "names_of",
     "needs_encoding",
     "of_blocks",
     "of_one_kind",
+    "other_weights",
     "read_columns",
     "refuse_blocks",
     "refuse_changed",
@@ -158,6 +169,7 @@ __all__ = [
     "refuse_numbers_among_labels",
     "refuse_unknown_keywords",
     "representative_rows",
+    "rows_with_weight",
     "shown",
     "spread_rows",
     "table_of",

@@ -43,6 +43,8 @@ OTHER_WORDS = {
     "weights": "sample_weight",
     "workers": "n_jobs",
 }
+# Names of weights of rows.
+WEIGHTS = ("sample_weight", "sample_weight_Y", "weights")
 
 
 def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
@@ -82,6 +84,11 @@ def refuse_unknown_keywords(
         if keyword in allowed:
             continue
         message = f"{called}() got an unexpected keyword argument {keyword!r}."
+        if keyword in WEIGHTS and "test" in called:
+            raise TypeError(
+                f"{message} A test takes no weights, because its resamples, such as "
+                "permutations, treat all rows alike. Only scores take weights."
+            )
         nearest = nearest_keyword(keyword, allowed)
         meant = keyword if keyword in parameters else None
         if nearest is None and meant is None:

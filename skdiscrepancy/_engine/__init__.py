@@ -82,13 +82,20 @@ from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
     PairedSource,
+    PairWeights,
     Source,
     WeightedSource,
     as_indices,
     group_bounds,
 )
 from skdiscrepancy._engine._totals import ProductTotals
-from skdiscrepancy._engine._two_samples import KeptSums, keep_sums, two_sample_sums
+from skdiscrepancy._engine._two_samples import (
+    KeptSums,
+    Weights,
+    keep_sums,
+    stacked_weights,
+    two_sample_sums,
+)
 from skdiscrepancy._engine._walk import (
     aligned_by_parts,
     design_moments,
@@ -126,6 +133,7 @@ __all__ = [
     "Moments",
     "PairSums",
     "PairTask",
+    "PairWeights",
     "PairedSource",
     "Piece",
     "ProductRowSums",
@@ -139,6 +147,7 @@ __all__ = [
     "Task",
     "Totals",
     "WeightedSource",
+    "Weights",
     "aligned_by_parts",
     "announce",
     "as_indices",
@@ -178,6 +187,7 @@ __all__ = [
     "short_factors",
     "source_bytes",
     "source_pair_totals",
+    "stacked_weights",
     "stein_kind",
     "steps",
     "sums_of_products",

@@ -21,13 +21,22 @@ from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import Task, run_all
 from skdiscrepancy._engine._progress import progress
 from skdiscrepancy._engine._reducers import ProductRowSums
-from skdiscrepancy._engine._sources import CentredSource, Source
+from skdiscrepancy._engine._sources import (
+    CentredSource,
+    PairWeights,
+    Source,
+    WeightedSource,
+)
 from skdiscrepancy._engine._walk import walk
 from skdiscrepancy._engine._ways import (
     IN_ORDER,
     choose_ways,
     kernels_with_features,
     row_sums,
+)
+from skdiscrepancy._engine._weighted_products import (
+    WeightedCentringTask,
+    WeightedPairTask,
 )
 from skdiscrepancy.designs import square
 
@@ -66,6 +75,7 @@ def centred_products(
     finish: Finish,
     *,
     diagonal: bool,
+    weights: PairWeights | None = None,
     **walk_options: Any,
 ) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
@@ -90,6 +100,9 @@ def centred_products(
         arrays of shape (n_some_products,).
     diagonal : bool
         Whether the diagonals are in the sums.
+    weights : PairWeights or None, default=None
+        Weights of the rows in the row sums that `offsets` takes, and of the pairs of
+        rows in the row sums that `finish` takes.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -100,21 +113,28 @@ def centred_products(
     """
     ordered = short_factors(x, y, n)
     if ordered is not None:
-        return _in_order(*ordered, offsets, finish, diagonal, walk_options)
+        return _in_order(*ordered, offsets, finish, diagonal, weights, walk_options)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
     # The second walk evaluates all kernels again, and multiplies them.
     with progress("kernel sums", 8, walk_options.get("verbose", 0)) as walks:
         for source in (x, y):
-            sums = row_sums(source, n, diagonal=diagonal, **walk_options)
+            of_rows = None if weights is None else weights.rows
+            sums = row_sums(
+                source, n, diagonal=diagonal, weights=of_rows, **walk_options
+            )
             centred.append(CentredSource(source, offsets(sums)))
-            sizes.append(np.abs(sums).max(axis=1) / region.row_length)
+            length = region.row_length if weights is None else 1
+            sizes.append(np.abs(sums).max(axis=1) / length)
             # Without the diagonal, the sums do not hold its entries.
             some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
             peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
             walks.advance()
         walks.step = 6
-        reducer = ProductRowSums(*centred)
+        first: Source = centred[0]
+        if weights is not None:
+            first = WeightedSource(first, weights)
+        reducer = ProductRowSums(first, centred[1])
         [(sums, _)] = walk([region], reducer, **walk_options)
     # Means of K o L, which exceed the products of means if both matrices are sparse.
     # Products that are not finite raise an error, without a warning before it.
@@ -201,11 +221,17 @@ def _in_order(
     offsets: Offsets,
     finish: Finish,
     diagonal: bool,
+    weights: PairWeights | None,
     walk_options: dict[str, Any],
 ) -> Products:
     """Compute the results of products of kernels that are summed in sorted order."""
     results = _products_in_order(
-        (first, second), offsets, finish, diagonal=diagonal, **walk_options
+        (first, second),
+        offsets,
+        finish,
+        diagonal=diagonal,
+        weights=weights,
+        **walk_options,
     )
     numbers = [(size, *np.ravel(found)) for size, found in results]
     grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, -1))
@@ -314,6 +340,7 @@ def _products_in_order(
     finish: Finish,
     *,
     diagonal: bool,
+    weights: PairWeights | None,
     **walk_options: Any,
 ) -> Iterator[tuple[float, Any]]:
     """Centre and multiply all kernels of two factors, pair by pair.
@@ -328,6 +355,8 @@ def _products_in_order(
         Takes the row sums of a product, of shape (1, n).
     diagonal : bool
         Whether the diagonals are in the sums.
+    weights : PairWeights or None
+        Weights of the rows and of the pairs.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -339,19 +368,25 @@ def _products_in_order(
         Result of `finish`, for every kernel of the first factor with every kernel of
         the second factor.
     """
-    centrings = []
+    centrings: list[list[Any]] = []
     n_first, n_second = (factor.n_kernels for factor in factors)
     total = n_first + n_second + n_first * n_second
     with progress("kernel sums", total, walk_options.get("verbose", 0)) as all_sums:
         for factor in factors:
             all_sums.step = factor.n_kernels
-            centring = _CentringTask(factor, offsets, diagonal)
+            centring: Callable[[int], Any] = _CentringTask(factor, offsets, diagonal)
+            if weights is not None:
+                centring = WeightedCentringTask(factor, offsets, diagonal, weights)
             of_kernels = run_all(range(factor.n_kernels), centring, **walk_options)
             centrings.append(list(of_kernels))
             all_sums.advance()
         all_sums.step = n_first * n_second
         pairs = product(range(n_first), range(n_second))
-        work = _PairTask(factors, centrings, finish, diagonal)
+        work: Callable[[tuple[int, int]], Any] = _PairTask(
+            factors, centrings, finish, diagonal
+        )
+        if weights is not None:
+            work = WeightedPairTask(factors, centrings, finish, diagonal, weights)
         yield from run_all(pairs, work, **walk_options)
 
 

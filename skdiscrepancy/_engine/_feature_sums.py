@@ -126,28 +126,41 @@ class Totals(NamedTuple):
 
 
 class _TotalsTask(FeatureTask):
+    def __init__(self, maps: FeatureMaps, blocks: Blocks, weights: np.ndarray | None):
+        super().__init__(maps, blocks)
+        self.weights = weights
+
     def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
         maps = self.maps
         totals: list[Any] = [0.0] * maps.n_kernels
         diagonals = np.zeros(maps.n_kernels)
-        for _, k, F in maps.strips(block, index):
-            ones = np.ones(F.shape[0])
-            totals[k] = totals[k] + ones @ F
-            if maps.has_unit_norm(k):
-                diagonals[k] += len(ones)
+        for strip, k, F in maps.strips(block, index):
+            if self.weights is None:
+                weights = np.ones(F.shape[0])
             else:
-                diagonals[k] += aligned_products(F, F).sum()
+                weights = self.weights[index[strip]]
+            totals[k] = totals[k] + weights @ F
+            if maps.has_unit_norm(k):
+                diagonals[k] += weights @ weights
+            else:
+                diagonals[k] += weights**2 @ aligned_products(F, F)
         return totals, diagonals
 
 
-def feature_totals(maps: FeatureMaps, blocks: Blocks, **run_options: Any) -> Totals:
+def feature_totals(
+    maps: FeatureMaps,
+    blocks: Blocks,
+    weights: np.ndarray | None = None,
+    **run_options: Any,
+) -> Totals:
     """Sum the features of each sample, in one pass over the rows.
 
-    A sample that is not among the `samples` of the options has sums of 0.
+    A sample that is not among the `samples` of the options has sums of 0. `weights` of
+    the stacked rows of all samples are factors of the features.
     """
     sums: list[list[Any]] = [[0.0] * maps.n_kernels for _ in blocks.sizes]
     diagonals = np.zeros((len(blocks.sizes), maps.n_kernels))
-    for piece, part in run_pieces(_TotalsTask(maps, blocks), **run_options):
+    for piece, part in run_pieces(_TotalsTask(maps, blocks, weights), **run_options):
         own = sums[piece.sample]
         for k, total in enumerate(part[0]):
             own[k] = own[k] + total

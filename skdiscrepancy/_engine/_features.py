@@ -49,12 +49,16 @@ class FeatureSource(Source):
         F = self.features
         return np.einsum("ri,ri->i", F[:, rows], F[:, cols])[np.newaxis]
 
-    def row_sums(self, *, diagonal: bool) -> np.ndarray:
+    def row_sums(
+        self, *, diagonal: bool, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
         F = self.features
-        sums = F.T @ F.sum(axis=1, dtype=np.float64)
+        total = F.sum(axis=1, dtype=np.float64) if weights is None else F @ weights
+        sums = F.T @ total
         if not diagonal:
-            sums -= np.einsum("ri,ri->i", F, F)
+            own = np.einsum("ri,ri->i", F, F)
+            sums -= own if weights is None else own * weights
         return sums[np.newaxis]
 
 
@@ -118,21 +122,31 @@ class Features:
         blocks = self.blocks(k, start, stop)
         return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
 
-    def row_sums(self, k: int, *, diagonal: bool) -> np.ndarray:
+    def row_sums(
+        self, k: int, *, diagonal: bool, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of the Gram matrix of kernel k."""
-        sums = self.inner(k, self.total(k))
-        return sums if diagonal else sums - self.squares(k)
+        if not diagonal:
+            return self.sums_within(k, weights=weights)[1]
+        return self.inner(k, self.total(k, weights=weights))
 
     def sums_within(
-        self, k: int, start: int = 0, stop: int | None = None
+        self,
+        k: int,
+        start: int = 0,
+        stop: int | None = None,
+        weights: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum of the features of some rows, and their row sums.
 
-        The row sums are sums over these rows without the diagonal.
+        The row sums are sums over these rows without the diagonal. `weights` of all
+        rows are factors of the terms of the sums.
         """
-        total = self.total(k, start, stop)
-        sums = self.inner(k, total, start, stop) - self.squares(k, start, stop)
-        return total, sums
+        total = self.total(k, start, stop, weights)
+        own = self.squares(k, start, stop)
+        if weights is not None:
+            own *= weights[start:stop]
+        return total, self.inner(k, total, start, stop) - own
 
 
 class CentredFeatures(Features):
@@ -183,13 +197,15 @@ class CentredFeatures(Features):
         *,
         wide: bool = False,
         other_wide: bool = False,
+        weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the row sums of the product with another kernel with features."""
         shape = (self.n_components(k), other.n_components(other_k))
         covariance = np.zeros(shape)
         both = zip(self.blocks(k), other.blocks(other_k), strict=True)
-        for (_, F), (_, G) in both:
-            covariance += F.T @ G
+        for (block, F), (_, G) in both:
+            of_rows = F if weights is None else F * weights[block, np.newaxis]
+            covariance += of_rows.T @ G
         both = zip(self.blocks(k), other.blocks(other_k), strict=True)
         return np.concatenate(
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
@@ -212,11 +228,14 @@ class CentredFeatures(Features):
                 covariance += F.T @ G
         return float(np.vdot(covariance, covariance))
 
-    def class_products(self, k: int, codes: np.ndarray) -> np.ndarray:
+    def class_products(
+        self, k: int, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the row sums of kernel k over the rows of the same class."""
         totals = np.zeros((int(codes.max()) + 1, self.n_components(k)))
         for block, F in self.blocks(k):
-            np.add.at(totals, codes[block], F)
+            of_rows = F if weights is None else F * weights[block, np.newaxis]
+            np.add.at(totals, codes[block], of_rows)
         return np.concatenate(
             [np.einsum("ij,ij->i", F, totals[codes[b]]) for b, F in self.blocks(k)]
         )

@@ -25,7 +25,7 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine._feature_maps import have_features
 from skdiscrepancy._engine._forms import decay_rate
-from skdiscrepancy._engine._sources import Source, group_bounds
+from skdiscrepancy._engine._sources import Source, group_bounds, weights_of_tile
 from skdiscrepancy._loops import (
     band,
     decay_band_sums,
@@ -308,22 +308,27 @@ class KernelSource(Source):
         for key, members in self.groups.items():
             yield from self.readings[key].block(members, rows, cols, out)
 
-    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+    def both_sums(
+        self, rows: slice, cols: slice, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, without a tile for exponentials."""
         out, sums = self._buffers(rows, cols)
+        own = weights_of_tile(weights, rows, cols)
         for key, members in self.groups.items():
             reading = self.readings[key]
             if not isinstance(reading, DistanceReading):
-                self._add_up(reading.block(members, rows, cols, out), sums)
+                self._add_up(reading.block(members, rows, cols, out), sums, own)
                 continue
             distances = reading.distances(rows, cols)
             decaying = [k for k in members if k in self.rates]
             if decaying:
                 sums[0][decaying], sums[1][decaying] = decay_sums(
-                    distances.read(squared=key == 2), [self.rates[k] for k in decaying]
+                    distances.read(squared=key == 2),
+                    [self.rates[k] for k in decaying],
+                    own,
                 )
             others = {k: members[k] for k in members if k not in self.rates}
-            self._add_up(reading.evaluate(others, distances, out), sums)
+            self._add_up(reading.evaluate(others, distances, out), sums, own)
         return sums
 
     def band_sums(

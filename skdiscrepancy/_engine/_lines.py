@@ -144,13 +144,15 @@ class Line:
         *,
         wide: bool = False,
         other_wide: bool = False,
+        weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on another line.
 
-        Both kernels are exponentials, or one minus an exponential where `wide`.
+        Both kernels are exponentials, or one minus an exponential where `wide`. With
+        `weights` of the rows, the sums are weighted.
         """
         if wide and not other_wide:
-            return other.products(other_k, self, k, other_wide=True)
+            return other.products(other_k, self, k, other_wide=True, weights=weights)
         column = np.empty_like(other.values)
         column[other.order] = other.values
         sums = np.empty(len(self.order))
@@ -162,6 +164,7 @@ class Line:
             y_rate,
             x_wide=wide,
             y_wide=other_wide,
+            weights=None if weights is None else weights[self.order],
         )
         return sums * (x_factor * y_factor)
 
@@ -217,30 +220,35 @@ class Classes:
         *,
         wide: bool = False,
         other_wide: bool = False,
+        weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the row sums of the product with a kernel on a column, or on rows.
 
         If `other_wide`, the product is with one minus the kernel on the column. The
-        other kernel may also be on the same labels.
+        other kernel may also be on the same labels. With `weights` of the rows, the
+        sums are weighted.
         """
         if isinstance(other, Classes):
-            within = np.bincount(self.codes, other.values[other_k])[self.codes]
-            return within * self.values[k]
+            values = other.values[other_k]
+            values = values if weights is None else values * weights
+            return np.bincount(self.codes, values)[self.codes] * self.values[k]
         if isinstance(other, CentredFeatures):
-            return other.class_products(other_k, self.codes) * self.values[k]
+            sums = other.class_products(other_k, self.codes, weights)
+            return sums * self.values[k]
         within = np.argsort(self.codes[other.order], kind="stable")
         order = other.order[within]
         steps = steps_of(other.values[within])
         starts = np.diff(self.codes[order], prepend=-1) != 0
         steps[starts] = np.inf
         sums = np.empty(len(order))
+        rows = None if weights is None else weights[np.newaxis, order]
         if other_wide:
             rate, factor = other.rate(other_k)
-            sums[order] = complement_sums(steps, rate, starts=starts)[0] * factor
+            sums[order] = complement_sums(steps, rate, rows, starts)[0] * factor
         else:
             profile = other.profiles[other_k]
             assert isinstance(profile, Profile)
-            sums[order] = scan_sums(steps, profile)[0]
+            sums[order] = scan_sums(steps, profile, rows)[0]
         return sums * self.values[k]
 
 

@@ -79,12 +79,23 @@ class RowSums:
 
     If one task holds a whole region, the task also finishes the region. `moments`
     finishes it to the moments of its row means, so that long designs need no memory for
-    their rows.
+    their rows. With `weights` of all rows, the sum of a row is over the values times
+    the weights of their columns, and the sum of a column over the values times the
+    weights of their rows.
     """
 
-    def __init__(self, source: Source, *, moments: bool = False):
+    def __init__(
+        self,
+        source: Source,
+        *,
+        moments: bool = False,
+        weights: np.ndarray | None = None,
+    ):
         self.sources: tuple[Source, ...] = (source,)
         self.moments = moments
+        self.weights = weights
+        if weights is not None:
+            self.weights = weights.astype(source.dtype, copy=False)
         self.n_sums = source.n_kernels
         self.tile = source.tile
 
@@ -109,15 +120,17 @@ class RowSums:
         self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the row sums and column sums of a tile, one row for each kernel."""
-        source = self.sources[0]
+        source, weights = self.sources[0], self.weights
         if want_cols and not drop_diagonal:
-            return source.both_sums(rows, cols)
+            return source.both_sums(rows, cols, weights)
         shape = (rows.stop - rows.start, cols.stop - cols.start)
         row_sums = np.empty((self.n_sums, shape[0]))
         for k, values in source.block(rows, cols, np.empty(shape, source.dtype)):
             if drop_diagonal:
                 np.fill_diagonal(values, 0)
-            row_sums[k] = values.sum(axis=1)
+            row_sums[k] = (
+                values.sum(axis=1) if weights is None else values @ weights[cols]
+            )
         return row_sums, None
 
     def pair_values(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:

@@ -44,22 +44,31 @@ class States(NamedTuple):
         return self.within.nbytes + self.below.nbytes + self.above.nbytes
 
 
-def states_of(values: np.ndarray, profile: Profile | DistanceProfile) -> States:
-    """Return the sums of a kernel within a sorted sample, in O(n) time."""
+def states_of(
+    values: np.ndarray,
+    profile: Profile | DistanceProfile,
+    weights: np.ndarray | None = None,
+) -> States:
+    """Return the sums of a kernel within a sorted sample, in O(n) time.
+
+    With `weights`, the term of each other value is times its weight.
+    """
     steps = steps_of(values)
     if isinstance(profile, Profile):
-        below, above = scan_states(steps, profile)
+        below, above = scan_states(steps, profile, weights)
         sums = below + above
         within = sums[0] * profile.polynomial[0]
         for share, moment in zip(of_moments(profile)[1:], sums[1:], strict=True):
             within += share * moment
         return States(within, below, above)
     below, above = np.zeros((2, 1, len(values)))
-    counts = np.arange(1, len(values))
-    np.cumsum(steps[1:] * counts, out=below[0, 1:])
-    np.cumsum(steps[:0:-1] * counts, out=above[0, -2::-1])
+    if weights is None:
+        weights = np.ones(len(values))
+    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[0, 1:])
+    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[0, -2::-1])
     lengths = np.abs(values - profile.origin)
-    within = (len(values) - 2) * lengths + lengths.sum() - (below[0] + above[0])
+    within = (weights.sum() - 2 * weights) * lengths
+    within += weights @ lengths - (below[0] + above[0])
     return States(within, below, above)
 
 
@@ -78,6 +87,7 @@ def sums_across(
     values: np.ndarray,
     profile: Profile | DistanceProfile,
     states: States,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the sums of a kernel over a sorted sample at other sorted points.
 
@@ -93,6 +103,8 @@ def sums_across(
         The kernel.
     states : States
         Result of `states_of` for the sample.
+    weights : ndarray of shape (n_values,) or None, default=None
+        Weights of the values. None means ones.
 
     Returns
     -------
@@ -100,17 +112,20 @@ def sums_across(
         Sums over the sample.
     """
     if isinstance(profile, Profile):
-        return run_sums(points, runs, profile, states.below, states.above)
-    n = len(values)
+        return run_sums(points, runs, profile, states.below, states.above, weights)
+    if weights is None:
+        weights = np.ones(len(values))
+    mass = weights.sum()
+    mass_below = np.concatenate(([0.0], np.cumsum(weights)))[runs.n_below]
     lower, upper = runs.states(states.below, states.above, 0.0)[:, 0]
     # Points outside of all values have no end on this side, and no value there.
     ends = np.where(np.isfinite(runs.ends), runs.ends, 0.0)
-    sums = n * np.abs(points - profile.origin)
-    sums += np.abs(values - profile.origin).sum()
-    sums -= runs.spread(lower) + runs.spread(runs.n_below) * (
+    sums = mass * np.abs(points - profile.origin)
+    sums += weights @ np.abs(values - profile.origin)
+    sums -= runs.spread(lower) + runs.spread(mass_below) * (
         points - runs.spread(ends[0])
     )
-    sums -= runs.spread(upper) + runs.spread(n - runs.n_below) * (
+    sums -= runs.spread(upper) + runs.spread(mass - mass_below) * (
         runs.spread(ends[1]) - points
     )
     return sums

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,13 +62,19 @@ class Source:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
         raise AssertionError("a source defines its pairs")
 
-    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+    def both_sums(
+        self, rows: slice, cols: slice, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of the rows and of the columns of a tile, one row a kernel.
 
-        The tile is not on the diagonal.
+        The tile is not on the diagonal. `weights` of all rows, of the type of the
+        values, are factors of the values: in the sum of a row those of the columns, and
+        in the sum of a column those of the rows.
         """
         out, sums = self._buffers(rows, cols)
-        self._add_up(self.block(rows, cols, out), sums)
+        self._add_up(
+            self.block(rows, cols, out), sums, weights_of_tile(weights, rows, cols)
+        )
         return sums
 
     def _buffers(
@@ -81,14 +88,16 @@ class Source:
         self,
         values_of_kernels: Iterable[tuple[int, np.ndarray]],
         sums: tuple[np.ndarray, np.ndarray],
+        weights: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         """Write the sums of rows and columns of the values of kernels to `sums`."""
         row_sums, col_sums = sums
-        ones_of_rows = np.ones(row_sums.shape[1], dtype=self.dtype)
-        ones_of_cols = np.ones(col_sums.shape[1], dtype=self.dtype)
+        of_rows, of_cols = weights or (
+            np.ones(part.shape[1], dtype=self.dtype) for part in sums
+        )
         for k, values in values_of_kernels:
-            row_sums[k] = values @ ones_of_cols
-            col_sums[k] = ones_of_rows @ values
+            row_sums[k] = values @ of_cols
+            col_sums[k] = of_rows @ values
 
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
@@ -221,15 +230,39 @@ class CentredSource(Source):
             yield k, values
 
 
-class WeightedSource(Source):
-    """A source times the weights of its row and its column."""
+class PairWeights(NamedTuple):
+    """Weights of rows, and weights of pairs of rows that follow from them.
 
-    def __init__(self, source: Source, weights: np.ndarray):
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Weights of the rows.
+    terms : list of (float, ndarray of shape (n,)) pairs
+        The weight of the pair (i, j) is the sum of factor * vector[i] * vector[j].
+    """
+
+    rows: np.ndarray
+    terms: list[tuple[float, np.ndarray]]
+
+    def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
+        """Return the weights of the pairs of a tile."""
+        parts = [
+            np.multiply.outer(factor * vector[rows], vector[cols])
+            for factor, vector in self.terms
+        ]
+        return sum(parts[1:], parts[0])
+
+
+class WeightedSource(Source):
+    """A source times the weights of pairs of rows."""
+
+    def __init__(self, source: Source, weights: PairWeights):
         self.source = source
-        self.weights = weights.astype(source.dtype)
+        self.weights = weights
         self.n_kernels = source.n_kernels
         self.n_features = source.n_features
         self.dtype = source.dtype
+        self.tile = source.tile
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -239,9 +272,9 @@ class WeightedSource(Source):
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the weighted tiles."""
+        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
         for k, values in self.source.block(rows, cols, out):
-            values *= self.weights[rows, np.newaxis]
-            values *= self.weights[cols]
+            values *= weights
             yield k, values
 
 
@@ -269,6 +302,13 @@ class GramSource(Source):
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values of pairs."""
         return self.K[rows, cols][np.newaxis].copy()
+
+
+def weights_of_tile(
+    weights: np.ndarray | None, rows: slice, cols: slice
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the weights of the rows and of the columns of a tile, if there are any."""
+    return None if weights is None else (weights[rows], weights[cols])
 
 
 def as_indices(index: Index) -> np.ndarray:

@@ -31,6 +31,9 @@ from skdiscrepancy._engine._ways import IN_ORDER, Ways, choose_ways
 from skdiscrepancy._loops import DistanceProfile, Profile, Runs
 from skdiscrepancy.designs import Region, square
 
+# Weights of the rows of two samples. None stands for rows of weight one.
+Weights = tuple[np.ndarray | None, np.ndarray | None]
+
 # Bytes of the states of sorted samples that are kept. Others are computed again.
 MOST_KEPT = 2**30
 
@@ -45,8 +48,9 @@ class KeptSums:
         Everything else that the sums over tiles depend on.
     tiles : ndarray of shape (n_kernels_over_tiles, m) or None
         Sums over tiles, if there are kernels that are summed over tiles.
-    column : ndarray of shape (m,) or None
-        The sorted column, if there are kernels in sorted order.
+    column, column_weights : ndarray of shape (m,) or None
+        The sorted column, if there are kernels in sorted order, and the weights of its
+        values, if they have weights.
     states : dict
         Sums and states of the kernels in sorted order.
     features : dict
@@ -56,11 +60,17 @@ class KeptSums:
     setting: tuple[Any, ...]
     tiles: np.ndarray | None
     column: np.ndarray | None
+    column_weights: np.ndarray | None
     states: dict[int, States]
     features: dict[int, tuple[np.ndarray, np.ndarray]]
 
 
-def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
+def keep_sums(
+    source: KernelSource,
+    m: int,
+    weights: np.ndarray | None = None,
+    **walk_options: Any,
+) -> KeptSums:
     """Compute the sums within a reference sample of m rows.
 
     Parameters
@@ -70,6 +80,8 @@ def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
         other rows.
     m : int
         Number of rows.
+    weights : ndarray of shape (m,) or None, default=None
+        Weights of the rows, which are factors of the terms of the sums.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -80,18 +92,20 @@ def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
     """
     ways = choose_ways(source, m)
     verbose = walk_options.get("verbose", 0)
-    tiles = column = None
+    tiles = column = column_weights = None
     states, features = {}, {}
     with progress("kernel sums", source.n_kernels, verbose) as both:
         if ways.others:
             both.step = len(ways.others)
             regions = [square(0, m, diagonal=False)]
-            [(tiles, _)] = walk(regions, RowSums(ways.tiles), **walk_options)
+            reducer = RowSums(ways.tiles, weights=weights)
+            [(tiles, _)] = walk(regions, reducer, **walk_options)
             both.advance()
         if ways.profiles:
             both.step = len(ways.profiles)
-            column = np.sort(ways.columns[0])
-            results = run_all(ways.profiles.values(), _Within(column), **walk_options)
+            column, column_weights = _sorted(ways.columns[0], weights)
+            work = _Within(column, column_weights)
+            results = run_all(ways.profiles.values(), work, **walk_options)
             room = MOST_KEPT
             for k, result in zip(ways.profiles, results, strict=True):
                 room -= result.nbytes
@@ -101,9 +115,40 @@ def keep_sums(source: KernelSource, m: int, **walk_options: Any) -> KeptSums:
             both.step = len(ways.with_features)
             of_rows = ways.features()
             for i, k in enumerate(ways.with_features):
-                features[k] = of_rows.sums_within(i)
+                features[k] = of_rows.sums_within(i, weights=weights)
             both.advance()
-    return KeptSums(_setting(ways), tiles, column, states, features)
+    return KeptSums(_setting(ways), tiles, column, column_weights, states, features)
+
+
+def _filled(weights: Weights | None, sizes: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the weights of both samples as arrays, an empty list without weights."""
+    return [
+        np.ones(size) if of_rows is None else of_rows
+        for of_rows, size in zip(weights or (), sizes, strict=False)
+    ]
+
+
+def stacked_weights(
+    weights: Weights | None, sizes: tuple[int, ...]
+) -> np.ndarray | None:
+    """Return weights of the stacked rows of two samples, which sum to one for each.
+
+    None if neither sample has weights.
+    """
+    if weights is None or all(of_rows is None for of_rows in weights):
+        return None
+    parts = _filled(weights, sizes)
+    return np.concatenate([part / part.sum() for part in parts])
+
+
+def _sorted(
+    column: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return a column in sorted order, with the weights of its values."""
+    if weights is None:
+        return np.sort(column), None
+    order = np.argsort(column)
+    return column[order], weights[order]
 
 
 def _setting(ways: Ways) -> tuple[Any, ...]:
@@ -142,6 +187,7 @@ def two_sample_sums(
     keep_order: bool,
     kept: KeptSums | None = None,
     held_out: np.ndarray | None = None,
+    weights: Weights | None = None,
     **walk_options: Any,
 ) -> Iterator[Part]:
     """Yield the results from the row sums within and between two samples.
@@ -157,7 +203,8 @@ def two_sample_sums(
         Rows of the samples.
     finish : callable
         Takes the sums of X over X, of Y over Y, of X over Y and of Y over X, each of
-        shape (n_some_kernels, rows). It must not change the first array.
+        shape (n_some_kernels, rows). It must not change the first array. With
+        `weights`, it also takes the weights of X and of Y, in the order of the sums.
     diagonal : bool
         Whether k(x_i, x_i) is in the sum of row i.
     keep_order : bool
@@ -167,6 +214,9 @@ def two_sample_sums(
     held_out : ndarray of shape (n,) or None, default=None
         The rows of X that are the second sample. They are then left out of the first
         sample, by subtraction from its sums.
+    weights : pair of ndarray or None, default=None
+        Weights of the rows of X and of Y, which are factors of the terms of the sums.
+        Sums that are kept must have the same weights. Not for `held_out`.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -175,26 +225,36 @@ def two_sample_sums(
     part : Part
         Some kernels, and the result of `finish` for them.
     """
+    assert weights is None or held_out is None
     ways = choose_ways(source, m + n)
+    of_both = _filled(weights, (m, n))
     verbose = walk_options.get("verbose", 0)
     with progress("kernel sums", source.n_kernels, verbose) as both:
         if ways.others:
             both.step = len(ways.others)
-            sums = _tile_sums(ways, m, n, kept, diagonal, walk_options)
+            sums = _tile_sums(ways, m, n, kept, diagonal, weights, walk_options)
             both.advance()
-            yield Part(ways.others, source.dtype, finish(*_without(held_out, *sums)))
+            result = finish(*_without(held_out, *sums), *of_both)
+            yield Part(ways.others, source.dtype, result)
         if ways.profiles:
             both.step = len(ways.profiles)
             work = _Crossing.of(
-                ways.columns, kept, diagonal, finish, keep_order, held_out is not None
+                ways.columns,
+                weights,
+                kept,
+                diagonal,
+                finish,
+                keep_order,
+                held_out is not None,
             )
             results = run_all(ways.profiles.items(), work, **walk_options)
             for k, result in zip(ways.profiles, results, strict=True):
                 yield Part([k], IN_ORDER, result)
         if ways.with_features:
             both.step = len(ways.with_features)
-            for k, of_kernel in _feature_sums(ways, m, kept, diagonal):
-                yield Part([k], IN_ORDER, finish(*_without(held_out, *of_kernel)))
+            for k, of_kernel in _feature_sums(ways, m, kept, diagonal, weights):
+                result = finish(*_without(held_out, *of_kernel), *of_both)
+                yield Part([k], IN_ORDER, result)
             both.advance()
 
 
@@ -204,6 +264,7 @@ def _tile_sums(
     n: int,
     kept: KeptSums | None,
     diagonal: bool,
+    weights: Weights | None,
     walk_options: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the four sums of the kernels that are summed over tiles."""
@@ -212,15 +273,25 @@ def _tile_sums(
     within_x = None
     if kept is not None and kept.setting == _setting(ways):
         within_x = kept.tiles
-    if within_x is None:
-        regions.insert(0, square(0, m, diagonal=False))
-    *firsts, (within_y, _), cross = walk(regions, RowSums(tiles), **walk_options)
+    stacked, first = None, square(0, m, diagonal=False)
+    if weights is not None:
+        stacked = np.concatenate(_filled(weights, (m, n)))
+    if within_x is None and weights is None:
+        regions.insert(0, first)
+    elif within_x is None and weights is not None:
+        # As the sums that are kept, which have only the weights of X.
+        reducer = RowSums(tiles, weights=weights[0])
+        [(within_x, _)] = walk([first], reducer, **walk_options)
+    reducer = RowSums(tiles, weights=stacked)
+    *firsts, (within_y, _), cross = walk(regions, reducer, **walk_options)
     if within_x is None:
         within_x = firsts[0][0]
     if diagonal:
         # Not within the walk, because the sums without a diagonal are kept.
         every = np.arange(m + n)
         values = aligned_by_parts(tiles, every, every)
+        if stacked is not None:
+            values = values * stacked
         # Statistics that are not finite are refused later.
         with np.errstate(all="ignore"):
             within_x, within_y = within_x + values[:, :m], within_y + values[:, m:]
@@ -228,18 +299,29 @@ def _tile_sums(
 
 
 def _feature_sums(
-    ways: Ways, m: int, kept: KeptSums | None, diagonal: bool
+    ways: Ways,
+    m: int,
+    kept: KeptSums | None,
+    diagonal: bool,
+    weights: Weights | None,
 ) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Yield the four sums of each kernel with explicit features."""
     features = ways.features()
+    stacked, of_first = None, None
+    if weights is not None:
+        sizes = m, features.n_rows - m
+        stacked, of_first = np.concatenate(_filled(weights, sizes)), weights[0]
     for i, k in enumerate(ways.with_features):
         known = None if kept is None else kept.features.get(k)
-        of_x, within_x = known or features.sums_within(i, 0, m)
-        of_y, within_y = features.sums_within(i, m)
+        of_x, within_x = known or features.sums_within(i, 0, m, of_first)
+        of_y, within_y = features.sums_within(i, m, weights=stacked)
         if diagonal:
+            own = features.squares(i)
+            if stacked is not None:
+                own *= stacked
             with np.errstate(all="ignore"):
-                within_x = within_x + features.squares(i, 0, m)
-                within_y += features.squares(i, m)
+                within_x = within_x + own[:m]
+                within_y += own[m:]
         cross = features.inner(i, of_y, 0, m), features.inner(i, of_x, m)
         yield k, [sums[np.newaxis] for sums in (within_x, within_y, *cross)]
 
@@ -263,11 +345,12 @@ def _without(
 class _Within(Task):
     """The sums of one kernel within a sorted sample."""
 
-    def __init__(self, values: np.ndarray):
+    def __init__(self, values: np.ndarray, weights: np.ndarray | None):
         self.values = values
+        self.weights = weights
 
     def __call__(self, profile: Profile | DistanceProfile) -> States:
-        return states_of(self.values, profile)
+        return states_of(self.values, profile, self.weights)
 
 
 class _Crossing(Task):
@@ -277,6 +360,8 @@ class _Crossing(Task):
     ----------
     x, y : ndarray of shape (m,) and (n,)
         Sorted samples.
+    weights : pair of ndarray or None
+        Weights of the sorted samples.
     order : ndarray of shape (n,) or None
         Rows of the sorted values of Y, if the sums must be in the order of the rows.
     kept : dict
@@ -289,6 +374,7 @@ class _Crossing(Task):
         self,
         x: np.ndarray,
         y: np.ndarray,
+        weights: Weights | None,
         order: np.ndarray | None,
         kept: dict[int, States],
         diagonal: bool,
@@ -296,6 +382,7 @@ class _Crossing(Task):
         held_out: bool,
     ):
         self.samples = x, y
+        self.weights = weights
         self.runs = Runs.of_both(x, y)
         self.order = order
         self.kept = kept
@@ -307,6 +394,7 @@ class _Crossing(Task):
     def of(
         cls,
         columns: list[np.ndarray],
+        weights: Weights | None,
         kept: KeptSums | None,
         diagonal: bool,
         finish: Callable[..., Any],
@@ -315,36 +403,51 @@ class _Crossing(Task):
     ) -> _Crossing:
         """Sort two columns, the first one if it is not kept."""
         [x, y] = columns
+        of_x, of_y = weights or (None, None)
         states: dict[int, States] = {}
         if kept is not None and kept.column is not None:
-            x, states = kept.column, kept.states
+            x, of_x, states = kept.column, kept.column_weights, kept.states
         else:
-            x = np.sort(x)
+            x, of_x = _sorted(x, of_x)
         order = np.argsort(y) if keep_order else None
-        y = np.sort(y) if order is None else y[order]
-        return cls(x, y, order, states, diagonal, finish, held_out)
+        if order is None:
+            y, of_y = _sorted(y, of_y)
+        else:
+            y, of_y = y[order], None if of_y is None else of_y[order]
+        known = None if weights is None else (of_x, of_y)
+        return cls(x, y, known, order, states, diagonal, finish, held_out)
 
     def __call__(self, item: tuple[int, Profile | DistanceProfile]) -> Any:
         k, profile = item
         (x, y), (of_x, of_y) = self.samples, self.runs
-        x_states = self.kept.get(k) or states_of(x, profile)
-        y_states = states_of(y, profile)
+        w_x, w_y = self.weights or (None, None)
+        x_states = self.kept.get(k) or states_of(x, profile, w_x)
+        y_states = states_of(y, profile, w_y)
         within_x, within_y = x_states.within, y_states.within
         if self.diagonal:
-            within_x = within_x + diagonal_of(x, profile)
-            within_y = within_y + diagonal_of(y, profile)
-        cross_x = sums_across(x, of_x, y, profile, y_states)
-        cross_y = sums_across(y, of_y, x, profile, x_states)
+            within_x = within_x + _weighted(diagonal_of(x, profile), w_x)
+            within_y = within_y + _weighted(diagonal_of(y, profile), w_y)
+        cross_x = sums_across(x, of_x, y, profile, y_states, w_y)
+        cross_y = sums_across(y, of_y, x, profile, x_states, w_x)
+        weights = _filled(self.weights, (len(x), len(y)))
         if self.order is not None:
             within_y, cross_y = (self._back(sums) for sums in (within_y, cross_y))
+            weights = [*weights[:1], *map(self._back, weights[1:])]
         sums = (s[np.newaxis] for s in (within_x, within_y, cross_x, cross_y))
-        return self.finish(*_without(self.held_out, *sums))
+        return self.finish(*_without(self.held_out, *sums), *weights)
 
     def _back(self, sums: np.ndarray) -> np.ndarray:
         """Return sums of sorted values in the order of the rows."""
         back = np.empty_like(sums)
         back[self.order] = sums
         return back
+
+
+def _weighted(
+    diagonal: float | np.ndarray, weights: np.ndarray | None
+) -> float | np.ndarray:
+    """Return a diagonal times the weights of the rows, if they have weights."""
+    return diagonal if weights is None else diagonal * weights
 
 
 def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -132,7 +132,12 @@ def kernels_with_features(source: KernelSource) -> list[int]:
 
 
 def row_sums(
-    source: Source, n: int, *, diagonal: bool, **walk_options: Any
+    source: Source,
+    n: int,
+    *,
+    diagonal: bool,
+    weights: np.ndarray | None = None,
+    **walk_options: Any,
 ) -> np.ndarray:
     """Return the row sums of the Gram matrices of a source on n rows.
 
@@ -144,6 +149,8 @@ def row_sums(
         Number of rows.
     diagonal : bool
         Whether k(x_i, x_i) is in the sum of row i.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights of the rows. The sum of row i is then over weight_j k(x_i, x_j).
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -153,19 +160,20 @@ def row_sums(
         Row sums.
     """
     if isinstance(source, FeatureSource):
-        return source.row_sums(diagonal=diagonal)
+        return source.row_sums(diagonal=diagonal, weights=weights)
     ways = choose_ways(source, n)
     sums = np.empty((source.n_kernels, n))
     verbose = walk_options.get("verbose", 0)
     with progress("kernel sums", source.n_kernels, verbose) as both:
         if ways.others:
             both.step = len(ways.others)
-            region, reducer = square(0, n, diagonal=diagonal), RowSums(ways.tiles)
+            region = square(0, n, diagonal=diagonal)
+            reducer = RowSums(ways.tiles, weights=weights)
             [(sums[ways.others], _)] = walk([region], reducer, **walk_options)
             both.advance()
         if ways.profiles:
             both.step = len(ways.profiles)
-            work = _LineTask(ways.line(), diagonal)
+            work = _LineTask(ways.line(), diagonal, weights)
             parts = run_all(range(len(ways.profiles)), work, **walk_options)
             for k, part in zip(ways.profiles, parts, strict=True):
                 sums[k] = part
@@ -173,7 +181,7 @@ def row_sums(
             both.step = len(ways.with_features)
             features = ways.features()
             for i, k in enumerate(ways.with_features):
-                sums[k] = features.row_sums(i, diagonal=diagonal)
+                sums[k] = features.row_sums(i, diagonal=diagonal, weights=weights)
             both.advance()
     return sums
 
@@ -181,10 +189,14 @@ def row_sums(
 class _LineTask(Task):
     """The row sums of one kernel on a column."""
 
-    def __init__(self, line: Line, diagonal: bool):
+    def __init__(self, line: Line, diagonal: bool, weights: np.ndarray | None):
         self.line = line
         self.diagonal = diagonal
+        self.weights = weights
 
     def __call__(self, k: int) -> np.ndarray:
-        sums = self.line.sums(k)
-        return sums if self.diagonal else sums - self.line.diagonal(k)
+        sums = self.line.sums(k, self.weights)
+        if self.diagonal:
+            return sums
+        own = self.line.diagonal(k)
+        return sums - (own if self.weights is None else own * self.weights)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
@@ -18,6 +18,8 @@ from skdiscrepancy._data import (
     as_labels,
     check_columns,
     explains_keywords,
+    n_rows,
+    rows_with_weight,
     table_of,
     tag_target,
     validate_with_target,
@@ -48,6 +50,7 @@ from skdiscrepancy.kernels import (
     as_target,
     check_kernel,
     choose_target_kernels,
+    refuse_balanced,
     sample_dtype,
     tag_sparse,
 )
@@ -303,7 +306,7 @@ class HSICEstimator(BaseDiscrepancy):
         return settings
 
     @explains_keywords
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
         """Compute the dependence between X and y.
 
         If X and y are independent, scores scatter around zero, may be negative, and
@@ -315,16 +318,21 @@ class HSICEstimator(BaseDiscrepancy):
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Only their ratios matter. Rows of
+            weight 0 are dropped. None weights all rows equally.
 
         Returns
         -------
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self.evaluate(X, y).value
+        return self.evaluate(X, y, sample_weight).value
 
     @explains_keywords
-    def evaluate(self, X: ArrayLike, y: ArrayLike) -> DiscrepancyResult:
+    def evaluate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> DiscrepancyResult:
         """Compute the dependence, and the statistic and scale of each product kernel.
 
         Parameters
@@ -333,6 +341,9 @@ class HSICEstimator(BaseDiscrepancy):
             First variables.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Second variables.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Only their ratios matter. Rows of
+            weight 0 are dropped. None weights all rows equally.
 
         Returns
         -------
@@ -342,7 +353,9 @@ class HSICEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
-        design = self._check_params(n_pairs).design
+        settings = self._check_params(n_pairs)
+        design = settings.design
+        X, y, weights = self._weighted(X, y, sample_weight, settings)
         X, y = self._validate_fitted(X, y, design)
         if self.n_components is not None:
             result = evaluate_features(self, X, y, design)
@@ -355,6 +368,7 @@ class HSICEstimator(BaseDiscrepancy):
             design,
             second_order=self.second_order,
             random_state=self.random_state,
+            weights=weights,
             **self._walk_options(),
         )
         result = self._result(statistics, self._pairs())
@@ -429,6 +443,30 @@ class HSICEstimator(BaseDiscrepancy):
             random_state=self.random_state,
             **self._walk_options(),
         )
+
+    def _weighted(
+        self, X: Any, y: Any, sample_weight: Any, settings: Settings
+    ) -> tuple[Any, Any, np.ndarray | None]:
+        """Return the rows of X and y that have a weight, and their weights."""
+        if sample_weight is None:
+            return X, y, None
+        n = n_rows(X)
+        # Data without rows are refused when they are validated.
+        if n is None or n_rows(y) is None:
+            return X, y, None
+        if self.n_components is not None:
+            raise ValueError(
+                f"n_components == {self.n_components}, must be None with "
+                "sample_weight, because only exact kernels weight the rows of HSIC."
+            )
+        why = "with sample_weight, because it divides by numbers of rows"
+        refuse_balanced(settings.kernels, why)
+        refuse_balanced(getattr(self, "target_kernels_", []), why, "target_kernel")
+        check_consistent_length(X, y)
+        least = 2 if settings.design.biased else 4
+        weights = self._check_weights(sample_weight, n, settings.design, least)
+        X, y = (rows_with_weight(Z, weights) for Z in (X, y))
+        return X, y, weights[weights > 0]
 
     def _pairs(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -14,7 +14,13 @@ from skdiscrepancy._hsic._params import HSICParams
 
 
 @takes_parameters_of(HSICEstimator)
-def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> float:
+def hsic_score(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    sample_weight: Any = None,
+    **params: Unpack[HSICParams],
+) -> float:
     """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
 
     HSIC [1]_ measures how strongly y depends on X, in any form, not only linearly. By
@@ -30,6 +36,10 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
         First variables.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Second variables: numbers, or labels of any type.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for complete designs. Only their ratios matter. Rows of
+        weight 0 are dropped. The bandwidths, and an encoder, weight all other rows
+        equally. None weights all rows equally.
     **params : dict
         Parameters of :class:`HSICEstimator`.
 
@@ -63,6 +73,8 @@ def hsic_score(X: ArrayLike, y: ArrayLike, **params: Unpack[HSICParams]) -> floa
     >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
     1.271
     """
-    hsic = HSICEstimator(**params)
-    X, y = hsic._read(as_table(X), y)
-    return hsic.fit(X, y).score(X, y)
+    estimator = HSICEstimator(**params)
+    X, y = estimator._read(as_table(X), y)
+    # Rows of weight 0 must have no effect on the bandwidths.
+    X, y, weights = estimator._weighted(X, y, sample_weight, estimator._check_params())
+    return estimator.fit(X, y).score(X, y, weights)

@@ -17,7 +17,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_unused,
 )
-from skdiscrepancy._data import RandomStateLike, check_flag
+from skdiscrepancy._data import RandomStateLike, check_flag, effective_size
 from skdiscrepancy._engine import (
     GramSource,
     PairedSource,
@@ -25,6 +25,12 @@ from skdiscrepancy._engine import (
     Source,
     centred_products,
     row_sums,
+)
+from skdiscrepancy._hsic._weighted import (
+    Norms,
+    pair_weights,
+    weighted_hsic,
+    weighted_offsets,
 )
 from skdiscrepancy.designs import Design, check_design
 
@@ -97,9 +103,34 @@ def complete_hsic(
 
 
 def complete_statistics(
-    x: Source, y: Source, n: int, *, unbiased: bool, **walk_options: Any
+    x: Source,
+    y: Source,
+    n: int,
+    *,
+    unbiased: bool,
+    weights: np.ndarray | None = None,
+    **walk_options: Any,
 ) -> Statistics:
-    """Compute the complete statistics of n rows, for all products of kernels."""
+    """Compute the complete statistics of n rows, for all products of kernels.
+
+    `weights` are positive weights of the rows that sum to one.
+    """
+    if weights is not None:
+        products = centred_products(
+            x,
+            y,
+            n,
+            partial(weighted_offsets, weights=weights, unbiased=unbiased),
+            partial(weighted_hsic, weights=weights, unbiased=unbiased),
+            diagonal=not unbiased,
+            weights=pair_weights(weights, unbiased=unbiased),
+            **walk_options,
+        )
+        values, scales = products.results
+        # The U-statistic divides rounding errors too.
+        sizes = products.sizes / (Norms.of(weights).four if unbiased else 1)
+        nu = effective_size(weights, n)
+        return Statistics(values, scales, nu, sizes, products.dtype)
     products = centred_products(
         x,
         y,
@@ -143,16 +174,22 @@ def hsic_statistics(
     *,
     second_order: bool,
     random_state: RandomStateLike = None,
+    weights: np.ndarray | None = None,
     **walk_options: Any,
 ) -> Statistics:
-    """Compute the statistics of a design for two sources on the same rows."""
+    """Compute the statistics of a design for two sources on the same rows.
+
+    `weights` of the rows need a complete design and no `second_order`.
+    """
     if design.complete and not second_order:
         unbiased = not design.biased
         if unbiased and n_rows < 4:
             raise ValueError(
                 f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."
             )
-        return complete_statistics(x, y, n_rows, unbiased=unbiased, **walk_options)
+        return complete_statistics(
+            x, y, n_rows, unbiased=unbiased, weights=weights, **walk_options
+        )
     n = paired_rows(n_rows, design)
     reducer = ProductRowSums(
         PairedSource(x, n), PairedSource(y, n), factor=0.25, moments=True

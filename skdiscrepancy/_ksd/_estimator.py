@@ -49,7 +49,6 @@ from skdiscrepancy._ksd._models import (
     refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_methods, stein_test
-from skdiscrepancy._ksd._statistics import check_weights
 from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
 from skdiscrepancy._ksd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options
@@ -426,7 +425,7 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         weights = None
         if sample_weight is not None:
             refuse_weights(X)
-            weights = check_weights(sample_weight, len(X), self.design)
+            weights = self._check_weights(sample_weight, len(X), design)
             X, gradients = X[weights > 0], gradients[weights > 0]
             weights = weights[weights > 0]
         if self.n_components is not None:

@@ -13,7 +13,6 @@ from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._lazy_samples import refuse_weights
 from skdiscrepancy._ksd._models import GivenGradients, as_given
 from skdiscrepancy._ksd._params import KSDParams
-from skdiscrepancy._ksd._statistics import check_weights
 
 
 @takes_parameters_of(KSDEstimator)
@@ -90,9 +89,10 @@ def ksd_score(
     X = estimator._read(as_table(X))
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
-        X = estimator._validate_first(X, estimator._check_params().design)
+        design = estimator._check_params().design
+        X = estimator._validate_first(X, design)
         refuse_weights(X)
-        weights = check_weights(sample_weight, len(X), estimator.design)
+        weights = estimator._check_weights(sample_weight, len(X), design)
         some = weights > 0
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)

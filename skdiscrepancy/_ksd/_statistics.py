@@ -16,7 +16,7 @@ from skdiscrepancy._base import (
     second_order_statistics,
     warn_left_out,
 )
-from skdiscrepancy._data import RandomStateLike, check_flag, check_rows
+from skdiscrepancy._data import RandomStateLike, check_flag
 from skdiscrepancy._engine import GramSource, RowSums, Source, walk
 from skdiscrepancy.designs import Design, Region, check_design
 
@@ -79,27 +79,6 @@ def ksd_from_gram(
         design, len(source.K), RowSums(source, moments=True), random_state=random_state
     )
     return one_statistic(statistics, normalize=normalize)
-
-
-def check_weights(sample_weight: Any, n: int, design: str | Design) -> np.ndarray:
-    """Check the weights of n rows, which need a complete design."""
-    if not check_design(design).complete:
-        raise ValueError(
-            f"design == {design!r}, must be 'v' or 'u' with sample_weight."
-        )
-    weights = check_rows(
-        sample_weight, "sample_weight", ensure_2d=False, dtype=np.float64
-    )
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, must have {(n,)}.")
-    needed = 1 if check_design(design).biased else 2
-    if np.any(weights < 0) or np.count_nonzero(weights) < needed:
-        raise ValueError(
-            f"sample_weight has {np.count_nonzero(weights < 0)} negative and "
-            f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
-            f"at least {needed}, respectively."
-        )
-    return weights
 
 
 def witness_values(

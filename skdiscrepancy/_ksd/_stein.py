@@ -18,12 +18,13 @@ from skdiscrepancy._data import (
     aligned_distances,
     block_distances,
     cross_products,
+    effective_size,
+    other_weights,
 )
 from skdiscrepancy._engine import (
     Moments,
     RowSums,
     Source,
-    WeightedSource,
     decay_rate,
     group_bounds,
     have_features,
@@ -79,8 +80,12 @@ class SteinSource(Source):
         """Yield the tiles of the Stein kernel."""
         yield from self._values(self._products(rows, cols), range(self.n_kernels), out)
 
-    def both_sums(self, rows: slice, cols: slice) -> tuple[np.ndarray, np.ndarray]:
+    def both_sums(
+        self, rows: slice, cols: slice, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, by compiled loops where possible."""
+        if weights is not None:
+            return super().both_sums(rows, cols, weights)
         out, sums = self._buffers(rows, cols)
         products = self._products(rows, cols)
         known = [k for k, kind in enumerate(self.kinds) if kind is not None]
@@ -199,12 +204,7 @@ def weight_masses(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights that sum to one, and the weight of all pairs of each row."""
     w = weights / weights.sum()
-    if not unbiased:
-        return w, w
-    # The sum of the other weights, not 1 - w, which loses digits if w is close to 1.
-    others = np.concatenate(([0.0], np.cumsum(w)[:-1]))
-    others += np.concatenate((np.cumsum(w[:0:-1])[::-1], [0.0]))
-    return w, w * others
+    return w, w * other_weights(w) if unbiased else w
 
 
 def weighted_statistics(
@@ -234,10 +234,11 @@ def weighted_statistics(
     n = len(weights)
     w, masses = weight_masses(weights, unbiased=unbiased)
     region = square(0, n, diagonal=not unbiased)
-    [(sums, _)] = walk([region], RowSums(WeightedSource(source, w)), **walk_options)
+    [(sums, _)] = walk([region], RowSums(source, weights=w), **walk_options)
     with np.errstate(all="ignore"):
         # Statistics that are not finite are refused.
-        moments = Moments.of_row_sums(sums, masses)
+        moments = Moments.of_row_sums(sums * w, masses)
         scales = moments.scale
         sizes = source.sizes(n).mean(axis=1)
-    return Statistics(moments.mean, scales, float(1 / (w @ w)), sizes, source.dtype)
+    nu = effective_size(w, n)
+    return Statistics(moments.mean, scales, nu, sizes, source.dtype)

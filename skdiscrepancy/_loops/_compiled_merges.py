@@ -14,21 +14,23 @@ from skdiscrepancy._loops._constants import CACHED, CACHED_LEVELS, CHUNK, LEAF
 
 
 class Kernels(NamedTuple):
-    """Rates of both kernels, and whether one minus a kernel replaces it."""
+    """Rates of both kernels, if one minus a kernel replaces it, and if rows weigh."""
 
     x_rate: float
     y_rate: float
     x_wide: bool
     y_wide: bool
+    weighted: bool
 
 
 class Rows(NamedTuple):
-    """Rows of a block: their numbers, both columns, and their sums so far."""
+    """Rows of a block: numbers, both columns, sums so far, and weights."""
 
     numbers: np.ndarray
     x: np.ndarray
     y: np.ndarray
     totals: np.ndarray
+    weights: np.ndarray
 
 
 @loop
@@ -39,14 +41,15 @@ def _part(rows, start, stop):
         rows.x[start:stop],
         rows.y[start:stop],
         rows.totals[start:stop],
+        rows.weights[start:stop],
     )
 
 
 @loop
 def _leaf(rows, kernels):
     """Add the pairs of a few rows to their totals and sort the rows by y."""
-    numbers, x, y, totals = rows
-    x_rate, y_rate, x_wide, y_wide = kernels
+    numbers, x, y, totals, weights = rows
+    x_rate, y_rate, x_wide, y_wide, _ = kernels
     values = np.empty(LEAF)
     for i in range(1, x.size):
         if y_wide:
@@ -59,16 +62,19 @@ def _leaf(rows, kernels):
                 t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
                 values[j] = exponential(-t)
         for j in range(i):
-            totals[i] += values[j]
-            totals[j] += values[j]
+            totals[i] += values[j] * weights[j]
+            totals[j] += values[j] * weights[i]
     for i in range(1, x.size):
         number, x_i, y_i, total = numbers[i], x[i], y[i], totals[i]
+        weight = weights[i]
         j = i
         while j > 0 and y[j - 1] > y_i:
             numbers[j], x[j] = numbers[j - 1], x[j - 1]
             y[j], totals[j] = y[j - 1], totals[j - 1]
+            weights[j] = weights[j - 1]
             j -= 1
         numbers[j], x[j], y[j], totals[j] = number, x_i, y_i, total
+        weights[j] = weight
 
 
 @loop
@@ -78,8 +84,8 @@ def _exchange(rows, second, centre, kernels, room):
     `second` is 1 for rows of the second block and 0 for rows of the first block. Rows
     are in the order of y. `room` is overwritten with exponentials of the rows.
     """
-    _, x, y, totals = rows
-    x_rate, y_rate = kernels.x_rate, kernels.y_rate
+    _, x, y, totals, weights = rows
+    x_rate, y_rate, weighted = kernels.x_rate, kernels.y_rate, kernels.weighted
     factors, decays = room[0], room[1]
     n = x.size
     decays[0] = 0.0
@@ -94,14 +100,16 @@ def _exchange(rows, second, centre, kernels, room):
         of_first, of_second = first_carried, second_carried
         first_inside = second_inside = 0.0
         for i in range(start, stop):
-            # One of the two weights is zero.
-            weight = factors[i] * second[i]
-            other = factors[i] - weight
-            of_first = of_first * decays[i] + other
-            first_inside = first_inside * decays[i] + other
-            of_second = of_second * decays[i] + weight
-            second_inside = second_inside * decays[i] + weight
-            totals[i] += weight * of_first + other * of_second
+            # One of the two factors is zero.
+            later = factors[i] * second[i]
+            sooner = factors[i] - later
+            weight = weights[i] if weighted else 1.0
+            of_later, of_sooner = later * weight, sooner * weight
+            of_first = of_first * decays[i] + of_sooner
+            first_inside = first_inside * decays[i] + of_sooner
+            of_second = of_second * decays[i] + of_later
+            second_inside = second_inside * decays[i] + of_later
+            totals[i] += later * of_first + sooner * of_second
         across = decays[start] * exponential(-y_rate * (y[stop - 1] - y[start]))
         first_carried = first_inside + across * first_carried
         second_carried = second_inside + across * second_carried
@@ -112,13 +120,15 @@ def _exchange(rows, second, centre, kernels, room):
         of_first, of_second = first_carried, second_carried
         first_inside = second_inside = 0.0
         for i in range(stop - 1, start - 1, -1):
-            weight = factors[i] * second[i]
-            other = factors[i] - weight
-            of_first = of_first * into + other
-            first_inside = first_inside * into + other
-            of_second = of_second * into + weight
-            second_inside = second_inside * into + weight
-            totals[i] += weight * of_first + other * of_second
+            later = factors[i] * second[i]
+            sooner = factors[i] - later
+            weight = weights[i] if weighted else 1.0
+            of_later, of_sooner = later * weight, sooner * weight
+            of_first = of_first * into + of_sooner
+            first_inside = first_inside * into + of_sooner
+            of_second = of_second * into + of_later
+            second_inside = second_inside * into + of_later
+            totals[i] += later * of_first + sooner * of_second
             into = decays[i]
         first_carried = first_inside + across * first_carried
         second_carried = second_inside + across * second_carried
@@ -132,8 +142,8 @@ def _exchange_wide(rows, second, centre, kernels, room):
     centre and the other row. One minus the kernel of x is then
     1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
     """
-    _, x, y, totals = rows
-    x_rate, y_rate, x_wide, _ = kernels
+    _, x, y, totals, weights = rows
+    x_rate, y_rate, x_wide, _, _ = kernels
     factors, gains = room[0], room[1]
     n = x.size
     for i in range(n):
@@ -143,7 +153,7 @@ def _exchange_wide(rows, second, centre, kernels, room):
     for i in range(1, n):
         gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
     for direction in range(2):
-        # Number of rows of both blocks so far, their weights, and sums with both.
+        # Weights of rows of both blocks so far, times their factors, and sums of both.
         n_first = n_second = w_first = w_second = 0.0
         of_first = of_second = first_w = second_w = 0.0
         for t in range(n):
@@ -153,16 +163,17 @@ def _exchange_wide(rows, second, centre, kernels, room):
             of_second += gain * (n_second - of_second)
             first_w += gain * (w_first - first_w)
             second_w += gain * (w_second - second_w)
-            weight = factors[i]
-            alone, near = (weight, 1.0 - weight) if x_wide else (0.0, weight)
+            factor = factors[i]
+            alone, near = (factor, 1.0 - factor) if x_wide else (0.0, factor)
             later = second[i]
             sooner = 1.0 - later
             totals[i] += alone * (later * of_first + sooner * of_second)
             totals[i] += near * (later * first_w + sooner * second_w)
+            later, sooner = later * weights[i], sooner * weights[i]
             n_first += sooner
             n_second += later
-            w_first += sooner * weight
-            w_second += later * weight
+            w_first += sooner * factor
+            w_second += later * factor
 
 
 @loop
@@ -185,6 +196,8 @@ def _merge(rows, merged, half, centres, kernels, room):
             merged.x[at] = rows.x[k]
             merged.y[at] = rows.y[k]
             merged.totals[at] = rows.totals[k]
+            if kernels.weighted:
+                merged.weights[at] = rows.weights[k]
             j += later
             i += not later
         if middle < stop:
@@ -196,23 +209,26 @@ def _merge(rows, merged, half, centres, kernels, room):
 
 
 @loop
-def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, sums):
-    """Write the row sums of the product of two kernels, for increasing x.
+def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, weights, sums):
+    """Write the weighted row sums of the product of two kernels, for increasing x.
 
     This is a merge sort by y. Blocks of rows that follow in x are merged to blocks in
     the order of y, and every merge adds the kernel over the pairs of both blocks.
     """
     n = x.size
-    kernels = Kernels(x_rate, y_rate, x_wide, y_wide)
+    kernels = Kernels(x_rate, y_rate, x_wide, y_wide, weights.size > 0)
     # Many small arrays would be returned to the system at every call.
-    numbers, columns = np.empty((2, n), np.int64), np.empty((2, 3, n))
-    rows = Rows(numbers[0], columns[0, 0], columns[0, 1], columns[0, 2])
-    merged = Rows(numbers[1], columns[1, 0], columns[1, 1], columns[1, 2])
+    numbers, columns = np.empty((2, n), np.int64), np.empty((2, 4, n))
+    first, second = columns[0], columns[1]
+    rows = Rows(numbers[0], first[0], first[1], first[2], first[3])
+    merged = Rows(numbers[1], second[0], second[1], second[2], second[3])
     room = np.empty((3, n))
     for i in range(n):
         rows.numbers[i], rows.x[i], rows.y[i] = i, x[i], y[i]
+        rows.weights[i] = weights[i] if weights.size else 1.0
         # One minus a kernel is zero on the diagonal.
-        rows.totals[i] = 0.0 if y_wide else 1.0
+        rows.totals[i] = 0.0 if y_wide else rows.weights[i]
+        merged.weights[i] = 1.0
     for start in range(0, n, LEAF):
         _leaf(_part(rows, start, start + LEAF), kernels)
     # We first merge within parts that fit the cache, and then all parts.

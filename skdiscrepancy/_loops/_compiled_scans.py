@@ -161,8 +161,8 @@ def scan_moments(steps, rate, combine, weights, sums):
 
 
 @loop
-def states_of_exponentials(steps, rate, below, above):
-    """Write the sums of exp(-rate * distance) over all values before and after."""
+def states_of_exponentials(steps, rate, weights, below, above):
+    """Write the weighted sums of exp(-rate * distance) before and after each value."""
     n = steps.size
     n_chunks = (n + CHUNK - 1) // CHUNK
     factors = np.empty(CHUNK + 1)
@@ -176,8 +176,8 @@ def states_of_exponentials(steps, rate, below, above):
             factor = factors[i - start]
             total *= factor
             below[i] = total
-            total += 1.0
-            inside = inside * factor + 1.0
+            total += weights[i]
+            inside = inside * factor + weights[i]
         carried = inside + across * carried
     carried = 0.0
     for chunk in range(n_chunks - 1, -1, -1):
@@ -191,14 +191,14 @@ def states_of_exponentials(steps, rate, below, above):
             factor = factors[i - start]
             total *= factor
             above[i] = total
-            total += 1.0
-            inside = inside * factor + 1.0
+            total += weights[i]
+            inside = inside * factor + weights[i]
         carried = inside + across * carried
 
 
 @loop
-def states_of_moments(steps, rate, below, above):
-    """Write the moments of the distances to all values before and after."""
+def states_of_moments(steps, rate, weights, below, above):
+    """Write the weighted moments of the distances to all values before and after."""
     n, n_moments = steps.size, below.shape[0]
     n_chunks = (n + CHUNK - 1) // CHUNK
     for direction in range(2):
@@ -225,8 +225,8 @@ def states_of_moments(steps, rate, below, above):
                     _shift(inside, step)
                 for q in range(n_moments):
                     out[q, i] = total[q]
-                total[0] += 1.0
-                inside[0] += 1.0
+                total[0] += weights[i]
+                inside[0] += weights[i]
             _shift(carried, min(span, FAR))
             carried += inside
 

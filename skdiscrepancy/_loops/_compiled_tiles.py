@@ -66,6 +66,30 @@ def decay_sums(x, rates, squares, row_sums, col_sums):
                 row_sums[k, i] = _add_row(values, col_sums[k])
 
 
+@sum_loop
+def _add_weighted_row(row, weight, weights, col_sums):
+    """Add a row times its weight to the column sums, and return its weighted sum."""
+    total = 0.0
+    for j in range(row.size):
+        total += row[j] * weights[j]
+        col_sums[j] += row[j] * weight
+    return total
+
+
+@loop
+def weighted_decay_sums(x, rates, squares, of_rows, of_cols, row_sums, col_sums):
+    """Write the sums that `decay_sums` writes, with weights of rows and columns."""
+    values = np.empty(x.shape[1], x.dtype)
+    col_sums[:] = 0
+    for i in range(x.shape[0]):
+        for k in range(rates.size):
+            if squares[k] == 0:
+                decay(x[i], rates[k], values)
+            for _ in range(squares[k]):
+                _square(values)
+            row_sums[k, i] = _add_weighted_row(values, of_rows[i], of_cols, col_sums[k])
+
+
 @loop
 def decay_band_sums(x, rates, squares, first, width, row_sums, col_sums):
     """Write the sums that `decay_sums` writes, over the pairs of a band.

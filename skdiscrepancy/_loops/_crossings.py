@@ -54,14 +54,16 @@ class Runs(NamedTuple):
         ends[1] = np.where(n_below < len(values), values[inside], np.inf)
         return cls(bounds, n_below, ends)
 
-    def states(self, below: np.ndarray, above: np.ndarray, own: float) -> np.ndarray:
+    def states(
+        self, below: np.ndarray, above: np.ndarray, own: float | np.ndarray
+    ) -> np.ndarray:
         """Return the states at the ends of the runs, with the value there itself.
 
         Parameters
         ----------
         below, above : ndarray of shape (n_moments, n_values)
             States of the values, without the value itself.
-        own : float
+        own : float or ndarray of shape (n_values,)
             What a value adds to its first state.
 
         Returns
@@ -75,8 +77,9 @@ class Runs(NamedTuple):
             states, (below, above), (self.n_below - 1, self.n_below), strict=True
         ):
             there = (at >= 0) & (at < n_values)
-            state[:, there] = values[:, at[there]]
-            state[0, there] += own
+            at = at[there]
+            state[0, there] = (values[0] + own)[at]
+            state[1:, there] = values[1:, at]
         return states
 
     def spread(self, of_runs: np.ndarray) -> np.ndarray:
@@ -90,6 +93,7 @@ def run_sums(
     profile: Profile,
     below: np.ndarray,
     above: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Compute the sums of a kernel over a sorted column, at other sorted points.
 
@@ -103,6 +107,8 @@ def run_sums(
         The kernel.
     below, above : ndarray of shape (degree + 1, n_values)
         Result of `scan_states` for the column.
+    weights : ndarray of shape (n_values,) or None, default=None
+        Weights of the values. None means ones.
 
     Returns
     -------
@@ -110,7 +116,7 @@ def run_sums(
         Sums over all values of the column.
     """
     combine = of_moments(profile)
-    states = runs.states(below, above, 1.0)
+    states = runs.states(below, above, 1.0 if weights is None else weights)
     # Coefficients of a polynomial of the distance from the end of the run.
     polynomials = np.empty_like(states)
     for a in range(len(combine)):

@@ -31,6 +31,7 @@ def product_sums(
     *,
     x_wide: bool = False,
     y_wide: bool = False,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Compute the row sums of exp(-x_rate |x_i - x_j|) exp(-y_rate |y_i - y_j|).
 
@@ -46,19 +47,24 @@ def product_sums(
         Inverse bandwidths.
     x_wide, y_wide : bool, default=False
         Whether one minus the kernel replaces the kernel. `x_wide` requires `y_wide`.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights of the rows, of any sign. None means ones.
 
     Returns
     -------
     sums : ndarray of shape (n,)
-        Sum over all rows for each row, including the row itself.
+        Weighted sum over all rows for each row, including the row itself.
     """
     scans = compiled("scans")
+    if weights is None:
+        # Compiled loops take no weights as ones, and are faster without.
+        weights = np.ones(len(x) if scans is None else 0)
     if scans is None:
-        return _product_by_levels(x, y, x_rate, y_rate, x_wide, y_wide)
+        return _product_by_levels(x, y, x_rate, y_rate, (x_wide, y_wide), weights)
     sums = np.empty(len(x))
-    x, y = ready(x, np.float64), ready(y, np.float64)
+    x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
     rates = float(x_rate), float(y_rate)
-    scans.product_sums(x, y, *rates, bool(x_wide), bool(y_wide), sums)
+    scans.product_sums(x, y, *rates, bool(x_wide), bool(y_wide), weights, sums)
     return sums
 
 
@@ -67,10 +73,11 @@ def _product_by_levels(
     y: np.ndarray,
     x_rate: float,
     y_rate: float,
-    x_wide: bool,
-    y_wide: bool,
+    wide: tuple[bool, bool],
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Compute the row sums in numpy, all blocks of a level at once."""
+    x_wide, y_wide = wide
     n, size = len(x), LEAF
     while size < n:
         size *= 2
@@ -79,9 +86,7 @@ def _product_by_levels(
     # Padding gives all blocks one size. The added rows come last in both orders and
     # have weight zero.
     x, y = (np.append(a, np.full(size - n, a.max())) for a in (x, y))
-    weights = np.ones(size)
-    weights[n:] = 0
-    wide = x_wide, y_wide
+    weights = np.append(weights, np.zeros(size - n))
     sums = _pairs_of_leaves(x, y, x_rate, y_rate, weights, leaf, wide)
     profile = Profile(y_rate, ONE)
     order = np.argsort(y, kind="stable")

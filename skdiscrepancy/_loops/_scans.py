@@ -132,7 +132,9 @@ def scan_sums(
     return sums
 
 
-def scan_states(steps: np.ndarray, profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+def scan_states(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Compute the moments before and after each value of a sorted column, in O(n).
 
     They determine the sum of the kernel at any point between two values.
@@ -143,22 +145,27 @@ def scan_states(steps: np.ndarray, profile: Profile) -> tuple[np.ndarray, np.nda
         Distance of each value from the previous value. The first entry is infinite.
     profile : Profile
         The kernel.
+    weights : ndarray of shape (n,) or None, default=None
+        Weights of the values. None means ones.
 
     Returns
     -------
     below, above : ndarray of shape (degree + 1, n)
         Moments of the distances to all values before and after, without the value
-        itself. The moment q is the sum of t_j^q exp(-t_j) / q!.
+        itself. The moment q is the sum of weight_j t_j^q exp(-t_j) / q!.
     """
+    if weights is None:
+        weights = np.ones(len(steps))
     scans = compiled("scans")
     if scans is None:
-        return _states_by_blocks(steps, profile)
+        return _states_by_blocks(steps, profile, weights)
     below, above = np.empty((2, profile.degree + 1, len(steps)))
     steps, rate = ready(steps, np.float64), float(profile.rate)
+    weights = ready(weights, np.float64)
     if profile.degree == 0:
-        scans.states_of_exponentials(steps, rate, below[0], above[0])
+        scans.states_of_exponentials(steps, rate, weights, below[0], above[0])
     else:
-        scans.states_of_moments(steps, rate, below, above)
+        scans.states_of_moments(steps, rate, weights, below, above)
     return below, above
 
 
@@ -289,10 +296,10 @@ def _scan_by_blocks(
 
 
 def _states_by_blocks(
-    steps: np.ndarray, profile: Profile
+    steps: np.ndarray, profile: Profile, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the moments before and after each value in numpy, like the row sums."""
-    n, w = len(steps), _by_block(np.ones((1, len(steps))))
+    n, w = len(steps), _by_block(weights[np.newaxis])
     states = []
     for steps_of_sweep, order in _sweeps(steps, profile):
         out = np.empty((profile.degree + 1, len(w), w.shape[2]))

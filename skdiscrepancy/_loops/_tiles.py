@@ -27,24 +27,39 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
-def decay_sums(x: np.ndarray, rates: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row sums and column sums of exp(rate * x), one row for each rate."""
+def decay_sums(
+    x: np.ndarray,
+    rates: list[float],
+    weights: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row sums and column sums of exp(rate * x), one row for each rate.
+
+    `weights` of the rows and of the columns are factors of the terms: in the sum of a
+    row those of the columns, and in the sum of a column those of the rows.
+    """
     loops = compiled("tiles")
     row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
     col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
     chains = chains_of(rates, x.dtype)
     if loops is not None and x.flags.c_contiguous:
         ordered = np.array(rates, dtype=x.dtype)[chains.order]
-        loops.decay_sums(ready(x), ordered, chains.squares, row_sums, col_sums)
+        if weights is None:
+            loops.decay_sums(ready(x), ordered, chains.squares, row_sums, col_sums)
+        else:
+            of_both = (ready(part, x.dtype) for part in weights)
+            loops.weighted_decay_sums(
+                ready(x), ordered, chains.squares, *of_both, row_sums, col_sums
+            )
         return chains.back(row_sums), chains.back(col_sums)
-    values, ones = np.empty_like(x), np.ones(max(x.shape), dtype=x.dtype)
+    values = np.empty_like(x)
+    of_rows, of_cols = weights or (np.ones(n, dtype=x.dtype) for n in x.shape)
     for k, n_squares in zip(*chains, strict=True):
         if not n_squares:
             decay(x, rates[k], values)
         for _ in range(n_squares):
             np.multiply(values, values, out=values)
-        np.dot(values, ones[: x.shape[1]], out=row_sums[k])
-        np.dot(ones[: x.shape[0]], values, out=col_sums[k])
+        np.dot(values, of_cols, out=row_sums[k])
+        np.dot(of_rows, values, out=col_sums[k])
     return row_sums, col_sums
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -12,38 +11,31 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, as_block, explains_keywords, table_of
+from skdiscrepancy._data import RandomStateLike, explains_keywords, table_of
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
-from skdiscrepancy._mmd._feature_reference import FeatureReference
-from skdiscrepancy._mmd._feature_scores import (
-    draw_features,
-    feature_reference,
-    refuse_pairs,
-    test_of_features,
-)
-from skdiscrepancy._mmd._reference import Reference
+from skdiscrepancy._mmd._feature_scores import refuse_pairs, test_of_features
 from skdiscrepancy._mmd._samples import (
     least_rows,
     read_blocks,
-    reference_rows,
     refuse_other_tables,
     refuse_second_sample,
+    refuse_weighted_reference,
     samples_to_test,
     validate_pair,
     validate_sample,
 )
+from skdiscrepancy._mmd._scoring import ScoringMixin
 from skdiscrepancy._mmd._two_sample_test import two_sample_test
 from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike, tag_sparse
-from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import layout_of
 
 
-class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
+class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
     r"""Squared maximum mean discrepancy to a reference sample.
 
     MMD measures how much the distributions of two samples differ. Use it to detect data
@@ -137,6 +129,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Sample seen during :term:`fit`. A float array is not copied, and must not change
         after `fit`, because `score` uses sums over it. Data in blocks stay where they
         are, and `reference_` knows how to read them.
+    reference_weight_ : ndarray of shape (n_samples,) or None
+        Weights of the rows of `reference_`, which sum to 1. None without weights.
     kernels_ : list of kernel objects
         Collection of kernels, each with one number as bandwidth.
     encoder_ : transformer or None
@@ -172,8 +166,6 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
     """
 
     _flags = ("second_order", "normalize", "squared")
-    # The reference sample with its sums, if `fit` has computed them.
-    _reference: Reference | FeatureReference | None = None
 
     def __init__(
         self,
@@ -209,7 +201,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         self.verbose = verbose
 
     @explains_keywords
-    def fit(self, X: ArrayLike, y: Any = None) -> MMDEstimator:
+    def fit(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> MMDEstimator:
         """Keep the reference sample, choose the kernels, and compute sums over X.
 
         Bandwidths depend on X alone, so scores of different samples are comparable.
@@ -225,6 +219,10 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             Reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. Only their ratios matter.
+            Rows of weight 0 are dropped. Bandwidths, and an encoder, weight all other
+            rows equally. None weights all rows equally.
 
         Returns
         -------
@@ -234,31 +232,15 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         settings = self._check_params()
         refuse_second_sample(X, y)
         X = self._read(X, "X", settings)
+        X, weights = self._weighted(X, sample_weight, settings)
         self._fit_encoder([X], settings.kernels)
         rows = self._validate(
             X, settings.kernels, reset=True, least=least_rows(settings.design)
         )
-        self._learn([rows], settings, table_of(X))
+        self._learn([rows], settings, table_of(X), weights)
         if not self._is_paired(settings.design):
             reference = self._known_reference()
             self._reference = reference.with_sums(**self._walk_options())
-        return self
-
-    def _learn(
-        self, samples: list[np.ndarray], settings: Settings, table: Any
-    ) -> MMDEstimator:
-        """Keep the first sample, and choose bandwidths from all samples."""
-        kernels = settings.kernels
-        layout = layout_of(self.encoder_, table)
-        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
-        check_pooling(self.pooling, len(collection))
-        # A test encodes both samples together.
-        self._reference_table = None if self.encoder_ is None else table
-        self.reference_ = as_block(samples[0])
-        self.kernels_ = collection
-        self._reference = None
-        draw_features(self, samples)
-        self._remember()
         return self
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
@@ -269,7 +251,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         return settings
 
     @explains_keywords
-    def score(self, X: ArrayLike, y: Any = None) -> float:
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the discrepancy between a sample and the reference sample.
 
         If both samples share a distribution, scores scatter around zero, may be
@@ -284,16 +266,21 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. None weights all rows
+            equally.
 
         Returns
         -------
         score : float
             The discrepancy. A larger score means a larger difference.
         """
-        return self.evaluate(X, y).value
+        return self.evaluate(X, y, sample_weight).value
 
     @explains_keywords
-    def evaluate(self, X: ArrayLike, y: Any = None) -> DiscrepancyResult:
+    def evaluate(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> DiscrepancyResult:
         """Compute the discrepancy, and the statistic and scale of each kernel.
 
         Parameters
@@ -302,6 +289,9 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             Sample to compare with the reference sample.
         y : array-like of shape (n_samples,) or None, default=None
             Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. None weights all rows
+            equally.
 
         Returns
         -------
@@ -309,41 +299,12 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             The score as `value`, with `statistics`, `scales` and `kernels`.
         """
         check_is_fitted(self)
-        design = self._check_params(len(self.kernels_)).design
+        settings = self._check_params(len(self.kernels_))
+        design = settings.design
         refuse_second_sample(X, y)
+        X, weights = self._weighted(X, sample_weight, settings)
         Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
-        return self._evaluate(Y, design)
-
-    def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        statistics = self._known_reference().statistics(
-            Y,
-            design,
-            paired=self._is_paired(design),
-            random_state=self.random_state,
-            **self._walk_options(),
-        )
-        return self._result(statistics, list(self.kernels_))
-
-    def _known_reference(self) -> Reference | FeatureReference:
-        """Return the reference sample, with its sums if they are still valid."""
-        self._refuse_changed()
-        if self.n_components is not None:
-            return feature_reference(self)
-        # Exact kernels refuse rows that are read by blocks.
-        reference_rows(self)
-        found, kept = Reference(self.reference_, self.kernels_), self._reference
-        # Rows and kernels are the same objects.
-        if isinstance(kept, Reference) and all(map(is_, kept[:2], found[:2])):
-            return kept
-        return found
-
-    def _evaluate_pair(self, X: ArrayLike, Y: ArrayLike) -> DiscrepancyResult:
-        """Compare two samples, with bandwidths from both samples."""
-        settings = self._check_params()
-        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
-        rows, others = self._validate_pair(X, Y, settings)
-        fitted = self._learn([rows, others], settings, table_of(X))
-        return fitted._evaluate(others, settings.design)
+        return self._evaluate(Y, design, weights)
 
     @explains_keywords
     def test(
@@ -393,6 +354,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
+        refuse_weighted_reference(self.reference_weight_)
         settings = self._check_params()
         options = self._check_options(
             settings.design,

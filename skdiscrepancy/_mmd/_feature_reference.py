@@ -16,11 +16,13 @@ from skdiscrepancy._engine import (
     KeptFeatures,
     blocks_of,
     keep_features,
+    stacked_weights,
 )
 from skdiscrepancy._mmd._feature_statistics import (
     feature_contributions,
     feature_statistics,
 )
+from skdiscrepancy._mmd._weighted_features import weighted_feature_statistics
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 
@@ -40,6 +42,8 @@ class FeatureReference(NamedTuple):
         Seed of the random features.
     scales : bool
         Whether the scales are needed.
+    weights : ndarray of shape (m,) or None
+        Positive weights of the rows, if they have weights. No sums are kept then.
     maps : FeatureMaps or None
         Features of the kernels on this sample, if the sums are kept.
     sums : KeptFeatures or None
@@ -51,6 +55,7 @@ class FeatureReference(NamedTuple):
     n_components: int
     seed: int
     scales: bool
+    weights: np.ndarray | None = None
     maps: FeatureMaps | None = None
     sums: KeptFeatures | None = None
 
@@ -58,7 +63,7 @@ class FeatureReference(NamedTuple):
         """Sum the features of the sample, unless they depend on other rows too."""
         X = as_rows(self.rows)
         maps = FeatureMaps(self.kernels, self.n_components, self.seed, X)
-        if maps.labels:
+        if maps.labels or self.weights is not None:
             return self
         # Results that are not finite are refused in a score.
         with np.errstate(all="ignore"):
@@ -82,6 +87,7 @@ class FeatureReference(NamedTuple):
         *,
         paired: bool = False,
         random_state: Any = None,
+        weights: np.ndarray | None = None,
         **run_options: Any,
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
@@ -90,14 +96,11 @@ class FeatureReference(NamedTuple):
         (X_i, Y_i), and no random pairs.
         """
         maps, blocks, kept = self._parts(Y)
-        return feature_statistics(
-            maps,
-            blocks,
-            unbiased=not design.biased,
-            scales=self.scales,
-            kept=kept,
-            **run_options,
-        )
+        options = {"unbiased": not design.biased, "scales": self.scales, **run_options}
+        stacked = stacked_weights((self.weights, weights), blocks.sizes)
+        if stacked is not None:
+            return weighted_feature_statistics(maps, blocks, stacked, **options)
+        return feature_statistics(maps, blocks, kept=kept, **options)
 
     def statistics_of_held_out(
         self,
@@ -117,7 +120,13 @@ class FeatureReference(NamedTuple):
         if kept is None:
             others = np.delete(np.arange(blocks.sizes[0]), rows)
             other = self._replace(rows=self.rows[others])
-            return other.statistics(Y, design, **run_options)
+            if self.weights is None:
+                return other.statistics(Y, design, **run_options)
+            other, weights = (
+                other._replace(weights=self.weights[others]),
+                self.weights[rows],
+            )
+            return other.statistics(Y, design, weights=weights, **run_options)
         return feature_statistics(
             maps,
             blocks,
@@ -128,6 +137,10 @@ class FeatureReference(NamedTuple):
             **run_options,
         )
 
-    def contributions(self, Y: Any, **run_options: Any) -> np.ndarray:
-        """Compute the contribution of each row of a sample."""
-        return feature_contributions(*self._parts(Y), **run_options)
+    def contributions(
+        self, Y: Any, weights: np.ndarray | None = None, **run_options: Any
+    ) -> np.ndarray:
+        """Compute the contribution of each row of a sample, which may have weights."""
+        maps, blocks, kept = self._parts(Y)
+        stacked = stacked_weights((self.weights, weights), blocks.sizes)
+        return feature_contributions(maps, blocks, kept, stacked, **run_options)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data import draw_seeds, generator_of
-from skdiscrepancy._engine import FeatureMaps, blocks_of
+from skdiscrepancy._engine import FeatureMaps, Weights, blocks_of, stacked_weights
 from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._feature_statistics import feature_witness
 from skdiscrepancy._nulls import Options, TestResult, feature_permutation_test
@@ -51,24 +51,31 @@ def feature_reference(estimator: Any) -> FeatureReference:
         estimator.n_components,
         estimator.feature_seed_,
         estimator.normalize,
+        estimator.reference_weight_,
     )
     kept = estimator._reference
     if not isinstance(kept, FeatureReference):
         return found
-    # Rows and kernels are the same objects, and the features are the same.
+    # Rows, kernels and weights are the same objects, and the features are the same.
     same = all(map(is_, kept[:2], found[:2])) and kept[2:4] == found[2:4]
+    same = same and kept.weights is found.weights
     return kept._replace(scales=found.scales) if same else found
 
 
 def witness_of_features(
-    estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray
+    estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray, weights: Weights
 ) -> np.ndarray:
     """Compute the witness function at points from random features."""
     reference = feature_reference(estimator)
     maps = FeatureMaps(
         reference.kernels, reference.n_components, reference.seed, X, Y, points
     )
-    return feature_witness(maps, blocks_of(X, Y, points), **estimator._walk_options())
+    return feature_witness(
+        maps,
+        blocks_of(X, Y, points),
+        stacked_weights(weights, (len(X), len(Y))),
+        **estimator._walk_options(),
+    )
 
 
 def test_of_features(

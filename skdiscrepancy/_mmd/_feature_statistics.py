@@ -79,7 +79,7 @@ def feature_statistics(
         for k in range(K):
             terms = _terms(maps, totals, k, m, n, unbiased)
             values[k] = terms.sum()
-            errors[k] = _error(maps, k, terms)
+            errors[k] = feature_error(maps, k, terms)
             sizes[k] = np.max(totals.diagonals[:, k] / (m, n))
         deviations = np.ones(K)
         if scales:
@@ -162,7 +162,7 @@ def _terms(
     return terms
 
 
-def _error(maps: FeatureMaps, k: int, terms: np.ndarray) -> float:
+def feature_error(maps: FeatureMaps, k: int, terms: np.ndarray) -> float:
     """Return the standard error of a statistic from its random frequencies.
 
     Each frequency gives an unbiased estimate. The quasi-random frequencies spread more
@@ -197,16 +197,18 @@ def feature_contributions(
     maps: FeatureMaps,
     blocks: Blocks,
     kept: KeptFeatures | None = None,
+    weights: np.ndarray | None = None,
     **run_options: Any,
 ) -> np.ndarray:
     """Compute the contribution of each row of the second of two samples to MMD.
 
     For the mean of all kernels, as :func:`row_contributions`, from features of the
     rows, in two passes. `kept` are sums over the first sample, if they are kept.
+    `weights` of the stacked rows sum to one for each sample.
     """
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, kept, **run_options)
+        means = _means(maps, blocks, kept, weights, **run_options)
         offsets = np.array([-x @ x for x, _ in means])
         lines = Lines([y - 2 * x for x, y in means], offsets)
         values = row_values(maps, blocks, lines, 1, **run_options)
@@ -214,14 +216,18 @@ def feature_contributions(
 
 
 def feature_witness(
-    maps: FeatureMaps, blocks: Blocks, **run_options: Any
+    maps: FeatureMaps,
+    blocks: Blocks,
+    weights: np.ndarray | None = None,
+    **run_options: Any,
 ) -> np.ndarray:
     """Compute the witness function of two samples at the rows of a third.
 
     For the mean of all kernels, as :func:`witness_values`, from features of the rows.
+    `weights` of the stacked rows sum to one for each sample.
     """
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, **run_options)
+        means = _means(maps, blocks, None, weights, **run_options)
         lines = Lines([y - x for x, y in means], np.zeros(maps.n_kernels))
         values = row_values(maps, blocks, lines, 2, **run_options)
     return check_finite(values / maps.n_kernels)
@@ -230,10 +236,14 @@ def feature_witness(
 def _means(
     maps: FeatureMaps,
     blocks: Blocks,
-    kept: KeptFeatures | None = None,
+    kept: KeptFeatures | None,
+    weights: np.ndarray | None,
     **run_options: Any,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the means of the features of the first two samples, for each kernel."""
     m, n, *_ = blocks.sizes
+    if weights is not None:
+        totals = feature_totals(maps, blocks, weights, samples=(0, 1), **run_options)
+        return list(zip(*totals.sums[:2], strict=True))
     of_x, of_y, *_ = _totals(maps, blocks, kept, **run_options).sums
     return [(x / m, y / n) for x, y in zip(of_x, of_y, strict=True)]

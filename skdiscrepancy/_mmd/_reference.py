@@ -14,6 +14,7 @@ from skdiscrepancy._engine import (
     KeptSums,
     PairedSource,
     RowSums,
+    Weights,
     keep_sums,
     kernel_source,
 )
@@ -31,12 +32,15 @@ class Reference(NamedTuple):
         The sample.
     kernels : list of kernel objects
         Kernels, each with one number as bandwidth.
+    weights : ndarray of shape (m,) or None
+        Positive weights of the rows, if they have weights.
     sums : KeptSums or None
         Sums within the sample, if they are kept.
     """
 
     rows: Any
     kernels: list[KernelLike]
+    weights: np.ndarray | None = None
     sums: KeptSums | None = None
 
     def with_sums(self, **walk_options: Any) -> Reference:
@@ -50,7 +54,8 @@ class Reference(NamedTuple):
             return self
         if source.depends_on_all_rows:
             return self
-        return self._replace(sums=keep_sums(source, len(X), **walk_options))
+        sums = keep_sums(source, len(X), self.weights, **walk_options)
+        return self._replace(sums=sums)
 
     def statistics(
         self,
@@ -59,6 +64,7 @@ class Reference(NamedTuple):
         *,
         paired: bool,
         random_state: RandomStateLike,
+        weights: np.ndarray | None = None,
         **walk_options: Any,
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
@@ -73,6 +79,8 @@ class Reference(NamedTuple):
             Whether the core on pairs (X_i, Y_i) is used.
         random_state : object
             Seeds the pairs of a random design.
+        weights : ndarray of shape (n,) or None, default=None
+            Positive weights of the rows of the sample. Pairs (X_i, Y_i) have none.
         **walk_options : dict
             `n_jobs` and `verbose`.
 
@@ -87,7 +95,19 @@ class Reference(NamedTuple):
             source = kernel_source(self.kernels, X, Y, reference=True)
             unbiased = not design.biased
             return two_sample_statistics(
-                source, m, n, unbiased=unbiased, kept=self.sums, **walk_options
+                source,
+                m,
+                n,
+                unbiased=unbiased,
+                kept=self.sums,
+                weights=self.of_both(weights),
+                **walk_options,
+            )
+        if self.weights is not None:
+            raise ValueError(
+                f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
+                "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
+                "have no weights."
             )
         size = paired_size(m, n, design)
         core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
@@ -98,6 +118,12 @@ class Reference(NamedTuple):
             random_state=random_state,
             **walk_options,
         )
+
+    def of_both(self, weights: np.ndarray | None) -> Weights | None:
+        """Return the weights of the reference and of a sample, if any has weights."""
+        if self.weights is None and weights is None:
+            return None
+        return self.weights, weights
 
     def statistics_of_held_out(
         self,
@@ -115,11 +141,21 @@ class Reference(NamedTuple):
         """
         X = as_rows(self.rows)
         Y = X[rows]
-        if paired or self.sums is None:
+        if paired or self.sums is None or self.weights is not None:
             others = np.delete(np.arange(len(X)), rows)
             some = others[: len(rows)] if paired else others
-            return Reference(self.rows[some], self.kernels).statistics(
-                Y, design, paired=paired, random_state=random_state, **walk_options
+            of_both = (
+                (None, None)
+                if self.weights is None
+                else (self.weights[some], self.weights[rows])
+            )
+            return Reference(self.rows[some], self.kernels, of_both[0]).statistics(
+                Y,
+                design,
+                paired=paired,
+                random_state=random_state,
+                weights=of_both[1],
+                **walk_options,
             )
         return two_sample_statistics(
             kernel_source(self.kernels, X, Y, reference=True),

@@ -267,12 +267,23 @@ def refuse_second_sample(X: Any, y: Any) -> None:
     )
 
 
+def refuse_weighted_reference(weights: np.ndarray | None) -> None:
+    """Refuse a test against a reference sample whose rows have weights."""
+    if weights is not None:
+        raise ValueError(
+            "A test needs a reference sample without weights, and `fit` was called "
+            "with sample_weight. Rows of different weights are not exchangeable, so "
+            "their permutations do not have the distribution of the statistic under "
+            "the null hypothesis. Call fit(X) without sample_weight."
+        )
+
+
 def n_columns(Z: Any) -> int | None:
     """Return the number of columns, or None if Z has fewer than two dimensions."""
     shape = getattr(Z, "shape", None)
     if shape is None:
         try:
-            shape = np.shape(Z)
+            shape = np.asarray(Z).shape
         except ValueError:
             # Rows of different lengths are not a sample.
             return None

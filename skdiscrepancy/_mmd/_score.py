@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -14,7 +14,14 @@ from skdiscrepancy._mmd._params import MMDParams
 
 
 @takes_parameters_of(MMDEstimator)
-def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
+def mmd_score(
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    sample_weight: Any = None,
+    sample_weight_Y: Any = None,
+    **params: Unpack[MMDParams],
+) -> float:
     """Compute the squared maximum mean discrepancy (MMD) between two samples.
 
     MMD [1]_ measures how much the distributions of two samples differ. By default, the
@@ -36,6 +43,12 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
         First sample.
     Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
         Second sample.
+    sample_weight : array-like of shape (n_samples_X,), default=None
+        Weights of the rows of X, for complete designs. Only their ratios matter. Rows
+        of weight 0 are dropped. The bandwidths, and an encoder, weight all other rows
+        equally. None weights all rows equally.
+    sample_weight_Y : array-like of shape (n_samples_Y,), default=None
+        Weights of the rows of Y.
     **params : dict
         Parameters of :class:`MMDEstimator`.
 
@@ -65,4 +78,7 @@ def mmd_score(X: ArrayLike, Y: ArrayLike, **params: Unpack[MMDParams]) -> float:
     >>> round(mmd_score(X[:100], X[100:] + 1.0), 3)
     0.393
     """
-    return MMDEstimator(**params)._evaluate_pair(as_table(X), as_table(Y)).value
+    result = MMDEstimator(**params)._evaluate_pair(
+        as_table(X), as_table(Y), sample_weight, sample_weight_Y
+    )
+    return result.value

@@ -19,19 +19,18 @@ from skdiscrepancy._base import (
     warn_left_out,
     warn_unused,
 )
-from skdiscrepancy._data import Index, RandomStateLike, check_flag
+from skdiscrepancy._data import Index, RandomStateLike, check_flag, effective_size
 from skdiscrepancy._engine import (
     KeptSums,
     PairedSource,
     RowSums,
     Source,
+    Weights,
     as_indices,
     two_sample_sums,
 )
+from skdiscrepancy._mmd._weighted import PART, harmonic_size, weighted_mmd
 from skdiscrepancy.designs import Design, check_design
-
-# Numbers of a part that stay in the cache.
-PART = 2**16
 
 
 def two_sample_mmd(
@@ -151,6 +150,7 @@ def two_sample_statistics(
     unbiased: bool,
     kept: KeptSums | None = None,
     held_out: np.ndarray | None = None,
+    weights: Weights | None = None,
     **walk_options: Any,
 ) -> Statistics:
     """Compute the complete statistics of m and n stacked rows.
@@ -159,21 +159,24 @@ def two_sample_statistics(
     sums can be computed in sorted order. If the sums within the first sample are kept,
     O(m n + n^2) time, or O(m + n log(m n)) in sorted order. If `held_out`, the second
     sample is these rows of the first sample, which are left out of the first sample.
+    `weights` are positive weights of the rows of both samples.
     """
     if min(m, n) < 1 + unbiased:
         raise ValueError(
             f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
         )
     results, dtypes = np.empty((3, source.n_kernels)), [source.dtype] * source.n_kernels
+    finish = _values_scales_sizes if weights is None else weighted_mmd
     for part in two_sample_sums(
         source,
         m,
         n,
-        partial(_values_scales_sizes, unbiased=unbiased),
+        partial(finish, unbiased=unbiased),
         diagonal=not unbiased,
         keep_order=False,
         kept=kept,
         held_out=held_out,
+        weights=weights,
         **walk_options,
     ):
         results[:, part.kernels] = part.result
@@ -182,7 +185,9 @@ def two_sample_statistics(
     values, scales, sizes = results
     if held_out is not None:
         m -= n
-    return Statistics(values, scales, 2 * m * n / (m + n), sizes, dtypes)
+    of_x, of_y = weights or (None, None)
+    nu = harmonic_size(effective_size(of_x, m), effective_size(of_y, n))
+    return Statistics(values, scales, nu, sizes, dtypes)
 
 
 def _values_scales_sizes(

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import as_rows, explains_keywords
+from skdiscrepancy._data import as_rows, check_weights, explains_keywords
 from skdiscrepancy._engine import (
     KeptSums,
     RowSums,
+    Weights,
     kernel_source,
+    stacked_weights,
     two_sample_sums,
     walk,
 )
@@ -24,8 +26,9 @@ from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._feature_scores import witness_of_features
 from skdiscrepancy._mmd._reference import Reference
 from skdiscrepancy._mmd._samples import reference_rows
+from skdiscrepancy._mmd._weighted import weighted_contributions
 from skdiscrepancy.designs import Region
-from skdiscrepancy.kernels import IndicatorKernel, KernelLike
+from skdiscrepancy.kernels import KernelLike, refuse_balanced
 
 
 def witness_values(
@@ -33,11 +36,13 @@ def witness_values(
     points: np.ndarray,
     X: np.ndarray,
     Y: np.ndarray,
+    weights: Weights = (None, None),
     **walk_options: Any,
 ) -> np.ndarray:
     """Compute the witness function at points, for the mean of several kernels.
 
-    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)) time.
+    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)) time. The means
+    are weighted if the samples have weights.
 
     Parameters
     ----------
@@ -49,6 +54,8 @@ def witness_values(
         First sample.
     Y : ndarray of shape (n, n_features)
         Second sample.
+    weights : pair of ndarray or None, default=(None, None)
+        Weights of both samples that sum to one, None for equal weights.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -59,9 +66,13 @@ def witness_values(
     """
     _refuse_balanced(kernels)
     p, m, n = len(points), len(X), len(Y)
+    stacked = stacked_weights(weights, (m, n))
+    if stacked is not None:
+        # The sums of the columns are not needed.
+        stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
     (to_x, _), (to_y, _) = walk(
-        [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)],
-        RowSums(kernel_source(kernels, points, X, Y)),
+        [Region(0, p, p, p + len(X)), Region(0, p, p + len(X), p + len(X) + len(Y))],
+        RowSums(kernel_source(kernels, points, X, Y), weights=stacked),
         **walk_options,
     )
     return check_finite(np.mean(to_y / n - to_x / m, axis=0))
@@ -72,6 +83,7 @@ def row_contributions(
     X: np.ndarray,
     Y: np.ndarray,
     kept: KeptSums | None = None,
+    weights: Weights | None = None,
     **walk_options: Any,
 ) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
@@ -90,6 +102,8 @@ def row_contributions(
         Second sample.
     kept : KeptSums or None, default=None
         Sums within X, if they are known.
+    weights : pair of ndarray or None, default=None
+        Weights of the rows of X and of Y. Means are weighted means then.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -103,10 +117,11 @@ def row_contributions(
         kernel_source(kernels, X, Y, reference=True),
         m,
         n,
-        _contributions,
+        _contributions if weights is None else weighted_contributions,
         diagonal=True,
         keep_order=True,
         kept=kept,
+        weights=weights,
         **walk_options,
     )
     values = np.zeros(n)
@@ -125,12 +140,11 @@ def _contributions(
 
 
 def _refuse_balanced(kernels: list[KernelLike]) -> None:
-    for kernel in kernels:
-        if isinstance(kernel, IndicatorKernel) and kernel.balanced:
-            raise ValueError(
-                f"kernel == {kernel!r}, must not be balanced for a witness function, "
-                "because its values would change with the number of points."
-            )
+    refuse_balanced(
+        kernels,
+        "for a witness function, because its values would change with the number of "
+        "points",
+    )
 
 
 class WitnessMixin:
@@ -138,7 +152,7 @@ class WitnessMixin:
 
     n_components: int | None
     kernels_: list[KernelLike]
-    _learnt_from: dict[str, Any]
+    reference_weight_: np.ndarray | None
     _check_params: Callable[..., Any]
     _known_reference: Callable[[], Reference | FeatureReference]
     _validate: Callable[..., np.ndarray]
@@ -146,7 +160,9 @@ class WitnessMixin:
     _refuse_changed: Callable[[], None]
 
     @explains_keywords
-    def witness(self, points: ArrayLike, Y: ArrayLike) -> np.ndarray:
+    def witness(
+        self, points: ArrayLike, Y: ArrayLike, *, sample_weight: Any = None
+    ) -> np.ndarray:
         r"""Compute the witness function, which shows where two samples differ.
 
         The witness function is positive where the sample has more mass than the
@@ -162,6 +178,9 @@ class WitnessMixin:
             Points at which to evaluate the function.
         Y : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of Y. The means of f are then weighted means. The mean
+            over the reference sample has the weights that were passed to `fit`.
 
         Returns
         -------
@@ -189,19 +208,30 @@ class WitnessMixin:
         self._check_params()
         points = self._validate(points, self.kernels_, reset=False, least=1)
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
-        return self._witness(points, Y)
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(Y), 1)
+        return self._witness(points, Y, weights)
 
-    def _witness(self, points: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def _witness(
+        self, points: np.ndarray, Y: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         self._refuse_changed()
+        of_both = self.reference_weight_, weights
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
-            return witness_of_features(self, points, reference_rows(self), Y)
+            return witness_of_features(self, points, reference_rows(self), Y, of_both)
         return witness_values(
-            self.kernels_, points, reference_rows(self), Y, **self._walk_options()
+            self.kernels_,
+            points,
+            reference_rows(self),
+            Y,
+            of_both,
+            **self._walk_options(),
         )
 
     @explains_keywords
-    def contributions(self, Y: ArrayLike) -> np.ndarray:
+    def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
         r"""Compute how much each row of a sample adds to the discrepancy.
 
         Rows with large contributions are unlike the reference sample. For the reference
@@ -215,6 +245,10 @@ class WitnessMixin:
         ----------
         Y : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sample to compare with the reference sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of Y. The sums over rows, and the mean contribution, are
+            then weighted means, also over the reference sample if `fit` had weights. A
+            row of weight 0 has a contribution too, but adds nothing to the mean.
 
         Returns
         -------
@@ -238,13 +272,17 @@ class WitnessMixin:
         check_is_fitted(self)
         self._check_params()
         Y = self._validate(Y, self.kernels_, reset=False, least=1)
-        reference = self._known_reference()
+        reference, weights = self._known_reference(), None
+        if sample_weight is not None:
+            _refuse_balanced(self.kernels_)
+            weights = check_weights(sample_weight, len(Y), 1)
         if isinstance(reference, FeatureReference):
-            return reference.contributions(Y, **self._walk_options())
+            return reference.contributions(Y, weights, **self._walk_options())
         return row_contributions(
             reference.kernels,
             as_rows(reference.rows),
             Y,
             kept=reference.sums,
+            weights=reference.of_both(weights),
             **self._walk_options(),
         )

@@ -23,7 +23,11 @@ from skdiscrepancy.kernels._functions import (
     LinearKernel,
     PolynomialKernel,
 )
-from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype as sample_dtype
+from skdiscrepancy.kernels._labels import (
+    IndicatorKernel,
+    refuse_balanced as refuse_balanced,
+    sample_dtype as sample_dtype,
+)
 from skdiscrepancy.kernels._names import (
     KERNELS as KERNELS,
     check_kernel,

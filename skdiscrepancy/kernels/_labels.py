@@ -140,3 +140,20 @@ def sample_dtype(kernels: list[KernelLike]) -> Any:
     if all(isinstance(kernel, IndicatorKernel) for kernel in kernels):
         return None
     return [np.float64, np.float32]
+
+
+def refuse_balanced(kernels: list[KernelLike], why: str, name: str = "kernel") -> None:
+    """Refuse kernels whose values depend on how many rows have a label.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Kernels.
+    why : str
+        For what they are refused, and why, for the error message.
+    name : str, default="kernel"
+        Name of the parameter.
+    """
+    for kernel in kernels:
+        if isinstance(kernel, IndicatorKernel) and kernel.balanced:
+            raise ValueError(f"{name} == {kernel!r}, must not be balanced {why}.")

@@ -349,7 +349,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             )
 
     def _reference_sums(self, source: Any, n: int) -> Reference:
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         sums = check_finite(row_sums(source, n, diagonal=False, **options))
         diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
         return Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))

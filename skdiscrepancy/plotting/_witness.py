@@ -173,11 +173,12 @@ class WitnessDisplay:
                 raise TypeError("X or the reference is sparse, must be dense to draw.")
             if len(columns) < estimator.n_features_in_:
                 some = estimator.reference_[:, columns]
+                weights = estimator.reference_weight_
                 estimator = clone(estimator)
                 # The columns are encoded already.
                 estimator.encoder_ = None
                 # Not `fit`, because the function needs no sums over the reference.
-                estimator._learn([some], estimator._check_params(), some)
+                estimator._learn([some], estimator._check_params(), some, weights)
                 rows, columns = rows[:, columns], list(range(len(columns)))
             reference = estimator.reference_[:, columns]
         else:
