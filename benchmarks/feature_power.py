@@ -52,6 +52,23 @@ def product(rng, n=1000):
     return X, 0.15 * X[:, 0] * X[:, 1] + rng.normal(size=n)
 
 
+def quadratic(rng, n=3000):
+    """Draw a variable that depends on the square of one of five columns."""
+    X = rng.normal(size=(n, 5))
+    return X, 0.07 * X[:, 0] ** 2 + rng.normal(size=n)
+
+
+def sine(rng, n=3000):
+    """Draw a variable that depends on the sine of one of five columns."""
+    X = rng.normal(size=(n, 5))
+    return X, 0.15 * np.sin(3 * X[:, 0]) + rng.normal(size=n)
+
+
+def default_dependence(X, y, seed, **options):
+    """Return the p-value of the test by HSIC with its default kernels."""
+    return hsic_test(X, y, random_state=seed, **options).pvalue
+
+
 def dependence(X, y, seed, **options):
     """Return the p-value of the test by HSIC."""
     options = {"kernel": "gaussian", "n_bandwidths": 5, "n_resamples": 199, **options}
@@ -95,6 +112,12 @@ def independent_ties(rng):
     return rng.poisson(2, size=(60, 2)), rng.choice(["a", "b", "c"], size=60)
 
 
+def in_blocks(rng):
+    """Draw heavy-tailed columns in two blocks, and an exponential variable."""
+    X, y = independent(rng)
+    return [X[:35], X[35:]], y
+
+
 def normal(rng, n=80):
     """Draw a sample of a standard normal distribution, and its gradients."""
     X = rng.normal(size=(n, 2))
@@ -120,6 +143,7 @@ LEVELS: dict[str, tuple[Draw, Test]] = {
     "MMD, 20 + 75 rows": (unbalanced, partial(pvalue, mmd_test)),
     "HSIC, 60 rows": (independent, partial(pvalue, hsic_test)),
     "HSIC, 60 rows with ties, labels": (independent_ties, partial(pvalue, hsic_test)),
+    "HSIC, 60 rows in blocks": (in_blocks, partial(pvalue, hsic_test)),
     "KSD, wild bootstrap, 80 rows": (normal, partial(pvalue, ksd_test)),
     "KSD, wild bootstrap, 400 rows": (
         partial(normal, n=400),
@@ -147,6 +171,14 @@ POWERS |= {
     f"HSIC, {name}": (product, partial(dependence, **options))
     for name, options in {"all pairs": {}, "256 features": FEATURES}.items()
 }
+POWERS |= {
+    f"HSIC, default kernels, {draw.__name__}, {name}": (
+        draw,
+        partial(default_dependence, **options),
+    )
+    for draw in (quadratic, sine)
+    for name, options in {"all pairs": {}, "256 features": FEATURES}.items()
+}
 # The median bandwidth, with which no test sees the data before they are compressed.
 MEDIAN = {"bandwidth": 3.0, "n_bandwidths": 1}
 COMPRESS: dict[str, tuple[Draw, Test]] = {
@@ -172,7 +204,7 @@ def measure(name, draw, test, repetitions, first_seed):
         times.append(process_time() - start)
     low, high = binom.interval(0.999, repetitions, LEVEL)
     print(
-        f"{name:<36}{rejections:>5} of {repetitions}, median {np.median(times):.3f} s"
+        f"{name:<52}{rejections:>5} of {repetitions}, median {np.median(times):.3f} s"
         f"  (level .05: {low:.0f} to {high:.0f})",
         flush=True,
     )

@@ -302,6 +302,11 @@ def test_what_needs_all_rows_is_refused():
         hsic_test(cut(X, 300), y, method="shift", **PARAMS)
     with pytest.raises(ValueError, match="needs all rows in memory"):
         hsic_score(cut(X, 300), y, kernel="energy", **PARAMS)
+    column = da.from_array(X[:, 0], chunks=200)
+    with pytest.raises(ValueError, match=r"pass X.reshape\(-1, 1\)"):
+        HSICEstimator(**PARAMS).fit(column, y)
+    expected = hsic_score(X[:, 0], y, **PARAMS)
+    assert_allclose(hsic_score(column, y, **PARAMS), expected, 1e-9)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(c="text")
     hsic = HSICEstimator(**PARAMS).fit(table, y)
     with pytest.raises(ValueError, match="has fitted TableEncoder"):

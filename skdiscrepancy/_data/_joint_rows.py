@@ -84,7 +84,7 @@ def lazy_pair(
 
 def _in_equal_chunks(X: Any, y: Any) -> tuple[Any, Any]:
     """Give a dask array the chunks of X, if both are known."""
-    X, y = _as_columns(X), _as_columns(y)
+    y = _as_columns(y)
     chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
     if is_dask(X, "Array"):
         chunks = X.chunks[0]

@@ -89,11 +89,9 @@ def feature_window_test(
     result : TestResult
         Result.
     """
-    sizes = [len(piece) for piece in x.blocks.pieces()]
-    n = sum(sizes)
-    length = min(WINDOW, max(sizes), max(2, n // N_GROUPS))
-    n_windows = sum(size // length for size in sizes)
-    warn_if_powerless(float(length) ** min(N_GROUPS, n_windows), "shifts")
+    n = sum(x.blocks.sizes)
+    length, n_shifts = _window_length([len(piece) for piece in x.blocks.pieces()])
+    warn_if_powerless(n_shifts, "shifts")
     total = _Forms.zeros(x, y, length)
     with np.errstate(all="ignore"):
         if isinstance(x.blocks, ArrayBlocks):
@@ -116,6 +114,22 @@ def feature_window_test(
         method="permutation",
         useful=total.useful.ravel(),
     )
+
+
+def _window_length(sizes: list[int]) -> tuple[int, float]:
+    """Return the number of rows of a window, and how many resamples it allows.
+
+    Few rows have shorter windows than WINDOW, so that there are more resamples.
+    """
+
+    def n_shifts(length: int) -> float:
+        n_windows = sum(size // length for size in sizes)
+        return float(length) ** min(N_GROUPS, n_windows)
+
+    longest = min(WINDOW, max(sizes))
+    lengths = [min(longest, max(1, sum(sizes) // w)) for w in range(1, N_GROUPS + 1)]
+    length = max(lengths, key=n_shifts)
+    return length, n_shifts(length)
 
 
 def _read_passes(
