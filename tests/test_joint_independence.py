@@ -201,6 +201,30 @@ def test_statistics_do_not_depend_on_the_order_of_rows_and_variables():
     assert_allclose(turned.statistics, expected, rtol=0, atol=1e-12)
 
 
+def test_shifts_keep_the_order_of_rows():
+    variables = mixed_variables(24)
+    options = {"n_bandwidths": 2, "method": "shift"}
+    result = joint_independence_test(*variables, **options)
+    # Nothing is drawn at random, because all shifts are used.
+    assert result == joint_independence_test(*variables, **options)
+    assert result.method == "shift"
+    assert len(result.null_distribution) == 23
+    with pytest.warns(UserWarning, match="smallest possible p-value"):
+        joint_independence_test(*mixed_variables(10), **options)
+
+
+def test_shifts_do_not_reject_independent_series():
+    rejected, n_draws = 0, 30
+    for seed in range(n_draws):
+        series = np.random.RandomState(seed).normal(size=(3, 250))
+        for t in range(1, 250):
+            series[:, t] += 0.8 * series[:, t - 1]
+        options = {"method": "shift", "n_resamples": 59, "random_state": seed}
+        rejected += joint_independence_test(*series, **ONE, **options).pvalue <= 0.1
+    # A correct test exceeds this count for one seed in 1000.
+    assert rejected <= binom.ppf(0.999, n_draws, 0.1)
+
+
 def test_many_rows_have_as_many_resamples_as_asked():
     variables = signs(300, 0)
     result = joint_independence_test(*variables, **ONE, n_resamples=99, random_state=0)
@@ -332,6 +356,7 @@ def test_orders_of_blocks_can_replace_orders_of_rows():
         2,
         draw_orders,
         n_resamples=25,
+        shuffle=True,
         generator=np.random.RandomState(0),
         pooling="max",
         kernels=[(GaussianKernel(), GaussianKernel())],
@@ -362,6 +387,7 @@ X = np.random.RandomState(0).normal(size=(20, 2))
         ((X, X), {"bandwidth": -1}, "bandwidth == -1, must be"),
         ((X, X), {"n_bandwidths": 0}, "n_bandwidths == 0, must be an integer >= 1"),
         ((X, X), {"n_resamples": 0}, "n_resamples == 0, must be an integer >= 1"),
+        ((X, X), {"method": "swap"}, "method == 'swap', must be one of"),
         ((X, X), {"pooling": "sum"}, "pooling == 'sum', must be one of"),
         ((X, X), {"encoder": "one-hot"}, "encoder == 'one-hot', must be"),
         ((X, X[np.newaxis]), {}, r"variables\[1\] has shape \(1, 20, 2\), must have"),

@@ -23,7 +23,7 @@ from skdiscrepancy._engine import (
     source_bytes,
 )
 from skdiscrepancy._loops import shifted_sums
-from skdiscrepancy._nulls._result import TestResult, combine
+from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 from skdiscrepancy._nulls._shifts import some_diagonals
 
 # Work on the products of one orbit, if the row sums of all sources count as one.
@@ -42,6 +42,7 @@ def joint_shift_test(
     draw_orders: Callable[[bool], Orders],
     *,
     n_resamples: int,
+    shuffle: bool,
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
@@ -52,7 +53,9 @@ def joint_shift_test(
     A resample shifts the rows of variable l cyclically by l * s steps, for a common s.
     For every s but a few, all pairs of variables are out of step. The shifts by s = 0
     to n - 1 form a group, and the other orbits start from independent random orders of
-    all variables. So the type I error is exact for rows in random order.
+    all variables. So the type I error is exact for rows in random order. Without
+    `shuffle`, there is one orbit only, and the test is valid for stationary time series
+    whose rows keep their order.
 
     The pooled statistics are standardised by their means and standard deviations over
     all resamples, including the data. A permutation of the data changes neither.
@@ -71,7 +74,9 @@ def joint_shift_test(
         distribution of the data under the null hypothesis, which for rows of a series
         are orders of whole blocks.
     n_resamples : int
-        Smallest number of resamples.
+        Smallest number of resamples, if `shuffle`.
+    shuffle : bool
+        Whether to use further orbits if there are fewer shifts than resamples.
     generator : RandomState
         Draws the shifts, if there are more shifts than resamples.
     pooling : {"max", "mean", "fuse", "agg"}
@@ -91,7 +96,9 @@ def joint_shift_test(
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
-    n_orbits = -(-(n_resamples + 1) // n)
+    if not shuffle:
+        warn_if_powerless(n, "shifts")
+    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
     steps = np.arange(n)
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
@@ -118,7 +125,7 @@ def joint_shift_test(
         (np.maximum(deviations, np.finfo(float).tiny),),
         kernels,
         pooling=pooling,
-        method="permutation",
+        method="permutation" if shuffle else "shift",
         useful=deviations > ROUNDING * sizes,
     )
     return replace(result, statistics=values[:, 0].copy())

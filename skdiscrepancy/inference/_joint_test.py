@@ -26,6 +26,7 @@ MIN_ROWS = 4
 
 def joint_independence_test(
     *variables: ArrayLike,
+    method: str = "auto",
     kernel: Any = ("gaussian", "laplace"),
     bandwidth: Any = "dyadic",
     n_bandwidths: int = 10,
@@ -70,6 +71,10 @@ def joint_independence_test(
         Two or more variables with the same rows: numbers, labels of any type, or
         DataFrames. Each variable may have several columns. The columns of one variable
         may depend on each other.
+    method : {"auto", "permutation", "shift"}, default="auto"
+        Null distribution. "permutation", the default, puts the rows into random order
+        first. "shift" keeps the order of the rows, for stationary time series, and has
+        at most one resample less than there are rows.
     kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
         Kernels on all variables that hold numbers, as in :func:`hsic_test`. Labels
         (strings, booleans, and integers with at most 20 distinct values of which some
@@ -141,15 +146,17 @@ def joint_independence_test(
     check_bandwidth(bandwidth, "bandwidth")
     check_bandwidths(kernels, "grid", "bandwidth", n_bandwidths)
     options = check_options(
-        "auto", n_resamples, None, pooling, allowed=("permutation",)
+        method, n_resamples, None, pooling, allowed=("permutation", "shift")
     )
+    shuffle = options.method == "permutation"
     check_run_options(n_jobs, random_state, verbose)
     read = _read_variables(variables, kernels, bandwidth, n_bandwidths, encoder)
     n, generator = len(read[0].rows), generator_of(random_state)
 
     def draw_orders(shared: bool) -> list[np.ndarray]:
         if shared:
-            return [generator.permutation(n)] * len(read)
+            order = generator.permutation(n) if shuffle else np.arange(n)
+            return [order] * len(read)
         return [generator.permutation(n) for _ in read]
 
     def sources_of(orders: list[np.ndarray]) -> list[Source]:
@@ -164,6 +171,7 @@ def joint_independence_test(
         len(read),
         draw_orders,
         n_resamples=options.n_resamples,
+        shuffle=shuffle,
         generator=generator,
         pooling=options.pooling,
         kernels=_tuples(read),

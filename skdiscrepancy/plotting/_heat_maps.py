@@ -75,6 +75,8 @@ def draw_heat_map(
         ax.tick_params(axis="x", rotation=45)
         for text in ax.get_xticklabels():
             text.set(ha="right", rotation_mode="anchor")
+    elif len(names[1]) > MAX_WRITTEN:
+        ax.tick_params(axis="x", rotation=90)
     return ax
 
 

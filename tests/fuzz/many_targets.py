@@ -19,6 +19,7 @@ JOINT = {
     **POOLED,
     **params.COLUMN_ENCODER,
     "n_bandwidths": params.STATISTIC["n_bandwidths"],
+    "method": params.words("method"),
 }
 SAMPLES = {
     **POOLED,
