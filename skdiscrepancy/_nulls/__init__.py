@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._nulls._block_length import rows_of_blocks
 from skdiscrepancy._nulls._feature_permutations import (
     feature_permutation_test,
     random_groups,
@@ -21,9 +22,15 @@ from skdiscrepancy._nulls._one_sample import (
     swap_test,
 )
 from skdiscrepancy._nulls._options import Options, check_options
+from skdiscrepancy._nulls._order import (
+    columns_of,
+    warn_if_both_dependent,
+    warn_if_dependent,
+)
 from skdiscrepancy._nulls._parametric import parametric_test
 from skdiscrepancy._nulls._permutations import permutation_test
 from skdiscrepancy._nulls._result import TestResult, rank_pvalue
+from skdiscrepancy._nulls._series import block_permutation_test, block_sign_test
 from skdiscrepancy._nulls._shifts import shift_test
 from skdiscrepancy._nulls._signs import (
     complete_means,
@@ -36,7 +43,10 @@ __all__ = [
     "MIN_ROWS",
     "Options",
     "TestResult",
+    "block_permutation_test",
+    "block_sign_test",
     "check_options",
+    "columns_of",
     "complete_means",
     "feature_permutation_test",
     "feature_shift_test",
@@ -51,9 +61,12 @@ __all__ = [
     "permutation_test",
     "random_groups",
     "rank_pvalue",
+    "rows_of_blocks",
     "shift_test",
     "signed_means",
     "swap_test",
+    "warn_if_both_dependent",
+    "warn_if_dependent",
     "wild_test",
     "wild_test_of_groups",
     "window_length",

@@ -13,9 +13,9 @@ from skdiscrepancy._base import check_gram, warn_left_out
 from skdiscrepancy._data import RandomStateLike, check_run_options, generator_of
 from skdiscrepancy._engine import kernel_source
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._ksd import stein_methods, stein_test
+from skdiscrepancy._ksd import stein_options, stein_test
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._nulls import TestResult, check_options
+from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels import PrecomputedKernel
 
@@ -285,8 +285,8 @@ def ksd_test_from_gram(
     """
     design = check_design(design)
     check_run_options(n_jobs, random_state, verbose)
-    options = check_options(
-        allowed=stein_methods(design),
+    options = stein_options(
+        design,
         method=method,
         n_resamples=n_resamples,
         n_groups=n_groups,

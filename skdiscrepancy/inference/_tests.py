@@ -26,6 +26,8 @@ def mmd_test(
     n_groups: int | None = 256,
     pooling: str = "max",
     bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
+    paired: bool = False,
     **params: Unpack[MMDTestParams],
 ) -> TestResult:
     """Test whether two samples have the same distribution.
@@ -65,6 +67,18 @@ def mmd_test(
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
         12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, so
+        that neighbouring rows are similar. The test then permutes whole blocks of
+        this many consecutive rows, and leaves out pairs of rows that are near in time.
+        "auto" chooses the length from the columns of X and Y by the rule of [2]_. None treats
+        rows as independent, and warns if they clearly are not. Needs a complete design
+        ("u" or "v") and ``n_components=None``. See :ref:`series`.
+    paired : bool, default=False
+        Whether row i of X and row i of Y belong together, such as two measurements of
+        one subject before and after a treatment. The test then swaps the rows of random
+        pairs instead of permuting all rows. If the rows of a pair are similar, this has
+        far more power. See :ref:`paired`.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -84,6 +98,8 @@ def mmd_test(
     ----------
     .. [1] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
        2025.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
@@ -102,6 +118,8 @@ def mmd_test(
         n_resamples=n_resamples,
         n_groups=n_groups,
         pooling=pooling,
+        block_length=block_length,
+        paired=paired,
     )
 
 
@@ -204,6 +222,7 @@ def ksd_test(
     n_groups: int | None = 256,
     pooling: str = "max",
     bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
     **params: Unpack[KSDTestParams],
 ) -> TestResult:
     """Test whether a sample comes from a model (goodness of fit).
@@ -247,6 +266,13 @@ def ksd_test(
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
         12 bandwidths. If you pass `n_bandwidths` or ``method="parametric"``, "dyadic"
         becomes "grid". See :class:`skdiscrepancy.MMDEstimator` for the other values.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, so
+        that neighbouring rows are similar. The test then gives one random sign to each
+        block of this many consecutive rows, and leaves out pairs of rows that are near
+        in time. "auto" chooses the length from the columns of X by the rule of [2]_.
+        None treats rows as independent, and warns if they clearly are not. Needs a
+        complete design ("u" or "v"), ``method="wild"`` and ``n_components=None``. See :ref:`series`.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -267,6 +293,8 @@ def ksd_test(
     ----------
     .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
        fit", ICML 2016.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
@@ -290,6 +318,7 @@ def ksd_test(
             n_resamples=n_resamples,
             n_groups=n_groups,
             pooling=pooling,
+            block_length=block_length,
         )
     )
 
