@@ -28,7 +28,7 @@ from skdiscrepancy._hsic._feature_scores import (
     test_of_features,
     without_errors,
 )
-from skdiscrepancy._hsic._independence_test import independence_test
+from skdiscrepancy._hsic._independence_test import independence_test, with_block_length
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
@@ -339,6 +339,7 @@ class HSICEstimator(BaseDiscrepancy):
         method: str = "auto",
         n_resamples: int = 999,
         pooling: str = "max",
+        block_length: int | str | None = None,
     ) -> TestResult:
         """Test whether X and y are independent.
 
@@ -379,9 +380,14 @@ class HSICEstimator(BaseDiscrepancy):
         check_is_fitted(self)
         design = self._check_params().design
         options = self._check_options(
-            design, method=method, n_resamples=n_resamples, pooling=pooling
+            design,
+            method=method,
+            n_resamples=n_resamples,
+            pooling=pooling,
+            block_length=block_length,
         )
         X, y = self._validate_fitted(X, y, design)
+        options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)
         if self.n_components is not None:
             result = test_of_features(self, X, y, options)
             if result is not None:
@@ -404,12 +410,15 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
-        methods = one_sample_methods(design)
+        methods, for_blocks = one_sample_methods(design), ()
         if design.complete and not self.second_order:
             methods = ("permutation", "shift", "asymptotic")
+            for_blocks = ("permutation", "shift")
         if self.n_components is not None:
-            methods = ("permutation", "shift")
-        return check_options(n_groups=None, allowed=methods, **given)
+            methods, for_blocks = ("permutation", "shift"), ()
+        return check_options(
+            n_groups=None, allowed=methods, for_blocks=for_blocks, **given
+        )
 
     def _reads_labels(self) -> bool:
         """Return whether the parameter `target_kernel` asks for labels."""

@@ -16,9 +16,13 @@ from skdiscrepancy._nulls import (
     MIN_ROWS,
     Options,
     TestResult,
+    columns_of,
+    far_offsets,
     gamma_test,
     one_sample_test,
+    rows_of_blocks,
     shift_test,
+    warn_if_both_dependent,
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import Kernel, KernelLike
@@ -67,19 +71,25 @@ def independence_test(
         return _gamma_test(kernels, target_kernels, X, y)
     if complete:
         check_enough(n)
-        shuffle = options.method == "permutation"
-        order = generator.permutation(n) if shuffle else np.arange(n)
+        shuffle, nearest = options.method == "permutation", options.block_length
+        in_order = not shuffle or nearest is not None
+        order = np.arange(n) if in_order else generator.permutation(n)
         X, y = X[order], y[order]
         return shift_test(
             kernel_source(kernels, X),
             lambda order: kernel_source(target_kernels, y[order]),
             n,
-            lambda source: unbiased_offsets(source, n, **walk_options),
+            lambda source: (
+                unbiased_offsets(source, n, **walk_options)
+                if nearest is None
+                else far_offsets(source, n, nearest, **walk_options)
+            ),
             n_resamples=options.n_resamples,
             shuffle=shuffle,
             generator=generator,
             pooling=options.pooling,
             kernels=pairs,
+            block_length=nearest,
             **walk_options,
         )
     half = paired_rows(n, design)
@@ -100,6 +110,28 @@ def independence_test(
         random_state=draw_seeds(generator, 1)[0],
         **walk_options,
     )
+
+
+def with_block_length(
+    options: Options,
+    X: Any,
+    y: Any,
+    kernels: list[KernelLike],
+    target_kernels: list[KernelLike],
+) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows of X and those of y clearly depend on each other.
+    """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
+    sides = columns_of(X, kernels), columns_of(y, target_kernels)
+    if options.block_length is None:
+        if options.method != "shift":
+            warn_if_both_dependent(*sides)
+        return options
+    length = rows_of_blocks(options.block_length, len(X), *sides)
+    return options._replace(block_length=length)
 
 
 def check_enough(n: int) -> None:

@@ -71,9 +71,10 @@ def with_block_length(options: Options, X: np.ndarray) -> Options:
 
     Without blocks, warn if the rows of X clearly depend on each other.
     """
-    if options.block_length is None:
-        warn_if_dependent(X)
-        return options
+    if options.block_length in (None, 1):
+        if options.block_length is None:
+            warn_if_dependent(X)
+        return options._replace(block_length=None)
     return options._replace(
         block_length=rows_of_blocks(options.block_length, len(X), X)
     )

@@ -114,6 +114,8 @@ def _with_block_length(
 
     Without blocks, warn if the rows clearly depend on each other.
     """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
     if options.block_length is None or options.block_length == "auto":
         samples = [columns_of(Z, kernels) for Z in (X, Y)]
         if paired and all(sample is not None for sample in samples):

@@ -30,7 +30,11 @@ from skdiscrepancy._nulls._order import (
 from skdiscrepancy._nulls._parametric import parametric_test
 from skdiscrepancy._nulls._permutations import permutation_test
 from skdiscrepancy._nulls._result import TestResult, rank_pvalue
-from skdiscrepancy._nulls._series import block_permutation_test, block_sign_test
+from skdiscrepancy._nulls._series import (
+    block_permutation_test,
+    block_sign_test,
+    far_offsets,
+)
 from skdiscrepancy._nulls._shifts import shift_test
 from skdiscrepancy._nulls._signs import (
     complete_means,
@@ -48,6 +52,7 @@ __all__ = [
     "check_options",
     "columns_of",
     "complete_means",
+    "far_offsets",
     "feature_permutation_test",
     "feature_shift_test",
     "gamma_pvalue",

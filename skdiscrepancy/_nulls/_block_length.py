@@ -25,7 +25,19 @@ NEGLIGIBLE = 2.0
 
 
 def check_block_length(block_length: Any) -> int | str | None:
-    """Check the parameter `block_length`: None, "auto" or a positive integer."""
+    """Check the parameter `block_length`: None, "auto" or a positive integer.
+
+    Parameters
+    ----------
+    block_length : object
+        Parameter of a test.
+
+    Returns
+    -------
+    block_length : int, "auto" or None
+        Checked parameter. None and 1 are for independent rows. Only None looks whether
+        the rows clearly depend on each other.
+    """
     if block_length is None or (
         isinstance(block_length, str) and block_length == "auto"
     ):

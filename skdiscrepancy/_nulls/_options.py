@@ -48,7 +48,8 @@ def check_options(
     allowed : tuple of str
         Methods that are available for the discrepancy and its design.
     block_length : int, "auto" or None, default=None
-        Rows of a block, for rows of a series. None for independent rows.
+        Rows of a block, for rows of a series. None and 1 are for independent rows, and
+        only None looks whether they are.
     for_blocks : tuple of str, default=()
         Methods that are available for blocks of rows. Empty if the design has none.
 
@@ -63,7 +64,7 @@ def check_options(
             f"method == {method!r}, must be one of {('auto', *allowed)} for this "
             "design."
         )
-    if block_length is not None:
+    if block_length not in (None, 1):
         allowed = _methods_for_blocks(method, block_length, for_blocks)
     check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:

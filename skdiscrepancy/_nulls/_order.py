@@ -71,7 +71,7 @@ def warn_if_dependent(*samples: np.ndarray | None) -> None:
     """
     known = [sample for sample in samples if sample is not None]
     if any(in_order(sample, FALSE_ALARMS / len(known)) for sample in known):
-        _warn("one after the other", "the p-value is too small")
+        _warn("The rows of a sample")
 
 
 def warn_if_both_dependent(x: np.ndarray | None, y: np.ndarray | None) -> None:
@@ -92,7 +92,7 @@ def warn_if_both_dependent(x: np.ndarray | None, y: np.ndarray | None) -> None:
         in_order(own, FALSE_ALARMS, classes_of(other))
         for own, other in ((x, y), (y, x))
     ):
-        _warn("of X and of y, one after the other", "the p-value is too small")
+        _warn("The rows of X, and the rows of y,")
 
 
 def classes_of(sample: np.ndarray) -> np.ndarray | None:
@@ -169,10 +169,11 @@ def in_order(
     return bool(np.any(looked_at & (z > limit + correction)))
 
 
-def _warn(where: str, what: str) -> None:
+def _warn(rows: str) -> None:
     warn_user(
-        f"The rows {where}, clearly depend on each other, but block_length is None, so "
-        f"the test treats them as independent, and {what}. If the rows are a series, "
+        f"{rows} clearly depend on each other in the given order, but block_length == "
+        "None treats rows as independent. The p-value may be much too small. If the "
+        "rows are a series, such as measurements in the order of time, "
         "pass block_length='auto'. If they are independent and merely sorted or "
-        "grouped, shuffle them to avoid this warning."
+        "grouped, shuffle them or pass block_length=1 to avoid this warning."
     )

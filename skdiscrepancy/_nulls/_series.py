@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.fft import irfft, rfft
 
-from skdiscrepancy._engine import BRIEF, Source, progress
+from skdiscrepancy._engine import BRIEF, Source, aligned_by_parts, progress, row_sums
 from skdiscrepancy._nulls._permutations import (
     draw_groups,
     form_work,
@@ -163,6 +164,44 @@ def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nd
     centred -= counts * (offsets[:, :, np.newaxis] + offsets[:, np.newaxis])
     after = np.square(centred).sum(axis=(1, 2))
     return centred, after > ROUNDING**2 * before
+
+
+def far_offsets(
+    source: Source, n: int, nearest: int, **walk_options: Any
+) -> np.ndarray:
+    """Return offsets that centre matrices without the pairs of near rows.
+
+    With K_ij - a_i - a_j, the sums over the remaining pairs of each row are zero. The
+    distance of rows is circular, so that the system of equations has a solution by
+    Fourier transforms.
+
+    Parameters
+    ----------
+    source : Source
+        Kernels on a series.
+    n : int
+        Number of rows.
+    nearest : int
+        Smallest circular distance of two rows that remain.
+    **walk_options : dict
+        `n_jobs` and `verbose`.
+
+    Returns
+    -------
+    offsets : ndarray of shape (n_kernels, n)
+        Offsets.
+    """
+    sums = row_sums(source, n, diagonal=False, **walk_options)
+    every = np.arange(n)
+    for distance in range(1, nearest):
+        other = (every + distance) % n
+        values = aligned_by_parts(source, every, other)
+        sums -= values
+        sums[:, other] -= values
+    distances = np.minimum(every, n - every)
+    remain = np.where(distances >= nearest, 1.0, 0.0)
+    spectrum = rfft(remain).real + remain.sum()
+    return irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
 
 
 def block_sign_test(

@@ -45,9 +45,11 @@ class MMDColumnParams(StatisticParams, total=False):
     """Parameters that `mmd_column_tests` passes on to `mmd_test`."""
 
     bandwidth: Any
+    block_length: int | str | None
     method: str
     n_components: int | None
     n_groups: int | None
+    paired: bool
     pooling: str
     second_order: bool
 
@@ -56,6 +58,8 @@ class HSICColumnParams(StatisticParams, total=False):
     """Parameters that `hsic_column_tests` passes on to `hsic_test`."""
 
     bandwidth: Any
+    block_length: int | str | None
+    max_lag: int | None
     method: str
     n_components: int | None
     pooling: str
@@ -166,7 +170,7 @@ def mmd_column_tests(
             mmd_test,
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
-            **params,
+            **{"block_length": 1, **params},
         ),
         correction=correction,
         generator=generator_of(random_state),
@@ -285,7 +289,7 @@ def hsic_column_tests(
             target=(y,),
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
-            **params,
+            **{"block_length": 1, **params},
         ),
         correction=correction,
         generator=generator_of(random_state),

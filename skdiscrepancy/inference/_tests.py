@@ -68,12 +68,12 @@ def mmd_test(
         12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
-        Pass it if the rows are a series, such as measurements in the order of time, so
-        that neighbouring rows are similar. The test then permutes whole blocks of
-        this many consecutive rows, and leaves out pairs of rows that are near in time.
-        "auto" chooses the length from the columns of X and Y by the rule of [2]_. None treats
-        rows as independent, and warns if they clearly are not. Needs a complete design
-        ("u" or "v") and ``n_components=None``. See :ref:`series`.
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then permutes whole blocks of this
+        many consecutive rows, and leaves out pairs of rows that are near in time.
+        "auto" chooses the length from the data by the rule of [2]_. None treats rows as
+        independent, and warns if they clearly are not. 1 does not warn. Needs a
+        complete design and ``n_components=None``. See :ref:`series`.
     paired : bool, default=False
         Whether row i of X and row i of Y belong together, such as two measurements of
         one subject before and after a treatment. The test then swaps the rows of random
@@ -133,6 +133,7 @@ def hsic_test(
     pooling: str = "max",
     bandwidth: Any = "dyadic",
     target_bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
     **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
@@ -208,7 +209,14 @@ def hsic_test(
             **params,
         )
         .fit(X, y)
-        .test(X, y, method=method, n_resamples=n_resamples, pooling=pooling)
+        .test(
+            X,
+            y,
+            method=method,
+            n_resamples=n_resamples,
+            pooling=pooling,
+            block_length=block_length,
+        )
     )
 
 
@@ -267,12 +275,12 @@ def ksd_test(
         12 bandwidths. If you pass `n_bandwidths` or ``method="parametric"``, "dyadic"
         becomes "grid". See :class:`skdiscrepancy.MMDEstimator` for the other values.
     block_length : int, "auto" or None, default=None
-        Pass it if the rows are a series, such as measurements in the order of time, so
-        that neighbouring rows are similar. The test then gives one random sign to each
-        block of this many consecutive rows, and leaves out pairs of rows that are near
-        in time. "auto" chooses the length from the columns of X by the rule of [2]_.
-        None treats rows as independent, and warns if they clearly are not. Needs a
-        complete design ("u" or "v"), ``method="wild"`` and ``n_components=None``. See :ref:`series`.
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then gives each block of this many
+        consecutive rows one random sign, and leaves out pairs of rows that are near in
+        time. "auto" chooses the length from the data by the rule of [2]_. None treats
+        rows as independent, and warns if they clearly are not. 1 does not warn. Needs
+        "wild", a complete design and ``n_components=None``. See :ref:`series`.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
