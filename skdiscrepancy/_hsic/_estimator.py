@@ -28,7 +28,11 @@ from skdiscrepancy._hsic._feature_scores import (
     test_of_features,
     without_errors,
 )
-from skdiscrepancy._hsic._independence_test import independence_test, with_block_length
+from skdiscrepancy._hsic._independence_test import (
+    check_max_lag,
+    independence_test,
+    with_block_length,
+)
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
@@ -340,6 +344,7 @@ class HSICEstimator(BaseDiscrepancy):
         n_resamples: int = 999,
         pooling: str = "max",
         block_length: int | str | None = None,
+        max_lag: int | None = None,
     ) -> TestResult:
         """Test whether X and y are independent.
 
@@ -385,6 +390,7 @@ class HSICEstimator(BaseDiscrepancy):
             n_resamples=n_resamples,
             pooling=pooling,
             block_length=block_length,
+            max_lag=max_lag,
         )
         X, y = self._validate_fitted(X, y, design)
         options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)
@@ -408,7 +414,9 @@ class HSICEstimator(BaseDiscrepancy):
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
-    def _check_options(self, design: Design, **given: Any) -> Options:
+    def _check_options(
+        self, design: Design, *, method: str, max_lag: Any, **given: Any
+    ) -> Options:
         """Check the options of `test`."""
         methods, for_blocks = one_sample_methods(design), ()
         if design.complete and not self.second_order:
@@ -416,9 +424,13 @@ class HSICEstimator(BaseDiscrepancy):
             for_blocks = ("permutation", "shift")
         if self.n_components is not None:
             methods, for_blocks = ("permutation", "shift"), ()
-        return check_options(
-            n_groups=None, allowed=methods, for_blocks=for_blocks, **given
+        check_max_lag(max_lag, method, bool(for_blocks))
+        if max_lag is not None:
+            method, max_lag = "shift", int(max_lag)
+        options = check_options(
+            method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
         )
+        return options._replace(max_lag=max_lag)
 
     def _reads_labels(self) -> bool:
         """Return whether the parameter `target_kernel` asks for labels."""

@@ -13,6 +13,7 @@ from skdiscrepancy._nulls._feature_shifts import (
     windows,
 )
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
+from skdiscrepancy._nulls._lags import LagTestResult
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
     normal_test,
@@ -45,6 +46,7 @@ from skdiscrepancy._nulls._signs import (
 
 __all__ = [
     "MIN_ROWS",
+    "LagTestResult",
     "Options",
     "TestResult",
     "block_permutation_test",

@@ -22,6 +22,7 @@ class Options(NamedTuple):
     n_groups: int
     pooling: str
     block_length: int | str | None = None
+    max_lag: int | None = None
 
 
 def check_options(

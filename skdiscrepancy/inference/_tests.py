@@ -134,6 +134,7 @@ def hsic_test(
     bandwidth: Any = "dyadic",
     target_bandwidth: Any = "dyadic",
     block_length: int | str | None = None,
+    max_lag: int | None = None,
     **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
@@ -216,6 +217,7 @@ def hsic_test(
             n_resamples=n_resamples,
             pooling=pooling,
             block_length=block_length,
+            max_lag=max_lag,
         )
     )
 
