@@ -13,7 +13,7 @@ from skdiscrepancy._ksd._models import (
 )
 from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
-from skdiscrepancy._ksd._signs import stein_options, stein_test
+from skdiscrepancy._ksd._signs import stein_options, stein_test, with_block_length
 from skdiscrepancy._ksd._statistics import ksd_from_gram
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "ksd_score",
     "stein_options",
     "stein_test",
+    "with_block_length",
 ]

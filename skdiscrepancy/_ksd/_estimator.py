@@ -403,7 +403,7 @@ class KSDEstimator(BaseDiscrepancy):
         )
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
-        options = with_block_length(options, X)
+        options = with_block_length(options, len(X), X)
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)

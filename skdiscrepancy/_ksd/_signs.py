@@ -66,18 +66,17 @@ def stein_options(
     )
 
 
-def with_block_length(options: Options, X: np.ndarray) -> Options:
+def with_block_length(options: Options, n: int, X: np.ndarray | None = None) -> Options:
     """Return the options with the number of rows of a block.
 
-    Without blocks, warn if the rows of X clearly depend on each other.
+    Without blocks, warn if the rows of X clearly depend on each other. X is None if
+    only a matrix of its n rows is known.
     """
     if options.block_length in (None, 1):
         if options.block_length is None:
             warn_if_dependent(X)
         return options._replace(block_length=None)
-    return options._replace(
-        block_length=rows_of_blocks(options.block_length, len(X), X)
-    )
+    return options._replace(block_length=rows_of_blocks(options.block_length, n, X))
 
 
 def stein_test(

@@ -99,10 +99,10 @@ def rows_of_blocks(
         for series in scalar_series(sample)
     )
     length, most = int(np.ceil(SAFETY * wanted)), max(1, n_rows // MIN_AUTO_BLOCKS)
-    if length > most:
+    if wanted > most:
         warn_user(
             f"The rows depend on each other over so long a time that "
-            f"block_length='auto' asks for blocks of {length} rows, and a sample has "
+            f"block_length='auto' needs blocks of {length} rows, and a sample has "
             f"only {n_rows} rows. The test uses blocks of {most} rows, and may reject "
             "a true null hypothesis too often. Pass more rows, or remove a trend."
         )

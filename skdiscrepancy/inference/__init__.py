@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._nulls import LagTestResult, TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.inference._gram_tests import (
     hsic_test_from_gram,
@@ -14,6 +14,7 @@ from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "LagTestResult",
     "TestResult",
     "hsic_column_tests",
     "hsic_test",

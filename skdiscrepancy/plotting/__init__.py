@@ -16,6 +16,7 @@ from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
+from skdiscrepancy.plotting._lags import LagDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -29,6 +30,7 @@ __all__ = [
     "ColumnTestsDisplay",
     "DesignDisplay",
     "DriftReportDisplay",
+    "LagDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",
