@@ -375,12 +375,19 @@ class HSICEstimator(BaseDiscrepancy):
             use the cyclic shifts by groups.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: permute whole blocks of this many consecutive rows of y,
+            or leave out near pairs of rows for "shift"; see
+            :func:`~skdiscrepancy.hsic_test`. Needs a complete design.
+        max_lag : int or None, default=None
+            Test all lags from -`max_lag` to `max_lag` by "shift"; see
+            :func:`~skdiscrepancy.hsic_test`. None tests only rows of the same time.
 
         Returns
         -------
         result : TestResult
             With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
-            each product of kernels.
+            each product of kernels. With `max_lag`, also for each lag.
         """
         check_is_fitted(self)
         design = self._check_params().design

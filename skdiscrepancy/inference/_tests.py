@@ -174,6 +174,18 @@ def hsic_test(
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels on y, chosen like `bandwidth`.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then permutes whole blocks of this
+        many consecutive rows of y, and leaves out pairs of rows that are near in time.
+        "auto" chooses the length from the data by the rule of [2]_. None treats rows as
+        independent, and warns if those of X and of y clearly are not. 1 does not warn.
+        Needs a complete design and ``n_components=None``. See :ref:`series`.
+    max_lag : int or None, default=None
+        Which lag depends? Tests all lags from -`max_lag` to `max_lag` of two series
+        with ``method="shift"``. At a positive lag, y follows X. The result is a
+        :class:`~skdiscrepancy.inference.LagTestResult` with an adjusted p-value for
+        each lag. None tests only rows of the same time.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -193,6 +205,8 @@ def hsic_test(
     ----------
     .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
