@@ -425,7 +425,8 @@ class HSICEstimator(BaseDiscrepancy):
         self, design: Design, *, method: str, max_lag: Any, **given: Any
     ) -> Options:
         """Check the options of `test`."""
-        methods, for_blocks = one_sample_methods(design), ()
+        methods = one_sample_methods(design)
+        for_blocks: tuple[str, ...] = ()
         if design.complete and not self.second_order:
             methods = ("permutation", "shift", "asymptotic")
             for_blocks = ("permutation", "shift")

@@ -94,9 +94,9 @@ def test_samples(
 
 def refuse_other_order(X: Any, Y: Any) -> None:
     """Refuse paired tables whose indices hold the same labels in another order."""
-    first, second = (getattr(Z, "index", None) for Z in (X, Y))
-    if not (hasattr(first, "sort_values") and hasattr(second, "sort_values")):
+    if not all(hasattr(getattr(Z, "index", None), "isin") for Z in (X, Y)):
         return
+    first, second = X.index, Y.index
     if len(first) != len(second) or first.equals(second):
         return
     if first.isin(second).all() and second.isin(first).all():
@@ -118,7 +118,7 @@ def _with_block_length(
         return options._replace(block_length=None)
     if options.block_length is None or options.block_length == "auto":
         samples = [columns_of(Z, kernels) for Z in (X, Y)]
-        if paired and all(sample is not None for sample in samples):
+        if paired:
             samples = [_differences(*samples)]
     if options.block_length is None:
         warn_if_dependent(*samples)
@@ -130,8 +130,10 @@ def _with_block_length(
     return options._replace(block_length=length)
 
 
-def _differences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
     """Return the differences of pairs: of their columns, and of squared columns."""
+    if x is None or y is None:
+        return None
     size = min(len(x), len(y))
     x, y = x[:size].astype(np.float64), y[:size].astype(np.float64)
     with np.errstate(all="ignore"):

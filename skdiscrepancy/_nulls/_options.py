@@ -21,7 +21,8 @@ class Options(NamedTuple):
     n_resamples: int
     n_groups: int
     pooling: str
-    block_length: int | str | None = None
+    # An integer, "auto" or None.
+    block_length: Any = None
     max_lag: int | None = None
 
 

@@ -155,7 +155,7 @@ def in_order(
     squares = np.square(c).mean(axis=0)
     looked_at &= squares > 0
     c = c / np.sqrt(np.where(looked_at, squares, 1))
-    n_pairs = max(np.count_nonzero(same), 1)
+    n_pairs = max(float(same.sum()), 1.0)
     sums = (c[1:] * c[:-1])[same].sum(axis=0)
     z = (sums - expected / np.where(looked_at, squares, 1)) / np.sqrt(n_pairs)
     # Cumulants of the sum for independent scores of mean 0 and variance 1.
