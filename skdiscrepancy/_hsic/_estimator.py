@@ -7,22 +7,16 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
     LazyRows,
     RandomStateLike,
-    as_labels,
-    check_columns,
     explains_keywords,
-    n_rows,
-    rows_with_weight,
     table_of,
     tag_target,
-    validate_with_target,
 )
 from skdiscrepancy._engine import check_components, kernel_source
 from skdiscrepancy._hsic._feature_scores import (
@@ -32,33 +26,29 @@ from skdiscrepancy._hsic._feature_scores import (
     test_of_features,
     without_errors,
 )
-from skdiscrepancy._hsic._independence_test import independence_test
-from skdiscrepancy._hsic._lazy_samples import (
-    lazy_target_kernels,
-    least_rows,
-    read_pair,
-    validate_lazy,
+from skdiscrepancy._hsic._independence_test import (
+    check_max_lag,
+    independence_test,
+    with_block_length,
 )
+from skdiscrepancy._hsic._lazy_samples import lazy_target_kernels, least_rows, read_pair
+from skdiscrepancy._hsic._samples import SamplesMixin
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
     KERNELS,
-    KernelLike,
-    accept_sparse,
     as_target,
     check_kernel,
     choose_target_kernels,
-    refuse_balanced,
-    sample_dtype,
     tag_sparse,
 )
 from skdiscrepancy.pooling import check_pooling
-from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
+from skdiscrepancy.tables import fit_target_encoder, layout_of
 
 
-class HSICEstimator(BaseDiscrepancy):
+class HSICEstimator(SamplesMixin, BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
     HSIC measures how strongly y depends on X, in any form, not only linearly. `fit`
@@ -383,6 +373,8 @@ class HSICEstimator(BaseDiscrepancy):
         method: str = "auto",
         n_resamples: int = 999,
         pooling: str = "max",
+        block_length: int | str | None = None,
+        max_lag: int | None = None,
     ) -> TestResult:
         """Test whether X and y are independent.
 
@@ -415,19 +407,32 @@ class HSICEstimator(BaseDiscrepancy):
             of n / (n_resamples + 1) rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: permute whole blocks of this many consecutive rows of y,
+            or leave out near pairs of rows for "shift"; see
+            :func:`~skdiscrepancy.hsic_test`. Needs a complete design.
+        max_lag : int or None, default=None
+            Test all lags from -`max_lag` to `max_lag` by "shift"; see
+            :func:`~skdiscrepancy.hsic_test`. None tests only rows of the same time.
 
         Returns
         -------
         result : TestResult
             With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
-            each product of kernels.
+            each product of kernels. With `max_lag`, also for each lag.
         """
         check_is_fitted(self)
         design = self._check_params().design
         options = self._check_options(
-            design, method=method, n_resamples=n_resamples, pooling=pooling
+            design,
+            method=method,
+            n_resamples=n_resamples,
+            pooling=pooling,
+            block_length=block_length,
+            max_lag=max_lag,
         )
         X, y = self._validate_fitted(X, y, design)
+        options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)
         if self.n_components is not None:
             result = test_of_features(self, X, y, options)
             if result is not None:
@@ -444,84 +449,28 @@ class HSICEstimator(BaseDiscrepancy):
             **self._walk_options(),
         )
 
-    def _weighted(
-        self, X: Any, y: Any, sample_weight: Any, settings: Settings
-    ) -> tuple[Any, Any, np.ndarray | None]:
-        """Return the rows of X and y that have a weight, and their weights."""
-        if sample_weight is None:
-            return X, y, None
-        n = n_rows(X)
-        # Data without rows are refused when they are validated.
-        if n is None or n_rows(y) is None:
-            return X, y, None
-        if self.n_components is not None:
-            raise ValueError(
-                f"n_components == {self.n_components}, must be None with "
-                "sample_weight, because only exact kernels weight the rows of HSIC."
-            )
-        why = "with sample_weight, because it divides by numbers of rows"
-        refuse_balanced(settings.kernels, why)
-        refuse_balanced(getattr(self, "target_kernels_", []), why, "target_kernel")
-        check_consistent_length(X, y)
-        least = 2 if settings.design.biased else 4
-        weights = self._check_weights(sample_weight, n, settings.design, least)
-        X, y = (rows_with_weight(Z, weights) for Z in (X, y))
-        return X, y, weights[weights > 0]
-
     def _pairs(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
-    def _check_options(self, design: Design, **given: Any) -> Options:
+    def _check_options(
+        self, design: Design, *, method: str, max_lag: Any, **given: Any
+    ) -> Options:
         """Check the options of `test`."""
         methods = one_sample_methods(design)
+        for_blocks: tuple[str, ...] = ()
         if design.complete and not self.second_order:
             methods = ("permutation", "shift", "asymptotic")
+            for_blocks = ("permutation", "shift")
         if self.n_components is not None:
-            methods = ("permutation", "shift")
-        return check_options(n_groups=None, allowed=methods, **given)
-
-    def _reads_labels(self) -> bool:
-        """Return whether the parameter `target_kernel` asks for labels."""
-        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
-            return False
-        return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
-
-    def _validate_fitted(
-        self, X: Any, y: Any, design: Design
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return X and y, whose columns must agree with `fit`."""
-        self._refuse_changed()
-        X, y = read_pair(self, X, y, self.kernels_, least_rows(design))
-        X, y = self._validate(X, y, self.kernels_, design, reset=False)
-        if not isinstance(y, np.ndarray):
-            return X, y
-        y = as_target(y, self.target_kernels_, self.target_kernel)
-        if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
-            raise ValueError(
-                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
-            )
-        return X, y
-
-    def _validate(
-        self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(X, LazyRows):
-            return validate_lazy(self, X, y, reset=reset)
-        least = least_rows(design)
-        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
-        y = encode_target(
-            self.encoder, self.target_encoder_, y, labels=self._reads_labels()
+            methods, for_blocks = ("permutation", "shift"), ()
+        check_max_lag(max_lag, method, bool(for_blocks))
+        if max_lag is not None:
+            method, max_lag = "shift", int(max_lag)
+        options = check_options(
+            method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
         )
-        if self.encoder_ is not None:
-            check_columns(self, X, reset=reset)
-            X = encode(self.encoder_, X)
-        options["accept_sparse"] = accept_sparse(X, "X", kernels)
-        if self.encoder_ is not None:
-            X, y = validate_with_target(None, X, y, **options)
-        else:
-            X, y = validate_with_target(self, X, y, reset=reset, **options)
-        return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
+        return options._replace(max_lag=max_lag)
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)

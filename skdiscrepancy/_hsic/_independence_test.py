@@ -9,19 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._data import RandomStateLike, check_number, draw_seeds, generator_of
 from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
 from skdiscrepancy._hsic._statistics import paired_rows, unbiased_offsets
 from skdiscrepancy._nulls import (
     MIN_ROWS,
     Options,
     TestResult,
+    columns_of,
+    far_offsets,
     gamma_test,
     one_sample_test,
+    rows_of_blocks,
     shift_test,
+    warn_if_both_dependent,
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import Kernel, KernelLike
+
+# Windows of shifts beyond the lags, at least.
+MIN_WINDOWS = 19
 
 
 def independence_test(
@@ -67,19 +74,27 @@ def independence_test(
         return _gamma_test(kernels, target_kernels, X, y)
     if complete:
         check_enough(n)
-        shuffle = options.method == "permutation"
-        order = generator.permutation(n) if shuffle else np.arange(n)
+        _refuse_long_lags(n, options)
+        shuffle, nearest = options.method == "permutation", options.block_length
+        in_order = not shuffle or nearest is not None
+        order = np.arange(n) if in_order else generator.permutation(n)
         X, y = X[order], y[order]
         return shift_test(
             kernel_source(kernels, X),
             lambda order: kernel_source(target_kernels, y[order]),
             n,
-            lambda source: unbiased_offsets(source, n, **walk_options),
+            lambda source: (
+                unbiased_offsets(source, n, **walk_options)
+                if nearest is None
+                else far_offsets(source, n, nearest, **walk_options)
+            ),
             n_resamples=options.n_resamples,
             shuffle=shuffle,
             generator=generator,
             pooling=options.pooling,
             kernels=pairs,
+            block_length=nearest,
+            max_lag=options.max_lag,
             **walk_options,
         )
     half = paired_rows(n, design)
@@ -100,6 +115,67 @@ def independence_test(
         random_state=draw_seeds(generator, 1)[0],
         **walk_options,
     )
+
+
+def with_block_length(
+    options: Options,
+    X: Any,
+    y: Any,
+    kernels: list[KernelLike],
+    target_kernels: list[KernelLike],
+) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows of X and those of y clearly depend on each other.
+    """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
+    sides = columns_of(X, kernels), columns_of(y, target_kernels)
+    if options.block_length is None:
+        if options.method != "shift":
+            warn_if_both_dependent(*sides)
+        return options
+    length = rows_of_blocks(options.block_length, len(X), *sides)
+    return options._replace(block_length=length)
+
+
+def check_max_lag(max_lag: Any, method: str, shifts: bool) -> None:
+    """Check the largest lag of a test. Lags need the shifts of exact kernels.
+
+    Parameters
+    ----------
+    max_lag : object
+        Parameter of the test.
+    method : str
+        Null distribution.
+    shifts : bool
+        Whether the design has all shifts.
+    """
+    if max_lag is None:
+        return
+    check_number(
+        max_lag, "max_lag", integer=True, least=0, context=", or None for no lags"
+    )
+    if not shifts or method not in ("auto", "shift"):
+        raise ValueError(
+            f"max_lag == {max_lag}, must be None for method == {method!r}, for "
+            "incomplete designs and for random features (n_components). Lags need "
+            "method='shift', exact kernels and design='u' or design='v'."
+        )
+
+
+def _refuse_long_lags(n: int, options: Options) -> None:
+    """Refuse lags that leave too few other shifts for a p-value of 0.05."""
+    if options.max_lag is None:
+        return
+    gap = options.block_length or 1
+    most = (n + 1 - MIN_WINDOWS - 2 * int(gap)) // 4
+    if options.max_lag > most:
+        raise ValueError(
+            f"max_lag == {options.max_lag}, must be at most {most} for {n} rows"
+            f"{f' and blocks of {gap} rows' if gap != 1 else ''}, because the "
+            "null distribution needs shifts that are larger than the lags."
+        )
 
 
 def check_enough(n: int) -> None:

@@ -13,7 +13,7 @@ from skdiscrepancy._ksd._models import (
 )
 from skdiscrepancy._ksd._params import KSDParams, KSDTestParams
 from skdiscrepancy._ksd._score import ksd_score
-from skdiscrepancy._ksd._signs import stein_methods, stein_test
+from skdiscrepancy._ksd._signs import stein_options, stein_test, with_block_length
 from skdiscrepancy._ksd._statistics import ksd_from_gram
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "gradients_at",
     "ksd_from_gram",
     "ksd_score",
-    "stein_methods",
+    "stein_options",
     "stein_test",
+    "with_block_length",
 ]

@@ -48,10 +48,10 @@ from skdiscrepancy._ksd._models import (
     in_scale,
     refuse_without_density,
 )
-from skdiscrepancy._ksd._signs import stein_methods, stein_test
+from skdiscrepancy._ksd._signs import stein_options, stein_test, with_block_length
 from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
 from skdiscrepancy._ksd._witness import WitnessMixin
-from skdiscrepancy._nulls import Options, TestResult, check_options
+from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 from skdiscrepancy.pooling import check_pooling
@@ -308,6 +308,7 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         n_resamples: int = 999,
         n_groups: int | None = 256,
         pooling: str = "max",
+        block_length: int | str | None = None,
     ) -> TestResult:
         """Test whether a sample comes from the model.
 
@@ -336,6 +337,9 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
             rows share a sign. None gives each row its own sign.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several kernels; see :func:`~skdiscrepancy.ksd_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: "wild" gives each block of this many consecutive rows one
+            sign; see :func:`~skdiscrepancy.ksd_test`. Needs a complete design.
 
         Returns
         -------
@@ -345,15 +349,19 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         """
         check_is_fitted(self)
         design = self._check_params().design
-        options = self._check_options(
+        options = stein_options(
             design,
+            self.n_components,
+            more=("parametric",),
             method=method,
             n_resamples=n_resamples,
             n_groups=n_groups,
             pooling=pooling,
+            block_length=block_length,
         )
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
+        options = with_block_length(options, len(X), X)
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)
@@ -376,10 +384,6 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
             kernels=list(self.kernels_),
             **self._walk_options(),
         )
-
-    def _check_options(self, design: Design, **given: Any) -> Options:
-        """Check the options of `test`."""
-        return check_options(allowed=(*stein_methods(design), "parametric"), **given)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         check_model(self.model)

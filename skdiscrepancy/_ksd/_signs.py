@@ -14,8 +14,12 @@ from skdiscrepancy._engine import RowSums, Source
 from skdiscrepancy._nulls import (
     Options,
     TestResult,
+    block_sign_test,
+    check_options,
     one_sample_methods,
     one_sample_test,
+    rows_of_blocks,
+    warn_if_dependent,
     wild_test,
 )
 from skdiscrepancy.designs import Design
@@ -27,6 +31,52 @@ def stein_methods(design: Design) -> tuple[str, ...]:
         return ("wild",)
     # Signs of the rows are the swaps of a core, and the wild bootstrap.
     return tuple("wild" if m == "swap" else m for m in one_sample_methods(design))
+
+
+def stein_options(
+    design: Design,
+    n_components: int | None = None,
+    *,
+    more: tuple[str, ...] = (),
+    **given: Any,
+) -> Options:
+    """Check the options of a test of a Stein kernel.
+
+    Parameters
+    ----------
+    design : Design
+        Pairs of rows.
+    n_components : int or None, default=None
+        Number of random features.
+    more : tuple of str, default=()
+        Further null distributions, which need a model.
+    **given : dict
+        Options of the test.
+
+    Returns
+    -------
+    options : Options
+        Checked options.
+    """
+    in_blocks = design.complete and n_components is None
+    return check_options(
+        allowed=(*stein_methods(design), *more),
+        for_blocks=("wild",) if in_blocks else (),
+        **given,
+    )
+
+
+def with_block_length(options: Options, n: int, X: np.ndarray | None = None) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows of X clearly depend on each other. X is None if
+    only a matrix of its n rows is known.
+    """
+    if options.block_length in (None, 1):
+        if options.block_length is None:
+            warn_if_dependent(X)
+        return options._replace(block_length=None)
+    return options._replace(block_length=rows_of_blocks(options.block_length, n, X))
 
 
 def stein_test(
@@ -63,6 +113,19 @@ def stein_test(
     result : TestResult
         Result.
     """
+    if options.block_length is not None:
+        return block_sign_test(
+            source_of(np.arange(n)),
+            n,
+            block_length=options.block_length,
+            n_resamples=options.n_resamples,
+            n_groups=options.n_groups,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=kernels,
+            method=options.method,
+            **walk_options,
+        )
     if design.complete:
         # Groups have rows at random, because neighbours may be alike.
         return wild_test(

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
-from skdiscrepancy._data import RandomStateLike, explains_keywords, table_of
+from skdiscrepancy._data import RandomStateLike, check_flag, explains_keywords, table_of
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
-from skdiscrepancy._mmd._feature_scores import refuse_pairs, test_of_features
+from skdiscrepancy._mmd._feature_scores import refuse_pairs
 from skdiscrepancy._mmd._samples import (
     least_rows,
     read_blocks,
@@ -26,7 +26,7 @@ from skdiscrepancy._mmd._samples import (
     validate_sample,
 )
 from skdiscrepancy._mmd._scoring import ScoringMixin
-from skdiscrepancy._mmd._two_sample_test import two_sample_test
+from skdiscrepancy._mmd._two_sample_test import refuse_other_order, test_samples
 from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
@@ -316,6 +316,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         n_resamples: int = 999,
         n_groups: int | None = 256,
         pooling: str = "max",
+        block_length: int | str | None = None,
+        paired: bool = False,
     ) -> TestResult:
         """Test whether a sample has the distribution of the reference sample.
 
@@ -346,6 +348,12 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
             sample that is much larger than the other. None permutes single rows.
         pooling : {"max", "mean", "fuse", "agg"}, default="max"
             How to combine several kernels; see :func:`~skdiscrepancy.mmd_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: permute, or swap, whole blocks of this many consecutive
+            rows; see :func:`~skdiscrepancy.mmd_test`. Needs a complete design.
+        paired : bool, default=False
+            Whether row i of X belongs to row i of the reference sample, such as two
+            measurements of one subject. The test then uses "swap".
 
         Returns
         -------
@@ -362,6 +370,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
             n_resamples=n_resamples,
             n_groups=n_groups,
             pooling=pooling,
+            block_length=block_length,
+            paired=paired,
         )
         refuse_second_sample(X, y)
         least = least_rows(settings.design)
@@ -373,50 +383,34 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return self._test(reference, Y, settings, options, bandwidth, layout)
+        how = {"bandwidth": bandwidth, "table": layout, "paired": paired}
+        return test_samples(self, reference, Y, settings, options, **how)
 
-    def _test_pair(self, X: ArrayLike, Y: ArrayLike, **given: Any) -> TestResult:
+    def _test_pair(
+        self, X: ArrayLike, Y: ArrayLike, *, paired: bool = False, **given: Any
+    ) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
-        options = self._check_options(settings.design, **given)
+        options = self._check_options(settings.design, paired=paired, **given)
+        if paired:
+            refuse_other_order(X, Y)
         X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
         layout = layout_of(self.encoder_, table_of(X))
-        return self._test(rows, others, settings, options, self.bandwidth, layout)
+        how = {"bandwidth": self.bandwidth, "table": layout, "paired": paired}
+        return test_samples(self, rows, others, settings, options, **how)
 
-    def _check_options(self, design: Design, **given: Any) -> Options:
+    def _check_options(
+        self, design: Design, paired: bool = False, **given: Any
+    ) -> Options:
         """Check the options of `test`."""
-        paired = self._is_paired(design)
-        methods = one_sample_methods(design) if paired else ("permutation",)
-        return check_options(allowed=methods, **given)
-
-    def _test(
-        self,
-        X: np.ndarray,
-        Y: np.ndarray,
-        settings: Settings,
-        options: Options,
-        bandwidth: Any,
-        table: Any,
-    ) -> TestResult:
-        """Test with bandwidths from both samples."""
-        paired = self._is_paired(settings.design)
-        if not paired and min(len(X), len(Y)) < 2:
-            raise ValueError(
-                f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
-            )
-        kernels = self._collection([X, Y], settings.kernels, bandwidth, table=table)
-        if self.n_components is not None:
-            return test_of_features(self, kernels, X, Y, settings.design, options)
-        return two_sample_test(
-            kernels,
-            X,
-            Y,
-            settings.design,
-            options,
-            paired=paired,
-            random_state=self.random_state,
-            **self._walk_options(),
+        check_flag(paired, "paired")
+        refuse_pairs(self.n_components, design, paired=paired)
+        on_pairs = paired or self._is_paired(design)
+        methods = one_sample_methods(design) if on_pairs else ("permutation",)
+        complete = design.complete and self.n_components is None
+        return check_options(
+            allowed=methods, for_blocks=methods if complete else (), **given
         )
 
     def _is_paired(self, design: Design) -> bool:

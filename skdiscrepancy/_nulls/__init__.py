@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._nulls._block_length import rows_of_blocks
 from skdiscrepancy._nulls._feature_permutations import (
     feature_permutation_test,
     random_groups,
@@ -15,6 +16,7 @@ from skdiscrepancy._nulls._feature_windows import feature_window_test
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._joint_shifts import joint_shift_test
 from skdiscrepancy._nulls._k_samples import k_sample_permutation_test
+from skdiscrepancy._nulls._lags import LagTestResult
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
     normal_test,
@@ -24,9 +26,19 @@ from skdiscrepancy._nulls._one_sample import (
     swap_test,
 )
 from skdiscrepancy._nulls._options import Options, check_options
+from skdiscrepancy._nulls._order import (
+    columns_of,
+    warn_if_both_dependent,
+    warn_if_dependent,
+)
 from skdiscrepancy._nulls._parametric import parametric_test
 from skdiscrepancy._nulls._permutations import permutation_test
 from skdiscrepancy._nulls._result import TestResult, rank_pvalue
+from skdiscrepancy._nulls._series import (
+    block_permutation_test,
+    block_sign_test,
+    far_offsets,
+)
 from skdiscrepancy._nulls._shifts import shift_test
 from skdiscrepancy._nulls._signs import (
     complete_means,
@@ -37,10 +49,15 @@ from skdiscrepancy._nulls._signs import (
 
 __all__ = [
     "MIN_ROWS",
+    "LagTestResult",
     "Options",
     "TestResult",
+    "block_permutation_test",
+    "block_sign_test",
     "check_options",
+    "columns_of",
     "complete_means",
+    "far_offsets",
     "feature_permutation_test",
     "feature_shift_test",
     "feature_window_test",
@@ -57,9 +74,12 @@ __all__ = [
     "permutation_test",
     "random_groups",
     "rank_pvalue",
+    "rows_of_blocks",
     "shift_test",
     "signed_means",
     "swap_test",
+    "warn_if_both_dependent",
+    "warn_if_dependent",
     "wild_test",
     "wild_test_of_groups",
     "window_length",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from skdiscrepancy._data import check_number
+from skdiscrepancy._nulls._block_length import check_block_length
 from skdiscrepancy.pooling import TEST_POOLINGS
 
 # Fewer groups allow too few permutations, and drop too many pairs of a wild bootstrap.
@@ -20,10 +21,19 @@ class Options(NamedTuple):
     n_resamples: int
     n_groups: int
     pooling: str
+    # An integer, "auto" or None.
+    block_length: Any = None
+    max_lag: int | None = None
 
 
 def check_options(
-    method: str, n_resamples: int, n_groups: Any, pooling: str, allowed: tuple[str, ...]
+    method: str,
+    n_resamples: int,
+    n_groups: Any,
+    pooling: str,
+    allowed: tuple[str, ...],
+    block_length: Any = None,
+    for_blocks: tuple[str, ...] = (),
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
@@ -39,17 +49,25 @@ def check_options(
         Name of a pooling.
     allowed : tuple of str
         Methods that are available for the discrepancy and its design.
+    block_length : int, "auto" or None, default=None
+        Rows of a block, for rows of a series. None and 1 are for independent rows, and
+        only None looks whether they are.
+    for_blocks : tuple of str, default=()
+        Methods that are available for blocks of rows. Empty if the design has none.
 
     Returns
     -------
     options : Options
         Options, in which "auto" is replaced by the name of a method.
     """
+    block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for this "
             "design."
         )
+    if block_length not in (None, 1):
+        allowed = _methods_for_blocks(method, block_length, for_blocks)
     check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:
         check_number(
@@ -65,4 +83,24 @@ def check_options(
         method = allowed[0]
     # 2**62 is more groups than any sample has rows. Python integers, unlike numpy
     # integers, do not overflow.
-    return Options(method, int(n_resamples), int(n_groups or 2**62), pooling)
+    return Options(
+        method, int(n_resamples), int(n_groups or 2**62), pooling, block_length
+    )
+
+
+def _methods_for_blocks(
+    method: str, block_length: int | str, for_blocks: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the methods for rows of a series. Refuse any other method or design."""
+    given = f"block_length == {block_length!r}, must be None for"
+    if not for_blocks:
+        raise ValueError(
+            f"{given} this design or for random features (n_components). Whole blocks "
+            "of rows need exact kernels and design='u' or design='v'."
+        )
+    if method not in ("auto", *for_blocks):
+        raise ValueError(
+            f"{given} method == {method!r}. Whole blocks of rows need method to be one "
+            f"of {('auto', *for_blocks)}."
+        )
+    return for_blocks

@@ -27,7 +27,9 @@ CHUNK = 4096
 STRIP = 16
 
 
-def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+def group_bounds(
+    m: int, n: int, n_groups: int, least: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """Divide two samples into groups of equal size, and rows that are not permuted.
 
     Parameters
@@ -37,6 +39,8 @@ def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]
     n_groups : int
         Largest number of groups to permute. If there are no more rows than that, each
         group is a single row.
+    least : int, default=1
+        Smallest number of rows of a group.
 
     Returns
     -------
@@ -48,7 +52,7 @@ def group_bounds(m: int, n: int, n_groups: int) -> tuple[np.ndarray, np.ndarray]
     smaller = min(m, n)
     size = 1 if m + n <= n_groups else -(-(m + n) // n_groups)
     # A small sample is still divided into several groups.
-    size = max(1, min(size, smaller // 16))
+    size = max(least, min(size, smaller // 16))
     of_smaller = min(smaller // size, n_groups // 2)
     of_larger = min(max(m, n) // size, n_groups - of_smaller)
     counts = (of_smaller, of_larger) if m <= n else (of_larger, of_smaller)

@@ -63,6 +63,9 @@ class TestResult(Result):
         gamma distribution (Pearson's type III), or a normal distribution if the
         permutations have a negative skewness. None for tests by resampling, and for
         constant X or y, which have the p-value 1.
+    block_length : int or None
+        Rows of a block if the test resampled whole blocks of consecutive rows, for rows
+        of a series. None if the test treated rows as independent.
 
     See Also
     --------
@@ -101,6 +104,7 @@ class TestResult(Result):
     statistics: np.ndarray
     pvalues: np.ndarray
     null_limit: Any = None
+    block_length: int | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -115,11 +119,14 @@ class TestResult(Result):
         return (self.statistic, self.pvalue)[index]
 
     def _summary(self) -> dict[str, Any]:
-        return {
+        summary = {
             "statistic": self.statistic,
             "pvalue": self.pvalue,
             "method": self.method,
         }
+        if self.block_length is not None:
+            summary["block_length"] = self.block_length
+        return summary
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -193,7 +200,7 @@ def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.n
     return np.sqrt(centred), np.sqrt(squares)
 
 
-def warn_if_powerless(n_distinct: float, resamples: str) -> None:
+def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
     """Warn if a test of few rows cannot reject, whatever the data are.
 
     Parameters
@@ -202,12 +209,15 @@ def warn_if_powerless(n_distinct: float, resamples: str) -> None:
         Largest number of resamples, including the data, whose statistics differ.
     resamples : str
         What the resamples are.
+    of : {"rows", "blocks"}, default="rows"
+        What is resampled.
     """
     if n_distinct * LEVEL < 1:
         warn_user(
             f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
-            f" because so few rows have only {n_distinct:g} different {resamples}. The "
-            f"test cannot reject at the significance level {LEVEL}. Pass more rows."
+            f" because so few {of} have only {n_distinct:g} different {resamples}. The "
+            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
+            f"{', or a smaller block_length' * (of == 'blocks')}."
         )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdiscrepancy._engine import (
     run_all,
     source_bytes,
 )
+from skdiscrepancy._nulls._lags import lag_result
 from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 
 # Numbers of the values of one kernel on some diagonals.
@@ -42,6 +44,8 @@ def shift_test(
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
+    block_length: int | None = None,
+    max_lag: int | None = None,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether n rows of x and y are independent, by HSIC for all products.
@@ -73,6 +77,13 @@ def shift_test(
         How to combine several products.
     kernels : list
         Pairs of kernels.
+    block_length : int or None, default=None
+        Rows of a block. Random orders then keep blocks of neighbouring rows together,
+        and pairs of rows that are nearer than this are left out, of the first and last
+        rows as well. None for independent rows.
+    max_lag : int or None, default=None
+        Largest shift to test, in both directions. Larger shifts are then the null
+        distribution. None tests the shift 0. Only without `shuffle`.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -90,13 +101,17 @@ def shift_test(
         of_x = offsets(x)
         line.advance()
         for orbit in range(n_orbits):
-            order = np.arange(n) if orbit == 0 else generator.permutation(n)
+            order = np.arange(n)
+            if orbit > 0:
+                order = generator.permutation(n)
+                if block_length is not None:
+                    order = random_blocks(n, block_length, generator)
             y = y_of(order)
             of_y = offsets(y)
             line.advance()
             line.step = SHIFTS
             products, x_squares, y_squares = _all_shifts(
-                x, y, n, of_x, of_y, **walk_options
+                x, y, n, of_x, of_y, block_length or 1, **walk_options
             )
             line.advance()
             line.step = 1
@@ -106,15 +121,28 @@ def shift_test(
                 roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
                 scale = np.outer(*roots).ravel()
                 remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
-    values = np.concatenate(parts, axis=1) / (n * (n - 3))
+    n_pairs = n * (n - 3) if block_length is None else n * (n - 2 * block_length + 1)
+    values = np.concatenate(parts, axis=1) / n_pairs
     # In units of the standard deviation under the null.
-    scale *= np.sqrt(2 / (n * (n - 1))) / (n * (n - 3))
+    scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
     method = "permutation" if shuffle else "shift"
     # Centring a constant leaves only rounding errors.
     useful = remains > ROUNDING
-    return combine(
+    result = combine(
         values, (scale,), kernels, pooling=pooling, method=method, useful=useful
     )
+    result = replace(result, block_length=block_length)
+    if max_lag is None:
+        return result
+    return lag_result(result, values, max_lag, useful)
+
+
+def random_blocks(
+    n: int, block_length: int, generator: np.random.RandomState
+) -> np.ndarray:
+    """Return an order of n rows that keeps blocks of neighbouring rows together."""
+    blocks = np.array_split(np.arange(n), n // block_length)
+    return np.concatenate([blocks[i] for i in generator.permutation(len(blocks))])
 
 
 def _all_shifts(
@@ -123,19 +151,21 @@ def _all_shifts(
     n: int,
     x_offsets: np.ndarray,
     y_offsets: np.ndarray,
+    nearest: int,
     **walk_options: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of products of centred matrices for every shift.
 
     On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
-    one circular cross-correlation, which is a product of Fourier transforms. Also
+    one circular cross-correlation, which is a product of Fourier transforms. Diagonals
+    before `nearest` are left out. Also
     return the sums of squares of each side, with and without centring.
     """
     n_frequencies = n // 2 + 1
     spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    diagonals = list(some_diagonals(n))
+    diagonals = list(some_diagonals(n, nearest))
     seconds = 0.0
     if diagonals:
         seconds = announce(

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._nulls import LagTestResult, TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._gram_tests import (
@@ -19,6 +19,7 @@ __all__ = [
     "ColumnTests",
     "HSICMatrixResult",
     "KSampleResult",
+    "LagTestResult",
     "TestResult",
     "hsic_column_tests",
     "hsic_matrix",

@@ -45,9 +45,11 @@ class MMDColumnParams(StatisticParams, total=False):
     """Parameters that `mmd_column_tests` passes on to `mmd_test`."""
 
     bandwidth: Any
+    block_length: int | str | None
     method: str
     n_components: int | None
     n_groups: int | None
+    paired: bool
     pooling: str
     second_order: bool
 
@@ -56,6 +58,8 @@ class HSICColumnParams(StatisticParams, total=False):
     """Parameters that `hsic_column_tests` passes on to `hsic_test`."""
 
     bandwidth: Any
+    block_length: int | str | None
+    max_lag: int | None
     method: str
     n_components: int | None
     pooling: str
@@ -157,6 +161,8 @@ def mmd_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
+    # Rows of tables are often sorted, so the tests do not look at their order.
+    params.setdefault("block_length", 1)
     names, columns = read_samples((X, Y), ("X", "Y"), encoder)
     return columnwise_tests(
         names,
@@ -266,6 +272,8 @@ def hsic_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
+    # Rows of tables are often sorted, so the tests do not look at their order.
+    params.setdefault("block_length", 1)
     names, columns = read_samples((X,), ("X",), encoder)
     target_kernel = params.get("target_kernel", "auto")
     labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()

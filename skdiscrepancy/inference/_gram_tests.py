@@ -13,9 +13,9 @@ from skdiscrepancy._base import check_gram, warn_left_out
 from skdiscrepancy._data import RandomStateLike, check_run_options, generator_of
 from skdiscrepancy._engine import kernel_source
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._ksd import stein_methods, stein_test
+from skdiscrepancy._ksd import stein_options, stein_test, with_block_length
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._nulls import TestResult, check_options
+from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels import PrecomputedKernel
 
@@ -34,6 +34,8 @@ def mmd_test_from_gram(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
+    block_length: int | None = None,
+    paired: bool = False,
 ) -> TestResult:
     """Test whether two samples are from one distribution, from Gram matrices.
 
@@ -70,6 +72,12 @@ def mmd_test_from_gram(
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
+    block_length : int or None, default=None
+        Number of consecutive rows that are kept together if the rows are a series; see
+        :func:`~skdiscrepancy.mmd_test`. None for independent rows.
+    paired : bool, default=False
+        Whether row i of both samples belongs to the same subject; see
+        :func:`~skdiscrepancy.mmd_test`.
 
     Returns
     -------
@@ -124,6 +132,8 @@ def mmd_test_from_gram(
         n_resamples=n_resamples,
         n_groups=n_groups,
         pooling=pooling,
+        block_length=block_length,
+        paired=paired,
     )
 
 
@@ -139,6 +149,8 @@ def hsic_test_from_gram(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
+    block_length: int | None = None,
+    max_lag: int | None = None,
 ) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
@@ -171,6 +183,12 @@ def hsic_test_from_gram(
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
+    block_length : int or None, default=None
+        Number of consecutive rows that are kept together if the rows are a series; see
+        :func:`~skdiscrepancy.hsic_test`. None for independent rows.
+    max_lag : int or None, default=None
+        Largest lag to test, if the rows are a series; see
+        :func:`~skdiscrepancy.hsic_test`. None tests no lags.
 
     Returns
     -------
@@ -213,7 +231,13 @@ def hsic_test_from_gram(
         verbose=verbose,
     )
     return estimator.fit(rows, rows).test(
-        rows, rows, method=method, n_resamples=n_resamples, pooling=pooling
+        rows,
+        rows,
+        method=method,
+        n_resamples=n_resamples,
+        pooling=pooling,
+        block_length=block_length,
+        max_lag=max_lag,
     )
 
 
@@ -228,6 +252,7 @@ def ksd_test_from_gram(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
+    block_length: int | None = None,
 ) -> TestResult:
     """Test whether a model fits, from a matrix of the Stein kernel.
 
@@ -258,6 +283,9 @@ def ksd_test_from_gram(
     verbose : int, default=0
         Show one line with the percentage done and the time left if 1 or more, as a bar
         of tqdm if it is installed, and print nothing if 0.
+    block_length : int or None, default=None
+        Number of consecutive rows that are kept together if the rows are a series; see
+        :func:`~skdiscrepancy.ksd_test`. None for independent rows.
 
     Returns
     -------
@@ -285,12 +313,13 @@ def ksd_test_from_gram(
     """
     design = check_design(design)
     check_run_options(n_jobs, random_state, verbose)
-    options = check_options(
-        allowed=stein_methods(design),
+    options = stein_options(
+        design,
         method=method,
         n_resamples=n_resamples,
         n_groups=n_groups,
         pooling=pooling,
+        block_length=block_length,
     )
     kernels = [
         PrecomputedKernel(check_gram(matrix, "H")) for matrix in _as_list(H, "H")
@@ -300,6 +329,7 @@ def ksd_test_from_gram(
     if n < 2:
         raise ValueError(f"H has {n} row, must have 2 or more for a test.")
     warn_left_out(design, n)
+    options = with_block_length(options, n)
     return stein_test(
         lambda index: kernel_source(kernels, rows[index]),
         n,

@@ -299,7 +299,7 @@ def k_sample_test(
         read.rows, kernels, bandwidth, N_BANDWIDTHS, "bandwidth", read.layout, n_jobs
     )
     generator = generator_of(random_state)
-    run_options = {"n_jobs": n_jobs, "verbose": verbose}
+    run_options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
     # A test takes time with the square of the number of rows.
     work = [float(len(read.rows[a]) + len(read.rows[b])) ** 2 for a, b in pairs]
     of_all = float(sum(map(len, read.rows))) ** 2

@@ -26,6 +26,8 @@ def mmd_test(
     n_groups: int | None = 256,
     pooling: str = "max",
     bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
+    paired: bool = False,
     **params: Unpack[MMDTestParams],
 ) -> TestResult:
     """Test whether two samples have the same distribution.
@@ -65,6 +67,18 @@ def mmd_test(
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
         12 bandwidths. If you pass `n_bandwidths`, "dyadic" becomes "grid". See
         :class:`skdiscrepancy.MMDEstimator` for the other values.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then permutes whole blocks of this
+        many consecutive rows, and leaves out pairs of rows that are near in time.
+        "auto" chooses the length from the data by the rule of [2]_. None treats rows as
+        independent, and warns if they clearly are not. 1 does not warn. Needs a
+        complete design and ``n_components=None``. See :ref:`series`.
+    paired : bool, default=False
+        Whether row i of X and row i of Y belong together, such as two measurements of
+        one subject before and after a treatment. The test then swaps the rows of random
+        pairs instead of permuting all rows. If the rows of a pair are similar, this has
+        far more power. See :ref:`paired`.
     **params : dict
         Parameters of :class:`skdiscrepancy.MMDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -85,6 +99,8 @@ def mmd_test(
     ----------
     .. [1] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
        2025.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
@@ -103,6 +119,8 @@ def mmd_test(
         n_resamples=n_resamples,
         n_groups=n_groups,
         pooling=pooling,
+        block_length=block_length,
+        paired=paired,
     )
 
 
@@ -116,6 +134,8 @@ def hsic_test(
     pooling: str = "max",
     bandwidth: Any = "dyadic",
     target_bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
+    max_lag: int | None = None,
     **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
@@ -155,6 +175,18 @@ def hsic_test(
     target_bandwidth : "dyadic", "grid", "median", float or array-like of float, \
             default="dyadic"
         Bandwidths of the kernels on y, chosen like `bandwidth`.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then permutes whole blocks of this
+        many consecutive rows of y, and leaves out pairs of rows that are near in time.
+        "auto" chooses the length from the data by the rule of [2]_. None treats rows as
+        independent, and warns if those of X and of y clearly are not. 1 does not warn.
+        Needs a complete design and ``n_components=None``. See :ref:`series`.
+    max_lag : int or None, default=None
+        Which lag depends? Tests all lags from -`max_lag` to `max_lag` of two series
+        with ``method="shift"``. At a positive lag, y follows X. The result is a
+        :class:`~skdiscrepancy.inference.LagTestResult` with an adjusted p-value for
+        each lag. None tests only rows of the same time.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -175,6 +207,8 @@ def hsic_test(
     ----------
     .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
@@ -191,7 +225,13 @@ def hsic_test(
     )
     X, y = hsic._read(as_table(X), y)
     return hsic.fit(X, y).test(
-        X, y, method=method, n_resamples=n_resamples, pooling=pooling
+        X,
+        y,
+        method=method,
+        n_resamples=n_resamples,
+        pooling=pooling,
+        block_length=block_length,
+        max_lag=max_lag,
     )
 
 
@@ -205,6 +245,7 @@ def ksd_test(
     n_groups: int | None = 256,
     pooling: str = "max",
     bandwidth: Any = "dyadic",
+    block_length: int | str | None = None,
     **params: Unpack[KSDTestParams],
 ) -> TestResult:
     """Test whether a sample comes from a model (goodness of fit).
@@ -248,6 +289,13 @@ def ksd_test(
         twice the 95 % quantile, or steps of a factor of 2 if there would be more than
         12 bandwidths. If you pass `n_bandwidths` or ``method="parametric"``, "dyadic"
         becomes "grid". See :class:`skdiscrepancy.MMDEstimator` for the other values.
+    block_length : int, "auto" or None, default=None
+        Pass it if the rows are a series, such as measurements in the order of time, in
+        which neighbouring rows are similar. The test then gives each block of this many
+        consecutive rows one random sign, and leaves out pairs of rows that are near in
+        time. "auto" chooses the length from the data by the rule of [2]_. None treats
+        rows as independent, and warns if they clearly are not. 1 does not warn. Needs
+        "wild", a complete design and ``n_components=None``. See :ref:`series`.
     **params : dict
         Parameters of :class:`skdiscrepancy.KSDEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -268,6 +316,8 @@ def ksd_test(
     ----------
     .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
        fit", ICML 2016.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
 
     Examples
     --------
@@ -289,6 +339,7 @@ def ksd_test(
         n_resamples=n_resamples,
         n_groups=n_groups,
         pooling=pooling,
+        block_length=block_length,
     )
 
 

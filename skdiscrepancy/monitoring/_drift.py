@@ -42,9 +42,11 @@ class DriftParams(StatisticParams, total=False):
     """Parameters that `drift_report` passes on to the tests."""
 
     bandwidth: Any
+    block_length: int | str | None
     kernel: Any
     method: str
     n_groups: int | None
+    paired: bool
     pooling: str
     second_order: bool
 
@@ -168,7 +170,8 @@ def drift_report(
         "random_state": random_state,
         "verbose": verbose,
     }
-    tested: dict[str, Any] = {**params, **options}
+    # Rows of tables are often sorted, so a report does not look at their order.
+    tested: dict[str, Any] = {"block_length": 1, **params, **options}
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:

@@ -18,6 +18,7 @@ from skdiscrepancy.plotting._dependence_matrix import HSICMatrixDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
 from skdiscrepancy.plotting._k_samples import KSampleDisplay
+from skdiscrepancy.plotting._lags import LagDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "DriftReportDisplay",
     "HSICMatrixDisplay",
     "KSampleDisplay",
+    "LagDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",

@@ -1,0 +1,179 @@
+"""A check whether rows in the given order depend on each other."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.stats import norm, rankdata
+
+from skdiscrepancy._data import warn_user
+from skdiscrepancy.kernels import IndicatorKernel, PrecomputedKernel
+
+# Probability that a test warns of rows in random order, about.
+FALSE_ALARMS = 1e-6
+# Rows that are looked at, at most: dependence that matters shows in them.
+MAX_ROWS = 2000
+# Columns that are looked at, at most, at equal distances.
+MAX_COLUMNS = 64
+# Columns whose corrections for few or skew scores are larger are not looked at.
+MAX_CORRECTION = 2.0
+# Labels become columns of zeros and ones, for this many frequent labels at most.
+MAX_LABELS = 10
+# Values of a side of an HSIC test that has at most this many are classes.
+MAX_CLASSES = 20
+
+
+def columns_of(rows: Any, kernels: list[Any]) -> np.ndarray | None:
+    """Return columns of numbers that describe the order of rows.
+
+    Parameters
+    ----------
+    rows : object
+        Validated rows.
+    kernels : list of kernel objects
+        Kernels on the rows.
+
+    Returns
+    -------
+    columns : ndarray of shape (n_samples, n_columns), or None
+        The rows, or zeros and ones for the frequent labels. None for a sparse matrix,
+        for rows that are read by blocks, and for positions in a Gram matrix.
+    """
+    if issparse(rows) or not isinstance(rows, np.ndarray):
+        return None
+    if any(isinstance(kernel, PrecomputedKernel) for kernel in kernels):
+        return None
+    if rows.dtype.kind == "f" and not all(
+        isinstance(kernel, IndicatorKernel) for kernel in kernels
+    ):
+        return rows
+    _, codes, counts = np.unique(
+        rows.astype(str) if rows.dtype == object else rows,
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    frequent = np.argsort(-counts, kind="stable")[:MAX_LABELS]
+    return np.equal.outer(codes.ravel(), frequent).astype(np.float64)
+
+
+def warn_if_dependent(*samples: np.ndarray | None) -> None:
+    """Warn if the rows of a sample, in the given order, clearly depend on each other.
+
+    Parameters
+    ----------
+    *samples : ndarray of shape (n_samples, n_columns), or None
+        Samples in the order of their rows. None is not looked at.
+    """
+    known = [sample for sample in samples if sample is not None]
+    if any(in_order(sample, FALSE_ALARMS / len(known)) for sample in known):
+        _warn("The rows of a sample")
+
+
+def warn_if_both_dependent(x: np.ndarray | None, y: np.ndarray | None) -> None:
+    """Warn if the rows of X clearly depend on each other, and those of y as well.
+
+    A permutation test of independence is valid if the rows of either side are in random
+    order. Labels that are sorted put the rows of X in order too, so the rows of a side
+    are looked at within each class of the other side.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_samples, n_columns), or None
+        Both sides in the order of their rows. None is not looked at.
+    """
+    if x is None or y is None:
+        return
+    if all(
+        in_order(own, FALSE_ALARMS, classes_of(other))
+        for own, other in ((x, y), (y, x))
+    ):
+        _warn("The rows of X, and the rows of y,")
+
+
+def classes_of(sample: np.ndarray) -> np.ndarray | None:
+    """Return the class of each row, None if there are many different rows."""
+    sample = sample[:MAX_ROWS]
+    if any(len(np.unique(column)) > MAX_CLASSES for column in sample.T):
+        return None
+    values, classes = np.unique(sample, axis=0, return_inverse=True)
+    return classes.ravel() if len(values) <= MAX_CLASSES else None
+
+
+def in_order(
+    sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
+) -> bool:
+    """Tell whether the rows of a sample clearly depend on their predecessors.
+
+    The statistic of a column is the sum of c_t c_(t + 1) over neighbouring rows, with
+    the centred ranks c. For rows in random order, the mean is -sum c_t^2 / n, and the
+    statistic is nearly normal for many rows. The threshold is a normal quantile, with
+    the terms of Cornish and Fisher for skewness and kurtosis, divided by the number of
+    columns (Bonferroni). Columns whose corrections are large, such as rare labels, are
+    not looked at. Nor are columns in equal steps, which are positions and no sample.
+    With `classes`, ranks and neighbours are taken within each class.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (n_samples, n_columns)
+        Numbers.
+    false_alarms : float
+        Probability of True for rows in random order.
+    classes : ndarray of shape (n_samples,) or None, default=None
+        Class of each row.
+
+    Returns
+    -------
+    dependent : bool
+        Whether the statistic of any column is beyond its threshold.
+    """
+    step = -(-sample.shape[1] // MAX_COLUMNS)
+    sample = sample[:MAX_ROWS, :: max(step, 1)]
+    n = len(sample)
+    if n < 3 or not sample.size:
+        return False
+    same = np.ones(n - 1, dtype=bool)
+    pieces = [np.arange(n)]
+    if classes is not None:
+        order = np.argsort(classes, kind="stable")
+        sample, classes = sample[order], classes[order]
+        same = classes[1:] == classes[:-1]
+        pieces = np.split(np.arange(n), np.flatnonzero(~same) + 1)
+    c = np.empty(sample.shape)
+    expected = np.zeros(sample.shape[1])
+    for piece in pieces:
+        ranks = rankdata(sample[piece], axis=0)
+        c[piece] = ranks - (len(piece) + 1) / 2
+        expected -= np.square(c[piece]).mean(axis=0)
+    with np.errstate(all="ignore"):
+        steps = np.diff(sample, axis=0)
+        looked_at = np.ptp(steps, axis=0) > 1e-9 * np.abs(steps).max(axis=0)
+    squares = np.square(c).mean(axis=0)
+    looked_at &= squares > 0
+    c = c / np.sqrt(np.where(looked_at, squares, 1))
+    n_pairs = max(float(same.sum()), 1.0)
+    sums = (c[1:] * c[:-1])[same].sum(axis=0)
+    z = (sums - expected / np.where(looked_at, squares, 1)) / np.sqrt(n_pairs)
+    # Cumulants of the sum for independent scores of mean 0 and variance 1.
+    third, fourth = (c**3).mean(axis=0), (c**4).mean(axis=0)
+    skewness = third**2 / np.sqrt(n_pairs)
+    kurtosis = (fourth**2 - 3 + 6 * (fourth - 1)) / n_pairs
+    limit = norm.isf(false_alarms / sample.shape[1])
+    correction = skewness * (limit**2 - 1) / 6
+    correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
+    looked_at &= correction < MAX_CORRECTION
+    return bool(np.any(looked_at & (z > limit + correction)))
+
+
+def _warn(rows: str) -> None:
+    warn_user(
+        f"{rows} clearly depend on each other in the given order, but block_length == "
+        "None treats rows as independent. The p-value may be much too small. If the "
+        "rows are a series, such as measurements in the order of time, "
+        "pass block_length='auto'. If they are independent and merely sorted or "
+        "grouped, shuffle them or pass block_length=1 to avoid this warning."
+    )
