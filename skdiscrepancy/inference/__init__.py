@@ -4,6 +4,8 @@
 
 from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._conditional import conditional_hsic_test
+from skdiscrepancy.inference._conditional_result import ConditionalTestResult
 from skdiscrepancy.inference._gram_tests import (
     hsic_test_from_gram,
     ksd_test_from_gram,
@@ -14,7 +16,9 @@ from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "ConditionalTestResult",
     "TestResult",
+    "conditional_hsic_test",
     "hsic_column_tests",
     "hsic_test",
     "hsic_test_from_gram",

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +38,9 @@ def check_encoder(encoder: Any) -> None:
         )
 
 
-def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
+def fit_encoder(
+    encoder: Any, tables: list[Any], names: Sequence[str] = ("X", "Y")
+) -> Any:
     """Return an encoder that is fitted to the rows of all tables, or None.
 
     Parameters
@@ -46,6 +49,8 @@ def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
         "auto" is a TableEncoder if one of the tables needs it. A transformer is cloned.
     tables : list of tables
         Samples with the same columns, not validated.
+    names : sequence of str, default=("X", "Y")
+        Names of the tables, for error messages.
 
     Returns
     -------
@@ -63,7 +68,7 @@ def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
         encoder = TableEncoder()
     fitted = clone(encoder)
     if isinstance(fitted, TableEncoder):
-        return fitted._fit_tables(tables, ["X", "Y"][: len(tables)])
+        return fitted._fit_tables(tables, list(names[: len(tables)]))
     return fitted.fit(_stacked(tables))
 
 
