@@ -21,6 +21,11 @@ SCALE_BOUNDS = (-3.0, 5.0)
 RATIO_BOUNDS = (-7.0, 7.0)
 # Noise ratio at the start.
 FIRST_RATIO = 0.3
+# Length scales of a column that is tried alone, and the logarithm of the others.
+FIRST_SCALES = (0.15, 0.4, 1.2)
+FAR = 3.0
+# Starts are compared on at most this many rows.
+TRIAL_ROWS = 200
 MAX_STEPS = 60
 # Fraction of the sum of squares of a target that counts as zero, so that a target
 # without noise has a likelihood.
@@ -123,10 +128,9 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
         Variance of the noise of each target, relative to the variance of its function.
     """
     p, m = Z.shape[1], F.shape[1]
-    start = np.append(np.full(p, 0.5 * np.log(p)), np.full(m, np.log(FIRST_RATIO)))
     best = minimize(
         negative_log_likelihood,
-        np.clip(start, SCALE_BOUNDS[0], SCALE_BOUNDS[1]),
+        _start(Z, F),
         args=(Z, F),
         jac=True,
         method="L-BFGS-B",
@@ -134,6 +138,26 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
         options={"maxiter": MAX_STEPS},
     ).x
     return np.exp(best[:p]), np.exp(best[p:])
+
+
+def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Return the most likely of several starts.
+
+    A function of one column among many is often lost from a start with equal length
+    scales, so each column is also tried alone.
+    """
+    p, m = Z.shape[1], F.shape[1]
+    trials = [np.full(p, 0.5 * np.log(p))]
+    for column in range(p):
+        for scale in FIRST_SCALES:
+            alone = np.full(p, FAR)
+            alone[column] = np.log(scale)
+            trials.append(alone)
+    ratios = np.full(m, np.log(FIRST_RATIO))
+    starts = [np.append(np.clip(trial, *SCALE_BOUNDS), ratios) for trial in trials]
+    rows = slice(None, TRIAL_ROWS)
+    values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
+    return starts[int(np.argmin(values))]
 
 
 def choose_noise_ratios(

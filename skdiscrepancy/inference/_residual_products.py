@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data import Index, shown
+from skdiscrepancy._data import Index, encode_labels, shown
 from skdiscrepancy._engine import Source, factor_of
 from skdiscrepancy.kernels import KernelLike
 
@@ -56,7 +56,10 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
     components : Components
         Components. There are none if all features are constant.
     """
-    factors = [_factor(kernel, rows) for kernel in kernels]
+    if isinstance(rows, np.ndarray) and encode_labels(rows).max() == 0:
+        factors = [np.zeros((1, len(rows))) for _ in kernels]
+    else:
+        factors = [_factor(kernel, rows) for kernel in kernels]
     sizes = [np.linalg.norm(factor) for factor in factors]
     used = [f / size for f, size in zip(factors, sizes, strict=True) if size > 0]
     if not used:
@@ -93,7 +96,7 @@ def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
             f"kernel == {shown(kernel)}, must be positive definite for a conditional "
             "test, because the test needs its features."
         )
-    return np.where(np.abs(factor.rows) > 1e-14, factor.rows, 0)
+    return factor.rows
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
