@@ -16,6 +16,8 @@ independence cannot distinguish the two cases, but a conditional test can.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from skdiscrepancy import conditional_hsic_test, hsic_test
 
@@ -47,9 +49,6 @@ print(pvalues)
 # The residuals show why. We subtract a smooth curve of the experience, which a Gaussian
 # process fits to both groups together, as the test does for the features of its
 # kernels.
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-
 colors = {"A": "C0", "B": "C1"}
 figure, axes = plt.subplots(2, 2, figsize=(9, 6), sharex=True, layout="constrained")
 for column, (name, offer) in zip(axes.T, offers.items(), strict=True):

@@ -38,14 +38,19 @@ class ConditionalTestResult(TestResult):
         p-value of each pair of kernels, adjusted for the number of pairs.
     null_limit : None
         Conditional tests always use resamples.
-    r2_X, r2_y : float
-        Fraction of the variance of the kernel features of X, or of y, that the columns
-        of Z predict for rows that the regression has not seen. 0 means that Z carries
-        no information. Small negative numbers are noise.
-    residual_pvalue_X, residual_pvalue_y : float
-        p-value of a check of the regression. A small value means that you can still
-        predict the residuals of X, or of y, from a column of Z. If both are small,
-        `pvalue` is too small, and the test warns.
+    r2_X : float
+        Fraction of the variance of the kernel features of X that the columns of Z
+        predict for rows that the regression has not seen. 0 means that Z carries no
+        information about X. Small negative numbers are noise.
+    r2_y : float
+        Fraction of the variance of the kernel features of y that the columns of Z
+        predict.
+    residual_pvalue_X : float
+        p-value of a check of the regression of X. A small value means that you can
+        still predict the residuals of X from a column of Z. If `residual_pvalue_y` is
+        small too, `pvalue` may be too small, and the test warns.
+    residual_pvalue_y : float
+        p-value of a check of the regression of y.
 
     See Also
     --------
@@ -73,4 +78,9 @@ class ConditionalTestResult(TestResult):
     residual_pvalue_y: float = 1.0
 
     def _summary(self) -> dict[str, Any]:
-        return {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
+        return {
+            "statistic": self.statistic,
+            "pvalue": self.pvalue,
+            "r2_X": self.r2_X,
+            "r2_y": self.r2_y,
+        }
