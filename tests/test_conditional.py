@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skdiscrepancy import conditional_hsic_test
 from skdiscrepancy._nulls import check_options
+from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.inference import ConditionalTestResult, TestResult
 from skdiscrepancy.inference._conditional import residual_test
 from skdiscrepancy.inference._residual_products import components_of
@@ -263,10 +264,11 @@ def test_regressors_are_cloned_and_cross_fitted():
     assert 0.3 < result.r2_X < 1
 
 
-def test_bandwidths_are_multiples_of_the_median_by_default():
+def test_bandwidths_are_twice_the_median_by_default():
     result = conditional_hsic_test(X, y, z, **FEW)
-    widths = sorted({pair[0].bandwidth for pair in result.kernels})
-    assert_allclose(widths[1] / widths[0], 4)
+    [(kernel, target_kernel)] = result.kernels
+    assert_allclose(kernel.bandwidth, 2 * median_bandwidth(X[:, np.newaxis]))
+    assert_allclose(target_kernel.bandwidth, 2 * median_bandwidth(y[:, np.newaxis]))
     own = conditional_hsic_test(X, y, z, kernel=GaussianKernel(bandwidth=2.0), **FEW)
     assert [pair[0].bandwidth for pair in own.kernels] == [2.0]
     given = conditional_hsic_test(X, y, z, bandwidth=[1.0, 3.0], **FEW)

@@ -18,7 +18,8 @@ class Residuals(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_targets)
-        Held-out residuals.
+        Residuals. Those of a Gaussian process are the leave-one-out residuals times
+        1 - h_ii, where h_ii is the leverage of row i.
     r2 : float
         Fraction of the sum of squares of all targets that held-out predictions explain.
         It is negative if the mean predicts better.
@@ -31,7 +32,13 @@ class Residuals(NamedTuple):
 def residuals_of(
     Z: np.ndarray, F: np.ndarray, regressor: Any, generator: np.random.RandomState
 ) -> Residuals:
-    """Return the held-out residuals of targets after regression on columns.
+    """Return the residuals of targets after regression on columns.
+
+    A regressor is cross-fitted. For a Gaussian process, leave-one-out residuals are
+    multiplied by 1 - h_ii. A row without neighbours has a leverage near 1, and its
+    prediction from other rows is an extrapolation. All targets then have errors of the
+    same shape, so such rows must have little weight in products of residuals. These
+    weighted residuals are the residuals of the fit to all rows.
 
     Parameters
     ----------
@@ -53,7 +60,8 @@ def residuals_of(
         return Residuals(F, 0.0)
     if regressor is None:
         smoother, ratios, _ = fit_gaussian_process(Z, F, generator)
-        values = smoother.held_out(F, ratios)
+        values = smoother.residuals(F, ratios)
+        held_out = smoother.held_out(F, ratios)
     else:
-        values = cross_fitted(regressor, Z, F, generator)
-    return Residuals(values, 1 - float(np.square(values).sum() / np.square(F).sum()))
+        values = held_out = cross_fitted(regressor, Z, F, generator)
+    return Residuals(values, 1 - float(np.square(held_out).sum() / np.square(F).sum()))

@@ -38,10 +38,9 @@ from skdiscrepancy.kernels import (
 )
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
 
-# Bandwidths of the kernels on X and y by default, as multiples of the median distance.
-FACTORS = (1.0, 4.0)
-# Bandwidth of the kernel on Z, as a multiple of the median distance.
-GIVEN_FACTOR = 2.0
+# Default bandwidth of the kernels on X, on y and on Z, as a multiple of the median
+# distance.
+FACTOR = 2.0
 # Bandwidth of the kernels that look for structure in residuals, on ranks from 0 to 1.
 CHECK_BANDWIDTH = 0.1
 # Residuals are checked on at most this many rows, by so many vectors of signs.
@@ -99,8 +98,8 @@ def conditional_hsic_test(
         Regressor of scikit-learn for several targets, which predicts the kernel
         features of X and of y from Z. It is cloned and cross-fitted with five folds.
         None is a Gaussian process with one length scale for each column of Z, chosen by
-        marginal likelihood, and with leave-one-out residuals. It suits smooth
-        functions. Above 1000 rows, it is a low-rank approximation.
+        marginal likelihood. It suits smooth functions. Above 1000 rows, it is a
+        low-rank approximation.
     n_resamples : int, default=999
         Number of vectors of random signs. p-values are multiples of
         1 / (1 + `n_resamples`).
@@ -118,10 +117,10 @@ def conditional_hsic_test(
         numbers. See :class:`skdiscrepancy.HSICEstimator`.
     bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
-        Bandwidths of the kernels on X that do not have their own. None is one and four
-        times the median distance. If one of your kernels has its own bandwidth, None
-        is the median distance. Small bandwidths make functions of Z that are hard to
-        predict. See :class:`skdiscrepancy.HSICEstimator` for the other values.
+        Bandwidths of the kernels on X that do not have their own. None is twice the
+        median distance. If one of your kernels has its own bandwidth, None is the
+        median distance for the others. Small bandwidths detect dependence on a finer
+        scale, but their features are functions of Z that are harder to predict. See :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels on y, chosen like `bandwidth`.
@@ -212,7 +211,7 @@ def conditional_hsic_test(
 
 
 def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
-    """Return kernels with several multiples of the median distance as bandwidths.
+    """Return kernels with a multiple of the median distance as their bandwidth.
 
     `parameter` are the kernels as they were passed.
     """
@@ -222,9 +221,9 @@ def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
         return kernels
     wider = []
     for kernel in kernels:
-        medians = [part.kernel.bandwidth for part in radial_parts(kernel)]
-        multiples = ([factor * median for factor in FACTORS] for median in medians)
-        wider += with_bandwidths(kernel, [rows], multiples) if medians else [kernel]
+        medians = (part.kernel.bandwidth for part in radial_parts(kernel))
+        multiples = ([FACTOR * median] for median in medians)
+        wider += with_bandwidths(kernel, [rows], multiples)
     return wider
 
 
@@ -340,7 +339,7 @@ def residual_test(
     """
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
-    given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
+    given = GaussianKernel(bandwidth=FACTOR * median_bandwidth(Z))
     return wild_test(
         ResidualProducts(kernel_source([given], Z), residuals, target_residuals),
         len(Z),

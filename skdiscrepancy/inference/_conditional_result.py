@@ -15,7 +15,8 @@ class ConditionalTestResult(TestResult):
     """Result of a conditional test: a test result, and how well Z predicts X and y.
 
     It has all attributes and methods of :class:`~skdiscrepancy.inference.TestResult`,
-    such as `plot` and `to_frame`, and four numbers about the regressions on `given`.
+    such as `plot` and `to_frame`, and four numbers about the regressions on `given`
+    [1]_.
 
     Read more in the :ref:`User Guide <conditional>`.
 
