@@ -14,11 +14,14 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from skdiscrepancy._regression import (
+    Residuals,
+    Smoother,
     choose_parameters,
     cross_fitted,
     fit_gaussian_process,
     residuals_of,
     smoother_of,
+    variance_inflation,
 )
 from skdiscrepancy._regression._marginal_likelihood import negative_log_likelihood
 
@@ -140,3 +143,30 @@ def test_without_columns_the_residuals_are_the_targets():
     residuals = residuals_of(np.empty((40, 0)), F, None, np.random.RandomState(0))
     assert residuals.values is F
     assert residuals.r2 == 0
+
+
+def test_inflation_is_the_ratio_of_variances_of_sums_of_products():
+    # Residuals of two fits with their own length scales, for noise of variance 1.
+    parts = []
+    for scales, targets in ((SCALES, F), (SCALES[::-1], F[:, ::-1])):
+        smoother = smoother_of(Z, scales, np.arange(40))
+        kernel = RBF(scales)(Z)
+        maker = np.eye(40) - kernel @ np.linalg.inv(kernel + RATIOS[0] * np.eye(40))
+        residuals = smoother.residuals(targets[:, :1], RATIOS[:1])
+        covariance = Smoother(
+            smoother.vectors,
+            1 - np.square(RATIOS[0] / (smoother.values + RATIOS[0])),
+        )
+        parts.append((Residuals(residuals, 0.0, covariance), maker @ maker.T))
+    (first, A), (second, B) = parts
+    expected = np.sum(A * B) / np.sum(np.diag(A) * np.diag(B))
+    assert expected > 1.05
+    assert_allclose(variance_inflation(first, second), expected, rtol=1e-10)
+
+
+def test_inflation_is_known_for_gaussian_processes_only():
+    generator = np.random.RandomState(0)
+    exact = residuals_of(Z, F, None, generator)
+    assert 1 < variance_inflation(exact, exact) < 2
+    other = residuals_of(Z, F, LinearRegression(), generator)
+    assert variance_inflation(exact, other) == 1

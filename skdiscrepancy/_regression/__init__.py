@@ -14,7 +14,11 @@ from skdiscrepancy._regression._marginal_likelihood import (
     choose_noise_ratios,
     choose_parameters,
 )
-from skdiscrepancy._regression._residuals import Residuals, residuals_of
+from skdiscrepancy._regression._residuals import (
+    Residuals,
+    residuals_of,
+    variance_inflation,
+)
 
 __all__ = [
     "MAX_EXACT_ROWS",
@@ -28,6 +32,7 @@ __all__ = [
     "fit_gaussian_process",
     "residuals_of",
     "smoother_of",
+    "variance_inflation",
 ]
 
 

@@ -24,7 +24,12 @@ from skdiscrepancy._data import (
 from skdiscrepancy._engine import kernel_source, one_blas_thread, run_all
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._nulls import Options, TestResult, check_options, wild_test
-from skdiscrepancy._regression import Residuals, check_regressor, residuals_of
+from skdiscrepancy._regression import (
+    Residuals,
+    check_regressor,
+    residuals_of,
+    variance_inflation,
+)
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import check_design
 from skdiscrepancy.inference._conditional_result import ConditionalTestResult
@@ -80,7 +85,8 @@ def conditional_hsic_test(
     The test regresses the kernel features of X and of y on Z. The statistic is the mean
     of k(z_i, z_j) <r_i, r_j> <q_i, q_j> over pairs of different rows, where r and q are
     the residuals [1]_, [2]_. It then compares the statistic with random signs of the
-    rows (wild bootstrap). The type I error is only as good as the regressions, because
+    rows (wild bootstrap), with a correction for the degrees of freedom of the
+    regressions. The type I error is only as good as the regressions, because
     no test of conditional independence is exact [3]_. The test warns if you can still
     predict the residuals of both X and y from Z.
 
@@ -120,7 +126,8 @@ def conditional_hsic_test(
         Bandwidths of the kernels on X that do not have their own. None is twice the
         median distance. If one of your kernels has its own bandwidth, None is the
         median distance for the others. Small bandwidths detect dependence on a finer
-        scale, but their features are functions of Z that are harder to predict. See :class:`skdiscrepancy.HSICEstimator` for the other values.
+        scale, but their features are functions of Z that are harder to predict. See
+        :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels on y, chosen like `bandwidth`.
@@ -282,6 +289,7 @@ def _test(
         options=options,
         generator=generator,
         kernels=[(k, target) for k in kernels[0] for target in kernels[1]],
+        inflation=variance_inflation(*fits),
         **walk_options,
     )
     checks = [_leftover(Z, fit.values, order, generator) for fit in fits]
@@ -309,6 +317,7 @@ def residual_test(
     options: Options,
     generator: np.random.RandomState,
     kernels: list[Any],
+    inflation: float = 1.0,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
@@ -327,6 +336,8 @@ def residual_test(
         Draws the signs.
     kernels : list
         Pairs of kernels.
+    inflation : float, default=1.0
+        Factor of the statistics of random signs.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -348,6 +359,7 @@ def residual_test(
         generator=generator,
         pooling=options.pooling,
         kernels=kernels,
+        inflation=inflation,
         **walk_options,
     )
 
