@@ -175,8 +175,8 @@ def conditional_hsic_test(
     >>> from skdiscrepancy import conditional_hsic_test, hsic_test
     >>> z, a, b = np.random.RandomState(0).normal(size=(3, 150))
     >>> X, y = np.sin(2 * z) + 0.3 * a, np.sin(2 * z) + 0.3 * b
-    >>> hsic_test(X, y, random_state=0).pvalue
-    0.001
+    >>> hsic_test(X, y, random_state=0).pvalue < 0.001
+    True
     >>> conditional_hsic_test(X, y, z, random_state=0).pvalue > 0.05
     True
     >>> conditional_hsic_test(X, y + 0.5 * a, z, random_state=0).pvalue
