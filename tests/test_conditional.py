@@ -264,11 +264,12 @@ def test_regressors_are_cloned_and_cross_fitted():
     assert 0.3 < result.r2_X < 1
 
 
-def test_bandwidths_are_twice_the_median_by_default():
+def test_bandwidths_are_two_and_six_times_the_median_by_default():
     result = conditional_hsic_test(X, y, z, **FEW)
-    [(kernel, target_kernel)] = result.kernels
-    assert_allclose(kernel.bandwidth, 2 * median_bandwidth(X[:, np.newaxis]))
-    assert_allclose(target_kernel.bandwidth, 2 * median_bandwidth(y[:, np.newaxis]))
+    widths = [[kernel.bandwidth for kernel in pair] for pair in result.kernels]
+    medians = [median_bandwidth(v[:, np.newaxis]) for v in (X, y)]
+    factors = [[2, 2], [2, 6], [6, 2], [6, 6]]
+    assert_allclose(widths, np.multiply(factors, medians))
     own = conditional_hsic_test(X, y, z, kernel=GaussianKernel(bandwidth=2.0), **FEW)
     assert [pair[0].bandwidth for pair in own.kernels] == [2.0]
     given = conditional_hsic_test(X, y, z, bandwidth=[1.0, 3.0], **FEW)

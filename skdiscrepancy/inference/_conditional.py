@@ -43,9 +43,10 @@ from skdiscrepancy.kernels import (
 )
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
 
-# Default bandwidth of the kernels on X, on y and on Z, as a multiple of the median
-# distance.
-FACTOR = 2.0
+# Default bandwidths of the kernels on X and on y, as multiples of the median distance.
+FACTORS = (2.0, 6.0)
+# Bandwidth of the kernel on Z, as a multiple of the median distance.
+GIVEN_FACTOR = 2.0
 # Bandwidth of the kernels that look for structure in residuals, on ranks from 0 to 1.
 CHECK_BANDWIDTH = 0.1
 # Residuals are checked on at most this many rows, by so many vectors of signs.
@@ -123,11 +124,11 @@ def conditional_hsic_test(
         numbers. See :class:`skdiscrepancy.HSICEstimator`.
     bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
-        Bandwidths of the kernels on X that do not have their own. None is twice the
-        median distance. If one of your kernels has its own bandwidth, None is the
-        median distance for the others. Small bandwidths detect dependence on a finer
-        scale, but their features are functions of Z that are harder to predict. See
-        :class:`skdiscrepancy.HSICEstimator` for the other values.
+        Bandwidths of the kernels on X that do not have their own. None is two and six
+        times the median distance. If one of your kernels has its own bandwidth, None is
+        the median distance for the others. Small bandwidths detect dependence on a
+        finer scale, but their features are functions of Z that are harder to predict.
+        See :class:`skdiscrepancy.HSICEstimator` for the other values.
     target_bandwidth : None, "dyadic", "grid", "median", float or array-like of float, \
             default=None
         Bandwidths of the kernels on y, chosen like `bandwidth`.
@@ -218,7 +219,7 @@ def conditional_hsic_test(
 
 
 def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
-    """Return kernels with a multiple of the median distance as their bandwidth.
+    """Return kernels with several multiples of the median distance as bandwidths.
 
     `parameter` are the kernels as they were passed.
     """
@@ -228,9 +229,9 @@ def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
         return kernels
     wider = []
     for kernel in kernels:
-        medians = (part.kernel.bandwidth for part in radial_parts(kernel))
-        multiples = ([FACTOR * median] for median in medians)
-        wider += with_bandwidths(kernel, [rows], multiples)
+        medians = [part.kernel.bandwidth for part in radial_parts(kernel)]
+        multiples = ([factor * median for factor in FACTORS] for median in medians)
+        wider += with_bandwidths(kernel, [rows], multiples) if medians else [kernel]
     return wider
 
 
@@ -350,7 +351,7 @@ def residual_test(
     """
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
-    given = GaussianKernel(bandwidth=FACTOR * median_bandwidth(Z))
+    given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
     return wild_test(
         ResidualProducts(kernel_source([given], Z), residuals, target_residuals),
         len(Z),
