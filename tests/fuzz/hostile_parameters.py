@@ -244,6 +244,8 @@ TEST = {
 }
 CONDITIONAL = {
     **{key: STATISTIC[key] for key in ("kernel", "bandwidth", "n_bandwidths")},
+    "encoder": STATISTIC["encoder"],
+    **VERBOSE,
     **TARGET,
     "pooling": TEST["pooling"],
     "n_groups": TEST["n_groups"],
