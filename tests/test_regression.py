@@ -12,6 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from skdiscrepancy._regression import (
     Residuals,
@@ -24,6 +25,14 @@ from skdiscrepancy._regression import (
     variance_inflation,
 )
 from skdiscrepancy._regression._marginal_likelihood import negative_log_likelihood
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small matrices are slow in several threads, which the tests limit too."""
+    with threadpool_limits(1):
+        yield
+
 
 RNG = np.random.RandomState(0)
 Z = RNG.normal(size=(40, 2))
@@ -106,8 +115,8 @@ def test_noise_ratios_of_known_scales_are_those_of_all_parameters():
 
 def test_many_rows_give_nearly_the_residuals_of_the_exact_covariance(monkeypatch):
     rng = np.random.RandomState(1)
-    columns = rng.normal(size=(300, 1))
-    targets = np.sin(3 * columns) + 0.3 * rng.normal(size=(300, 1))
+    columns = rng.normal(size=(200, 1))
+    targets = np.sin(3 * columns) + 0.3 * rng.normal(size=(200, 1))
     targets -= targets.mean(axis=0)
     exact = residuals_of(columns, targets, None, np.random.RandomState(0))
     room = "skdiscrepancy._regression._gaussian_process"
