@@ -173,6 +173,13 @@ def test_users_are_warned_if_the_regression_misses_a_part_of_both():
     assert result.residual_pvalue_y > 0.05
 
 
+def test_users_are_warned_if_given_determines_both():
+    with pytest.warns(UserWarning, match="predicts nearly all of both"):
+        conditional_hsic_test(np.sin(z), z, z, **FEW)
+    # Noise in one of them is enough.
+    conditional_hsic_test(z, y, z, **FEW)
+
+
 # Data of any kind.
 
 

@@ -54,6 +54,8 @@ CHECK_ROWS = 1000
 CHECK_RESAMPLES = 199
 # Users are warned if the checks of both regressions have p-values up to this one.
 CHECK_LEVEL = 0.05
+# ... or if both regressions have a held-out R^2 above this one.
+DETERMINED = 0.97
 
 
 def conditional_hsic_test(
@@ -89,7 +91,7 @@ def conditional_hsic_test(
     rows (wild bootstrap), with a correction for the degrees of freedom of the
     regressions. The type I error is only as good as the regressions, because
     no test of conditional independence is exact [3]_. The test warns if you can still
-    predict the residuals of both X and y from Z.
+    predict the residuals of both X and y from Z, or if Z predicts nearly all of both.
 
     Read more in the :ref:`User Guide <conditional>`.
 
@@ -294,7 +296,13 @@ def _test(
         **walk_options,
     )
     checks = [_leftover(Z, fit.values, order, generator) for fit in fits]
-    if max(checks) <= CHECK_LEVEL:
+    if min(fit.r2 for fit in fits) > DETERMINED:
+        warn_user(
+            "The p-value may be too small, because `given` predicts nearly all of both "
+            f"X and y, with R^2 of {fits[0].r2:.3f} and {fits[1].r2:.3f}. The errors of "
+            "the regressions are then a large fraction of the residuals."
+        )
+    elif max(checks) <= CHECK_LEVEL:
         warn_user(
             "The p-value may be too small, because the regressions on `given` miss a "
             "part of both X and y: their residuals still depend on `given`, with "
