@@ -9,6 +9,7 @@ ORDER = [
     "plot_monitoring.py",
     "plot_generated_data.py",
     "plot_dependence_shapes.py",
+    "plot_fairness.py",
     "plot_feature_selection.py",
     "plot_model_checking.py",
     "plot_mcmc.py",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         mmd_subsets,
     )
     from skdiscrepancy.inference import (
+        conditional_hsic_test,
         hsic_column_tests,
         hsic_matrix,
         hsic_test,
@@ -61,6 +62,7 @@ __all__ = [
     "MMDSubsetsResult",
     "bandwidths",
     "cka_score",
+    "conditional_hsic_test",
     "designs",
     "feature_selection",
     "hsic_column_tests",
@@ -101,6 +103,7 @@ _ROOMS = {
     **dict.fromkeys(("MMDSubsetsResult", "mmd_subsets"), "_mmd"),
     **dict.fromkeys(
         (
+            "conditional_hsic_test",
             "hsic_column_tests",
             "hsic_matrix",
             "hsic_test",

@@ -24,7 +24,7 @@ FLOORS = [
     ["_engine"],
     ["bandwidths"],
     ["kernels", "designs", "pooling"],
-    ["_gradients", "tables"],
+    ["_gradients", "_regression", "tables"],
     ["_data"],
     ["_loops"],
 ]

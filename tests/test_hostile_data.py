@@ -20,6 +20,7 @@ from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    conditional_hsic_test,
     hsic_column_tests,
     hsic_matrix,
     hsic_score,
@@ -67,6 +68,7 @@ ON_X = {
     "labels": lambda X: MMDEstimator(kernel="indicator").fit(X),
     "hsic_score": lambda X: hsic_score(X, NUMBERS),
     "hsic_test": lambda X: hsic_test(X, NUMBERS),
+    "conditional_hsic_test": lambda X: conditional_hsic_test(X, NUMBERS, NUMBERS),
     "hsic_column_tests": lambda X: hsic_column_tests(X, NUMBERS),
     "hsic_matrix": lambda X: hsic_matrix(X, NUMBERS),
     "k_sample_test": lambda X: k_sample_test(X, NUMBERS, NUMBERS + 1, n_resamples=19),
@@ -86,6 +88,7 @@ ON_X = {
 ON_Y = {
     "hsic_score": lambda y: hsic_score(NUMBERS, y),
     "hsic_test": lambda y: hsic_test(NUMBERS, y),
+    "conditional_hsic_test": lambda y: conditional_hsic_test(NUMBERS, y, NUMBERS),
     "hsic_column_tests": lambda y: hsic_column_tests(NUMBERS, y),
     "HSICEstimator.score": lambda y: (
         HSICEstimator().fit(NUMBERS, NUMBERS[:, 0]).score(NUMBERS, y)

@@ -26,6 +26,7 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     cka_score,
+    conditional_hsic_test,
     hsic_matrix,
     hsic_score,
     hsic_test,
@@ -91,6 +92,9 @@ CALLS = {
         mmd_test(X, Y, design="d", **FEW, **o)
     ),
     "hsic_test": lambda **o: test_numbers(hsic_test(X, y, **FEW, **o)),
+    "conditional_hsic_test": lambda **o: test_numbers(
+        conditional_hsic_test(X, y, Y, **FEW, **o)
+    ),
     "ksd_test": lambda **o: test_numbers(ksd_test(X, -X, **FEW, **o)),
     "ksd_test by refits": gaussian_mixture_test,
     "mmd_column_tests": lambda **o: mmd_column_tests(X, Y, **FEW, **o).pvalues,

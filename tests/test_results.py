@@ -20,6 +20,7 @@ from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
+    conditional_hsic_test,
     designs,
     feature_selection,
     hsic_column_tests,
@@ -69,6 +70,7 @@ RESULTS = {
     "constant": lambda: MMDEstimator(n_bandwidths=2).fit(0 * X).evaluate(0 * X),
     "mmd test": lambda: mmd_test(X, Y, **FEW),
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
+    "conditional test": lambda: conditional_hsic_test(X[:30], Y[:30], X[:30], **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
     "joint test": lambda: joint_independence_test(

@@ -23,6 +23,7 @@ def wild_test(
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
+    inflation: float = 1.0,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether a degenerate core has mean zero, by random signs of the rows.
@@ -47,6 +48,8 @@ def wild_test(
         How to combine several kernels.
     kernels : list
         The kernels.
+    inflation : float, default=1.0
+        Factor of the statistics of random signs, for rows that are not independent.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -65,6 +68,7 @@ def wild_test(
         generator,
         walk_options.get("verbose", 0),
     )
+    values[:, 1:] *= inflation
     values = in_units(values, -exponents)
     scale = in_units(deviation_of_signs(sums.squares, n), -exponents)
     return combine(values, (scale,), kernels, pooling=pooling, method="wild")

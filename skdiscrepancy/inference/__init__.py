@@ -4,6 +4,8 @@
 
 from skdiscrepancy._nulls import LagTestResult, TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._conditional import conditional_hsic_test
+from skdiscrepancy.inference._conditional_result import ConditionalTestResult
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
 from skdiscrepancy.inference._gram_tests import (
     hsic_test_from_gram,
@@ -17,10 +19,12 @@ from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "ConditionalTestResult",
     "HSICMatrixResult",
     "KSampleResult",
     "LagTestResult",
     "TestResult",
+    "conditional_hsic_test",
     "hsic_column_tests",
     "hsic_matrix",
     "hsic_test",

@@ -38,6 +38,7 @@ PACKAGE_IMPORTS = {
         "KSDEstimator",
         "MMDEstimator",
         "cka_score",
+        "conditional_hsic_test",
         "hsic_column_tests",
         "hsic_from_gram",
         "hsic_matrix",

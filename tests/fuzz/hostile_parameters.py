@@ -242,6 +242,15 @@ TEST = {
     "pooling": words("pooling"),
     "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
 }
+CONDITIONAL = {
+    **{key: STATISTIC[key] for key in ("kernel", "bandwidth", "n_bandwidths")},
+    "encoder": STATISTIC["encoder"],
+    **VERBOSE,
+    **TARGET,
+    "pooling": TEST["pooling"],
+    "n_groups": TEST["n_groups"],
+    "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
+}
 # What takes one kernel, and one bandwidth.
 ONE_KERNEL = {
     "kernel": KERNEL,

@@ -66,6 +66,14 @@ TARGETS = {
         documented=is_test,
         near="pvalue",
     ),
+    "conditional_hsic_test": target(
+        "conditional_hsic_test(X, y, X, {keywords})",
+        data.with_target("X", "y", widest=8, many=60),
+        {**params.CONDITIONAL, **RESAMPLES, **RUN},
+        callables="conditional_hsic_test",
+        documented=is_test,
+        near="pvalue",
+    ),
     "ksd_test": target(
         "ksd_test(X, model, {keywords})",
         MODEL,

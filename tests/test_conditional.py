@@ -1,0 +1,337 @@
+"""Dependence between X and y that other variables do not explain."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
+
+from skdiscrepancy import conditional_hsic_test
+from skdiscrepancy._nulls import check_options
+from skdiscrepancy.bandwidths import median_bandwidth
+from skdiscrepancy.inference import ConditionalTestResult, TestResult
+from skdiscrepancy.inference._conditional import residual_test
+from skdiscrepancy.inference._residual_products import components_of
+from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, LinearKernel
+
+FEW = {"n_resamples": 99, "random_state": 0}
+z, e, f = np.random.RandomState(0).normal(size=(3, 120))
+X, y = np.sin(2 * z) + 0.3 * e, np.sin(2 * z) + 0.3 * f
+dependent = y + 0.5 * e
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+# The statistic.
+
+
+def brute_force(Z, residuals, target_residuals):
+    """Mean over pairs of different rows, one pair at a time."""
+    n = len(Z)
+    gaps = [np.linalg.norm(Z[i] - Z[j]) for i in range(n) for j in range(i)]
+    bandwidth = 2 * np.median(gaps)
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            if i != j:
+                k = np.exp(-(np.linalg.norm(Z[i] - Z[j]) ** 2) / bandwidth**2)
+                r = sum(residuals[i] * residuals[j])
+                total += k * r * sum(target_residuals[i] * target_residuals[j])
+    return total / (n * (n - 1))
+
+
+def test_statistics_are_means_over_pairs_of_different_rows():
+    rng = np.random.RandomState(1)
+    Z = rng.normal(size=(15, 2))
+    R = [rng.normal(size=(15, 3)), rng.normal(size=(15, 2))]
+    Q = [rng.normal(size=(15, 1)), rng.normal(size=(15, 4)), rng.normal(size=(15, 2))]
+    kernels = [(r, q) for r in range(2) for q in range(3)]
+    result = residual_test(
+        Z,
+        R,
+        Q,
+        options=check_options("auto", 19, None, "max", ("wild",)),
+        generator=rng,
+        kernels=kernels,
+    )
+    expected = [brute_force(Z, R[r], Q[q]) for r, q in kernels]
+    assert_allclose(result.statistics, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernels",
+    [
+        [GaussianKernel(bandwidth=1.0), GaussianKernel(bandwidth=4.0)],
+        [LinearKernel()],
+        [IndicatorKernel()],
+    ],
+)
+def test_components_reproduce_the_centred_kernels(kernels):
+    rows = np.random.RandomState(0).randint(4, size=(50, 1)).astype(float)
+    components = components_of(kernels, rows)
+    for kernel, mixture in zip(kernels, components.mixtures, strict=True):
+        features = components.values @ mixture
+        K = kernel(rows)
+        H = np.eye(50) - 1 / 50
+        error = np.abs(features @ features.T - H @ K @ H).max()
+        assert error < 0.01 * np.abs(H @ K @ H).max()
+
+
+def test_linear_kernels_give_the_partial_covariance():
+    # Squared covariance of the residuals of least squares, up to the diagonal, the
+    # folds and the kernel on Z, which are far smaller than the dependence.
+    X, dependent = z + e, z + e + f
+    result = conditional_hsic_test(
+        X,
+        dependent,
+        z,
+        kernel="linear",
+        target_kernel="linear",
+        regressor=LinearRegression(),
+        **FEW,
+    )
+    design = np.column_stack((np.ones(120), z))
+    residuals = [v - design @ np.linalg.lstsq(design, v)[0] for v in (X, dependent)]
+    covariance = np.mean(residuals[0] * residuals[1])
+    assert 0.5 < result.statistics[0] / covariance**2 < 1.2
+
+
+# What the test finds.
+
+
+def test_common_causes_explain_dependence_and_nothing_else_does():
+    assert conditional_hsic_test(X, y, z, **FEW).pvalue > 0.1
+    assert conditional_hsic_test(X, dependent, z, **FEW).pvalue == 0.01
+
+
+def test_irrelevant_columns_of_given_do_not_matter_much():
+    given = np.column_stack((z, np.random.RandomState(5).normal(size=(120, 2))))
+    assert conditional_hsic_test(X, y, given, **FEW).pvalue > 0.1
+    assert conditional_hsic_test(X, dependent, given, **FEW).pvalue == 0.01
+
+
+def test_dependence_without_correlation_is_detected():
+    result = conditional_hsic_test(z + e, z + e**2 + 0.3 * f, z, **FEW)
+    assert abs(np.corrcoef(e, e**2)[0, 1]) < 0.2
+    assert result.pvalue <= 0.03
+
+
+def test_true_null_hypotheses_are_rejected_about_as_often_as_they_should_be():
+    rejections = 0
+    for seed in range(25):
+        own, a, b = np.random.RandomState(seed).normal(size=(3, 60))
+        result = conditional_hsic_test(
+            own + a, own**2 + b, own, n_resamples=19, random_state=seed
+        )
+        rejections += result.pvalue <= 0.05
+    # A test of level .05 rejects more than 6 of 25 for one choice of seeds in 1000.
+    assert rejections <= 6
+
+
+def test_held_out_r2_is_the_share_that_given_explains():
+    rng = np.random.RandomState(3)
+    z, e, f = rng.normal(size=(3, 400))
+    result = conditional_hsic_test(
+        2 * z + e, f, z, kernel="linear", target_kernel="linear", **FEW
+    )
+    # The share is 4 / 5. The standard error is about 2 (1 - .8) sqrt(.8 / 400) = .018.
+    assert abs(result.r2_X - 0.8) < 4 * 0.018
+    assert abs(result.r2_y) < 0.03
+
+
+def test_constant_given_leaves_a_test_of_independence():
+    result = conditional_hsic_test(X, y, np.ones(120), **FEW)
+    assert result.pvalue == 0.01
+    assert result.r2_X == result.r2_y == 0
+
+
+# The check of the regression.
+
+
+def test_users_are_warned_if_the_regression_misses_a_part_of_both():
+    rng = np.random.RandomState(0)
+    own = rng.normal(size=200)
+    steps = np.sign(np.sin(5 * own))
+    a, b = steps + 0.1 * rng.normal(size=(2, 200))
+    with pytest.warns(UserWarning, match="may be too small, because the regressions"):
+        result = conditional_hsic_test(a, b, own, regressor=LinearRegression(), **FEW)
+    assert max(result.residual_pvalue_X, result.residual_pvalue_y) <= 0.05
+    # One good regression is enough.
+    result = conditional_hsic_test(
+        a, rng.normal(size=200), own, regressor=LinearRegression(), **FEW
+    )
+    assert result.residual_pvalue_y > 0.05
+
+
+def test_users_are_warned_if_given_determines_both():
+    with pytest.warns(UserWarning, match="predicts nearly all of both"):
+        conditional_hsic_test(np.sin(z), z, z, **FEW)
+    # Noise in one of them is enough.
+    conditional_hsic_test(z, y, z, **FEW)
+
+
+# Data of any kind.
+
+
+def test_labels_frames_and_several_columns():
+    rng = np.random.RandomState(0)
+    season = np.array(["winter", "spring", "summer", "autumn"])[np.arange(120) % 4]
+    warm = np.isin(season, ["spring", "summer"]).astype(float)
+    table = pd.DataFrame({"a": 2 * warm + rng.normal(size=120), "season": season})
+    batch = np.where(warm + 0.5 * rng.normal(size=120) > 0.5, "new", "old")
+    for given in (table[["season"]], table["season"], season, season[:, np.newaxis]):
+        result = conditional_hsic_test(table["a"], batch, given, **FEW)
+        assert result.pvalue > 0.05
+        assert result.r2_y > 0.1
+    shifted = table["a"] + 2 * (batch == "new")
+    assert conditional_hsic_test(shifted, batch, season, **FEW).pvalue == 0.01
+    two = np.column_stack((shifted, rng.normal(size=120)))
+    result = conditional_hsic_test(two, two[:, ::-1], table, **FEW)
+    assert result.pvalue == 0.01
+    result = conditional_hsic_test(season, batch, table["a"], kernel="indicator", **FEW)
+    assert {type(k).__name__ for pair in result.kernels for k in pair} == {
+        "IndicatorKernel"
+    }
+
+
+def test_missing_values_of_frames_are_encoded():
+    table = pd.DataFrame({"z": z})
+    table.iloc[::7] = np.nan
+    result = conditional_hsic_test(X, dependent, table, **FEW)
+    assert result.pvalue == 0.01
+    with pytest.raises(ValueError, match="Input given contains NaN"):
+        conditional_hsic_test(X, y, table, encoder=None, **FEW)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+@pytest.mark.parametrize("constant", ["X", "y"])
+def test_constants_have_the_pvalue_one(constant, kernel):
+    data = {"X": X, "y": y, constant: np.full(120, 0.1)}
+    result = conditional_hsic_test(data["X"], data["y"], z, kernel=kernel, **FEW)
+    assert result.pvalue == 1
+    assert np.all(np.isfinite(result.statistics))
+
+
+def test_duplicated_rows_and_columns_change_little():
+    given = np.column_stack((z, z, np.ones(120)))
+    assert conditional_hsic_test(X, dependent, given, **FEW).pvalue == 0.01
+    twice = [np.repeat(v[:60], 2) for v in (X, y, z)]
+    assert 0 < conditional_hsic_test(*twice, **FEW).pvalue <= 1
+
+
+def test_four_rows_are_enough_for_a_number():
+    with pytest.warns(UserWarning, match="cannot reject"):
+        result = conditional_hsic_test(X[:5], y[:5], z[:5], **FEW)
+    assert 0 < result.pvalue <= 1
+
+
+def test_units_of_given_do_not_matter():
+    first = conditional_hsic_test(X, y, z, **FEW)
+    second = conditional_hsic_test(X, y, 1e6 * z - 3e6, **FEW)
+    assert_allclose(second.statistics, first.statistics, rtol=1e-4)
+    assert abs(second.pvalue - first.pvalue) <= 0.02
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_extreme_units_are_finite(scale):
+    result = conditional_hsic_test(scale * X, dependent, scale * z, **FEW)
+    assert result.pvalue == 0.01
+
+
+# Options.
+
+
+def test_results_do_not_depend_on_n_jobs():
+    first = conditional_hsic_test(X, y, z, n_jobs=1, **FEW)
+    assert conditional_hsic_test(X, y, z, n_jobs=2, **FEW) == first
+
+
+def test_groups_of_rows_share_a_sign():
+    result = conditional_hsic_test(X, dependent, z, n_groups=40, **FEW)
+    assert result.pvalue == 0.01
+    alone = conditional_hsic_test(X, dependent, z, n_groups=None, **FEW)
+    assert_allclose(result.statistics, alone.statistics, rtol=1e-10)
+
+
+def test_regressors_are_cloned_and_cross_fitted():
+    model = KNeighborsRegressor(10)
+    result = conditional_hsic_test(X, dependent, z, regressor=model, **FEW)
+    assert result.pvalue == 0.01
+    assert not hasattr(model, "n_features_in_")
+    assert 0.3 < result.r2_X < 1
+
+
+def test_bandwidths_are_two_and_six_times_the_median_by_default():
+    result = conditional_hsic_test(X, y, z, **FEW)
+    widths = [[kernel.bandwidth for kernel in pair] for pair in result.kernels]
+    medians = [median_bandwidth(v[:, np.newaxis]) for v in (X, y)]
+    factors = [[2, 2], [2, 6], [6, 2], [6, 6]]
+    assert_allclose(widths, np.multiply(factors, medians))
+    own = conditional_hsic_test(X, y, z, kernel=GaussianKernel(bandwidth=2.0), **FEW)
+    assert [pair[0].bandwidth for pair in own.kernels] == [2.0]
+    given = conditional_hsic_test(X, y, z, bandwidth=[1.0, 3.0], **FEW)
+    assert {pair[0].bandwidth for pair in given.kernels} == {1.0, 3.0}
+
+
+def test_the_result_is_a_test_result():
+    result = conditional_hsic_test(X, y, z, **FEW)
+    assert isinstance(result, ConditionalTestResult)
+    assert isinstance(result, TestResult)
+    statistic, pvalue = result
+    assert (statistic, pvalue) == (result.statistic, result.pvalue)
+    assert result.null_distribution.shape == (99,)
+    assert f"r2_X={result.r2_X:.4g}" in repr(result)
+    assert "r2 y" in result._repr_html_()
+    assert_array_equal(result.to_frame()["pvalue"], result.pvalues)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"regressor": "forest"}, TypeError, "regressor == 'forest', must be None or"),
+        ({"regressor": LinearRegression}, TypeError, "must be None or a regressor"),
+        ({"n_resamples": 0}, ValueError, "n_resamples == 0, must be"),
+        ({"n_groups": 3}, ValueError, "n_groups == 3, must be"),
+        ({"pooling": "best"}, ValueError, "pooling == 'best', must be one of"),
+        ({"kernel": "energetic"}, ValueError, "kernel == 'energetic'"),
+        ({"bandwidth": -1.0}, ValueError, "bandwidth == -1.0, must be"),
+        ({"target_bandwidth": "big"}, ValueError, "target_bandwidth == 'big'"),
+        ({"encoder": "mine"}, TypeError, "encoder == 'mine', must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs == 0"),
+        ({"random_state": -1}, ValueError, "random_state == -1"),
+        ({"verbose": -1}, ValueError, "verbose == -1"),
+    ],
+)
+def test_wrong_options_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        conditional_hsic_test(X, y, z, **options)
+
+
+def test_kernels_that_are_not_positive_definite_are_refused():
+    with pytest.raises(ValueError, match="must be positive definite"):
+        conditional_hsic_test(X, y, z, kernel=lambda A, B: -A @ B.T, **FEW)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (z[:-1], "given has 119 rows, must have 120"),
+        (np.where(z > 2, np.nan, z), "Input given contains NaN"),
+        (np.where(z > 2, np.inf, z), "Input given contains infinity"),
+        (np.empty((120, 0)), "0 feature"),
+        (z.reshape(1, 2, 60), "dim 3"),
+    ],
+)
+def test_wrong_given_is_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        conditional_hsic_test(X, y, given, **FEW)
