@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,7 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
+from skdiscrepancy._base import (
+    NO_FEATURE_ERRORS,
+    BaseDiscrepancy,
+    DiscrepancyResult,
+    Settings,
+)
 from skdiscrepancy._data import (
     RandomStateLike,
     as_labels,
@@ -29,6 +36,7 @@ from skdiscrepancy._hsic._feature_scores import (
     without_errors,
 )
 from skdiscrepancy._hsic._independence_test import independence_test
+from skdiscrepancy._hsic._noise import hsic_noise
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import check_bandwidths
@@ -291,7 +299,7 @@ class HSICEstimator(BaseDiscrepancy):
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self.evaluate(X, y).value
+        return self._evaluate_rows(X, y).value
 
     @explains_keywords
     def evaluate(self, X: ArrayLike, y: ArrayLike) -> DiscrepancyResult:
@@ -308,8 +316,15 @@ class HSICEstimator(BaseDiscrepancy):
         -------
         result : DiscrepancyResult
             The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
-            of `kernels` is a pair of a kernel on X and a kernel on y.
+            of `kernels` is a pair of a kernel on X and a kernel on y. For one pair, or
+            with ``pooling="mean"``, the result also has a `standard_error` and a
+            `confidence_interval`.
         """
+        return self._evaluate_rows(X, y, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, y: ArrayLike, *, errors: bool = False
+    ) -> DiscrepancyResult:
         check_is_fitted(self)
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
         design = self._check_params(n_pairs).design
@@ -317,18 +332,20 @@ class HSICEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             result = evaluate_features(self, X, y, design)
             if result is not None:
-                return result
+                return replace(result, uncertainty=NO_FEATURE_ERRORS)
+        kernels = (self.kernels_, X), (self.target_kernels_, y)
+        sources = [kernel_source(*given) for given in kernels]
+        options = {"second_order": self.second_order, **self._walk_options()}
         statistics = hsic_statistics(
-            kernel_source(self.kernels_, X),
-            kernel_source(self.target_kernels_, y),
-            len(X),
-            design,
-            second_order=self.second_order,
-            random_state=self.random_state,
-            **self._walk_options(),
+            *sources, len(X), design, random_state=self.random_state, **options
         )
         result = self._result(statistics, self._pairs())
-        return result if self.n_components is None else without_errors(result)
+        if self.n_components is not None:
+            result = without_errors(result)
+        if not errors:
+            return result
+        noise = partial(hsic_noise, *sources, len(X), design, **options)
+        return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords
     def test(

@@ -21,6 +21,7 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine import check_components
 from skdiscrepancy._mmd._batches import BatchesMixin
+from skdiscrepancy._mmd._evaluation import evaluate_sample
 from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._feature_scores import (
     draw_features,
@@ -300,7 +301,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a larger difference.
         """
-        return self.evaluate(X, y).value
+        return self._evaluate_rows(X, y).value
 
     @explains_keywords
     def evaluate(self, X: ArrayLike, y: Any = None) -> DiscrepancyResult:
@@ -316,23 +317,20 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`.
+            The score as `value`, with `statistics`, `scales` and `kernels`. For one
+            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
+            and a `confidence_interval`.
         """
+        return self._evaluate_rows(X, y, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, y: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
         refuse_second_sample(X, y)
         Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
-        return self._evaluate(Y, design)
-
-    def _evaluate(self, Y: np.ndarray, design: Design) -> DiscrepancyResult:
-        statistics = self._known_reference().statistics(
-            Y,
-            design,
-            paired=self._is_paired(design),
-            random_state=self.random_state,
-            **self._walk_options(),
-        )
-        return self._result(statistics, list(self.kernels_))
+        return evaluate_sample(self, Y, design, errors=errors)
 
     def _known_reference(self) -> Reference | FeatureReference:
         """Return the reference sample, with its sums if they are still valid."""
@@ -353,7 +351,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, BaseDiscrepancy):
         X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
         rows, others = self._validate_pair(X, Y, settings)
         fitted = self._learn([rows, others], settings, table_of(X))
-        return fitted._evaluate(others, settings.design)
+        return evaluate_sample(fitted, others, settings.design)
 
     @explains_keywords
     def test(
