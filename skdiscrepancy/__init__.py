@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         pooling,
         tables,
     )
-    from skdiscrepancy._base import DiscrepancyResult
+    from skdiscrepancy._base import ComparisonResult, DiscrepancyResult
     from skdiscrepancy._hsic import (
         CKAEstimator,
         CKAResult,
@@ -37,11 +37,14 @@ if TYPE_CHECKING:
     )
     from skdiscrepancy.inference import (
         hsic_column_tests,
+        hsic_compare,
         hsic_test,
         hsic_test_from_gram,
+        ksd_compare,
         ksd_test,
         ksd_test_from_gram,
         mmd_column_tests,
+        mmd_compare,
         mmd_test,
         mmd_test_from_gram,
     )
@@ -51,6 +54,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CKAEstimator",
     "CKAResult",
+    "ComparisonResult",
     "DiscrepancyResult",
     "HSICEstimator",
     "KSDEstimator",
@@ -61,17 +65,20 @@ __all__ = [
     "designs",
     "feature_selection",
     "hsic_column_tests",
+    "hsic_compare",
     "hsic_from_gram",
     "hsic_score",
     "hsic_test",
     "hsic_test_from_gram",
     "inference",
     "kernels",
+    "ksd_compare",
     "ksd_from_gram",
     "ksd_score",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",
+    "mmd_compare",
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",
@@ -87,7 +94,7 @@ __all__ = [
 # A subpackage is imported when one of its names is first used. This keeps the import of
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _ROOMS = {
-    "DiscrepancyResult": "_base",
+    **dict.fromkeys(("ComparisonResult", "DiscrepancyResult"), "_base"),
     **dict.fromkeys(("CKAEstimator", "CKAResult", "cka_score"), "_hsic"),
     **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),
     **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
@@ -96,11 +103,14 @@ _ROOMS = {
     **dict.fromkeys(
         (
             "hsic_column_tests",
+            "hsic_compare",
             "hsic_test",
             "hsic_test_from_gram",
+            "ksd_compare",
             "ksd_test",
             "ksd_test_from_gram",
             "mmd_column_tests",
+            "mmd_compare",
             "mmd_test",
             "mmd_test_from_gram",
         ),

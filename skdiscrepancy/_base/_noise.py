@@ -48,9 +48,12 @@ def noise_factor(linear: float, squares: float) -> float:
     return float(1 / np.sqrt(max(1 - squares / linear, 0.25)))
 
 
-def noise_rows(n: int, n_kernels: int = 1, n_samples: int = 1) -> np.ndarray:
+def noise_rows(
+    n: int, n_kernels: int = 1, n_samples: int = 1, most: int = MOST_ROWS
+) -> np.ndarray:
     """Return the rows from which the noise is estimated, all if they are few."""
-    most = MOST_ROWS // 2 if n_samples == 2 or n_kernels > MANY_KERNELS else MOST_ROWS
+    if n_samples == 2 or n_kernels > MANY_KERNELS:
+        most = most // 2
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.RandomState(SEED).choice(n, most, replace=False))

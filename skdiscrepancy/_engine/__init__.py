@@ -76,6 +76,7 @@ from skdiscrepancy._engine._source_pairs import SourcePairs, source_pair_totals
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
+    MeanSource,
     PairedSource,
     Source,
     WeightedSource,
@@ -116,6 +117,7 @@ __all__ = [
     "Line",
     "LineMoments",
     "Lines",
+    "MeanSource",
     "Moments",
     "PairSums",
     "PairTask",

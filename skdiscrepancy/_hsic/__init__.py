@@ -4,6 +4,7 @@
 
 from skdiscrepancy._hsic._cka import CKAResult, cka_score
 from skdiscrepancy._hsic._cka_estimator import CKAEstimator
+from skdiscrepancy._hsic._comparison import variable_projections
 from skdiscrepancy._hsic._estimator import HSICEstimator
 from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
 from skdiscrepancy._hsic._score import hsic_score
@@ -24,4 +25,5 @@ __all__ = [
     "complete_statistics",
     "hsic_from_gram",
     "hsic_score",
+    "variable_projections",
 ]
