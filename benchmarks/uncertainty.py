@@ -16,7 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_compare,
+    ksd_compare,
+    mmd_compare,
+)
 
 RESULTS = Path(__file__).parent / "results"
 # Rows and repetitions from which the discrepancies of the distributions are computed.
@@ -29,6 +36,19 @@ EFFECTS = {
     "HSIC": (0.05, 0.2, 0.5, 0.8),
     "KSD": (0.05, 0.2, 0.5, 1.0),
 }
+# Shifts of two candidates (weights of two variables for HSIC): both at the null
+# hypothesis, equally far from it, and not equally far.
+CASES = {
+    "MMD": {
+        "null": ([0, 0], [0, 0]),
+        "equal": ([0.5, 0], [0, 0.5]),
+        "power, one column": ([0.3, 0], [0.5, 0]),
+        "power": ([0.3, 0.3], [0.5, 0.5]),
+    },
+    "HSIC": {"null": (0, 0), "equal": (0.5, 0.5), "power": (0.3, 0.8)},
+    "KSD": {"equal": ([0.5, 0], [0, 0.5]), "power": ([0.3, 0.3], [0.5, 0.5])},
+}
+COMPARED = ("discrepancy", "case", "n", "draws", "rejected")
 SETTINGS = {
     "median": {"kernel": "gaussian", "bandwidth": "median", "pooling": None},
     "mean": {"n_bandwidths": 2, "pooling": "mean"},
@@ -130,6 +150,36 @@ def coverage(n_draws, names, sizes, kinds):
                         }
 
 
+def compare(name, n, case, rng):
+    """Return a p-value, for candidates that are equally far or not."""
+    first, second = CASES[name][case]
+    if name == "HSIC":
+        a, b, noise = rng.normal(size=(3, n))
+        return hsic_compare(a, b, first * a + second * b + noise).pvalue
+    X = rng.normal(size=(n, 2))
+    if name == "KSD":
+        return ksd_compare(X, first - X, second - X).pvalue
+    return mmd_compare(
+        X, rng.normal(size=(n, 2)) + first, rng.normal(size=(n, 2)) + second
+    ).pvalue
+
+
+def comparisons(n_draws, names, sizes):
+    """Yield one row for each case: how often a comparison rejects at level 0.05."""
+    for n in sizes:
+        for name in names:
+            for case in CASES[name]:
+                rng = np.random.default_rng(0)
+                pvalues = [compare(name, n, case, rng) for _ in range(n_draws)]
+                yield {
+                    "discrepancy": name,
+                    "case": case,
+                    "n": n,
+                    "draws": n_draws,
+                    "rejected": float(np.mean(np.array(pvalues) <= 0.05)),
+                }
+
+
 def write(path, rows, columns):
     """Write rows to a table, each as soon as it is there."""
     with path.open("w", newline="") as file:
@@ -155,8 +205,11 @@ def main():
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     path = given.output or RESULTS / f"{given.study}.csv"
-    rows = coverage(given.draws, given.names, given.sizes, given.kinds)
-    write(path, rows, COVERAGE + FOUND)
+    if given.study == "coverage":
+        rows = coverage(given.draws, given.names, given.sizes, given.kinds)
+        write(path, rows, COVERAGE + FOUND)
+    else:
+        write(path, comparisons(given.draws, given.names, given.sizes), COMPARED)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def fit_encoder(encoder: Any, tables: list[Any]) -> Any:
         encoder = TableEncoder()
     fitted = clone(encoder)
     if isinstance(fitted, TableEncoder):
-        return fitted._fit_tables(tables, ["X", "Y"][: len(tables)])
+        return fitted._fit_tables(tables, ["X", *["Y"] * (len(tables) - 1)])
     return fitted.fit(_stacked(tables))
 
 
