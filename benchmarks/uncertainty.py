@@ -27,7 +27,7 @@ from skdiscrepancy import (
 
 RESULTS = Path(__file__).parent / "results"
 # Rows and repetitions from which the discrepancies of the distributions are computed.
-LARGE, N_LARGE = 6000, 8
+LARGE, N_LARGE = 4000, 8
 COVERAGE = ("discrepancy", "kernels", "normalize", "n", "effect", "truth", "draws")
 FOUND = ("coverage", "below", "above", "mean_error", "deviation")
 # From almost no discrepancy to a large one: shifts of the mean, or correlations.
@@ -164,11 +164,13 @@ def compare(name, n, case, rng):
     ).pvalue
 
 
-def comparisons(n_draws, names, sizes):
+def comparisons(n_draws, names, sizes, cases):
     """Yield one row for each case: how often a comparison rejects at level 0.05."""
     for n in sizes:
         for name in names:
-            for case in CASES[name]:
+            for case in cases or CASES[name]:
+                if case not in CASES[name]:
+                    continue
                 rng = np.random.default_rng(0)
                 pvalues = [compare(name, n, case, rng) for _ in range(n_draws)]
                 yield {
@@ -202,6 +204,7 @@ def main():
     parser.add_argument("--names", nargs="+", default=list(EFFECTS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[100, 500])
     parser.add_argument("--kinds", nargs="+", default=list(SETTINGS))
+    parser.add_argument("--cases", nargs="+")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     path = given.output or RESULTS / f"{given.study}.csv"
@@ -209,7 +212,8 @@ def main():
         rows = coverage(given.draws, given.names, given.sizes, given.kinds)
         write(path, rows, COVERAGE + FOUND)
     else:
-        write(path, comparisons(given.draws, given.names, given.sizes), COMPARED)
+        rows = comparisons(given.draws, given.names, given.sizes, given.cases)
+        write(path, rows, COMPARED)
 
 
 if __name__ == "__main__":

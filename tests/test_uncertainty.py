@@ -12,6 +12,9 @@ from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
 from skdiscrepancy._base import noise_rows
 from skdiscrepancy._base._noise import TwoSampleRows, jackknife
 from skdiscrepancy._base._uncertainty import Noise, quadratic_interval
+from skdiscrepancy._engine import kernel_source
+from skdiscrepancy._hsic._noise import centred_matrices
+from skdiscrepancy.kernels import GaussianKernel
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.5, "pooling": None}
 MEAN = {"kernel": ["gaussian", "laplace"], "bandwidth": [0.7, 2.0], "pooling": "mean"}
@@ -133,6 +136,32 @@ def test_one_sample_jackknife_leaves_out_each_row():
         rows = H[np.ix_(keep, keep)].sum(axis=1) / 7
         expected.append(rows.mean() / (2 * rows.std()))
     assert_allclose(jackknife(H), expected, rtol=1e-10)
+
+
+def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
+    rng = np.random.RandomState(0)
+    n = 60
+    x = rng.normal(size=n)
+    y = 0.8 * x + 0.6 * rng.normal(size=n)
+
+    def normalised(x, y):
+        n = len(x)
+        C = np.eye(n) - 1 / n
+        K, L = (np.exp(-((z[:, np.newaxis] - z) ** 2) / 1.5**2) for z in (x, y))
+        H = (C @ K @ C) * (C @ L @ C)
+        rows = (H.sum(axis=1) - np.diag(H)) / (n - 1)
+        return rows.mean() / (2 * rows.std())
+
+    expected = [normalised(np.delete(x, i), np.delete(y, i)) for i in range(n)]
+    X, Y = (z[:, np.newaxis] for z in (x, y))
+    kernels = [GaussianKernel(bandwidth=1.5)]
+    sources = kernel_source(kernels, X), kernel_source(kernels, Y)
+    [(_, H, changes)] = centred_matrices(*sources, np.arange(n))
+    np.fill_diagonal(H, 0)
+    found = jackknife(H, changes)
+    # The changes are of the first order in 1 / n.
+    assert_allclose(np.corrcoef(found, expected)[0, 1], 1, atol=1e-2)
+    assert_allclose(np.std(found), np.std(expected), rtol=0.1)
 
 
 def test_two_sample_jackknife_leaves_out_each_row():

@@ -9,6 +9,7 @@ estimated from some of the rows. Scales from all rows then correct the variances
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def noise_rows(
 
 
 def one_sample_noise(
-    matrices: Iterable[tuple[int, np.ndarray]],
+    matrices: Iterable[tuple[Any, ...]],
     n: int,
     values: np.ndarray,
     scales: np.ndarray,
@@ -71,8 +72,10 @@ def one_sample_noise(
 
     Parameters
     ----------
-    matrices : iterable of (int, ndarray of shape (n_some, n_some))
-        The core of each kernel on some rows, with the diagonal.
+    matrices : iterable of (int, ndarray of shape (n_some, n_some), ...)
+        The core of each kernel on some rows, with the diagonal. A core that depends on
+        estimated centres also has the changes of the variance of its row means, if each
+        row is left out of the centres.
     n : int
         Number of all rows.
     values, scales : ndarray of shape (n_kernels,)
@@ -87,7 +90,7 @@ def one_sample_noise(
     """
     weights = _weights(scales, normalize=normalize)
     total, left_out, bias, spread = None, 0.0, 0.0, 0.0
-    for k, matrix in matrices:
+    for k, matrix, *changes in matrices:
         H = matrix.astype(np.float64)
         some = len(H)
         size = 1 / np.sqrt(some * n)
@@ -99,7 +102,7 @@ def one_sample_noise(
         np.fill_diagonal(H, 0)
         spread += weights[k] * 2 * float(np.std(H.sum(axis=1) / (some - 1)))
         if normalize and scales[k] > 0:
-            left_out = left_out + jackknife(H) * (factor / len(scales))
+            left_out = left_out + jackknife(H, *changes) * (factor / len(scales))
     assert total is not None
     rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
     projections = (rows - rows.mean()) * size * _correction(weights @ scales, spread)
@@ -231,13 +234,15 @@ def _correction(scale: float, estimate: float) -> float:
     return float(scale / estimate) if estimate > 0 else 1.0
 
 
-def jackknife(H: np.ndarray) -> np.ndarray:
+def jackknife(H: np.ndarray, changes: np.ndarray | float = 0.0) -> np.ndarray:
     """Return the normalised one-sample statistic without each of the rows.
 
     Parameters
     ----------
     H : ndarray of shape (n, n)
         Symmetric core with a diagonal of zeros.
+    changes : ndarray of shape (n,) or float, default=0.0
+        Further changes of the variance of the row means without each of the rows.
 
     Returns
     -------
@@ -248,7 +253,7 @@ def jackknife(H: np.ndarray) -> np.ndarray:
     statistics = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
     squares = sums @ sums - sums**2 - 2 * (H @ sums) + np.square(H).sum(axis=1)
     variances = squares / ((n - 1) * (n - 2) ** 2) - statistics**2
-    return _ratios(statistics, variances)
+    return _ratios(statistics, variances + changes)
 
 
 class TwoSampleRows:

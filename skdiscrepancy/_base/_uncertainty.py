@@ -115,7 +115,7 @@ class Uncertainty:
         centre = value - self.noise.bias if self.biased else value
         if self.normalized:
             width = float(norm.ppf((1 + level) / 2)) * self.standard_error
-            centre -= self.noise.ratio_bias
+            centre = float(centre - self.noise.ratio_bias)
             return max(centre - width, 0.0), max(centre + width, 0.0)
         low, high = quadratic_interval(centre, self.noise, level)
         return (float(np.sqrt(low)), float(np.sqrt(high))) if self.root else (low, high)
@@ -155,7 +155,8 @@ def quadratic_interval(
     is the mean of the eigenvalues of G in the direction of mu. The lower bound is the
     smallest value whose upper quantile, by Pearson's type III distribution with three
     moments, is not below the statistic. The upper bound uses the normal quantile, which
-    is wider than the quantile of a distribution that is skewed to the right.
+    is wider than the quantile of a distribution that is skewed to the right, and near
+    the null hypothesis the largest eigenvalue of G.
 
     Parameters
     ----------
@@ -177,9 +178,12 @@ def quadratic_interval(
         # Constant rows have no noise.
         return max(statistic, 0.0), max(statistic, 0.0)
     rate = _rate(statistic, noise)
+    # The direction of mu is as uncertain as its projections, and may have the largest
+    # eigenvalue.
+    upper_rate = rate + noise.share * (noise.largest - rate)
     lower, upper = float(norm.ppf(tail)), float(norm.isf(tail))
 
-    def deviation(value: float) -> float:
+    def deviation(value: float, rate: float = rate) -> float:
         return float(np.sqrt(4 * rate * value + 2 * noise.squares))
 
     def skewness(value: float) -> float:
@@ -193,7 +197,7 @@ def quadratic_interval(
         return statistic - value - deviation(value) * max(quantile, upper)
 
     def shortfall(value: float) -> float:
-        return statistic - value - deviation(value) * lower
+        return statistic - value - deviation(value, upper_rate) * lower
 
     return _crossing(excess, unit), _crossing(shortfall, unit)
 

@@ -94,15 +94,25 @@ def mean_centred(source: Source, rows: np.ndarray) -> np.ndarray:
 
 def centred_matrices(
     x: Source, y: Source, rows: np.ndarray
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the product of the centred Gram matrices of each pair of kernels."""
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield the product of the centred Gram matrices of each pair of kernels.
+
+    With each product come the changes of the variance of its row means, to the first
+    order, if each row is left out of the centres of both matrices. Without row z, the
+    entry A_ij changes by (A_iz + A_jz) / n.
+    """
+    n = len(rows)
     others = np.empty((y.n_kernels, len(rows), len(rows)))
     for k, values in RowSums(y).matrices(rows, rows):
         others[k] = _centred(values.astype(np.float64))
     for a, values in RowSums(x).matrices(rows, rows):
         A = _centred(values.astype(np.float64))
         for b, B in enumerate(others):
-            yield a * y.n_kernels + b, A * B
+            H = A * B
+            r = (H.sum(axis=1) - np.diag(H)) / (n - 1)
+            r -= r.mean()
+            changes = 2 * (A @ (B @ r) + B @ (A @ r)) / (n**2 * (n - 1))
+            yield a * y.n_kernels + b, H, changes
 
 
 def _centred(K: np.ndarray) -> np.ndarray:

@@ -178,7 +178,7 @@ class ComparisonDisplay:
         ax.set_yticks(places, [str(name) for name in self.names])
         ax.set_ylim(n - 0.5, -0.5)
         ax.set_xlabel(
-            f"{self.discrepancy} minus that of {self.names[0]}, with "
+            f"Difference in {self.discrepancy} to {self.names[0]}, with "
             f"{100 * (1 - level):g} % intervals"
         )
         ax.spines[["top", "right"]].set_visible(False)
