@@ -8,6 +8,7 @@ ORDER = [
     "plot_drift.py",
     "plot_monitoring.py",
     "plot_generated_data.py",
+    "plot_compare_generators.py",
     "plot_dependence_shapes.py",
     "plot_fairness.py",
     "plot_feature_selection.py",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         pooling,
         tables,
     )
-    from skdiscrepancy._base import DiscrepancyResult
+    from skdiscrepancy._base import ComparisonResult, DiscrepancyResult
     from skdiscrepancy._hsic import (
         CKAEstimator,
         CKAResult,
@@ -38,14 +38,17 @@ if TYPE_CHECKING:
     from skdiscrepancy.inference import (
         conditional_hsic_test,
         hsic_column_tests,
+        hsic_compare,
         hsic_matrix,
         hsic_test,
         hsic_test_from_gram,
         joint_independence_test,
         k_sample_test,
+        ksd_compare,
         ksd_test,
         ksd_test_from_gram,
         mmd_column_tests,
+        mmd_compare,
         mmd_test,
         mmd_test_from_gram,
     )
@@ -55,6 +58,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CKAEstimator",
     "CKAResult",
+    "ComparisonResult",
     "DiscrepancyResult",
     "HSICEstimator",
     "KSDEstimator",
@@ -66,6 +70,7 @@ __all__ = [
     "designs",
     "feature_selection",
     "hsic_column_tests",
+    "hsic_compare",
     "hsic_from_gram",
     "hsic_matrix",
     "hsic_score",
@@ -75,11 +80,13 @@ __all__ = [
     "joint_independence_test",
     "k_sample_test",
     "kernels",
+    "ksd_compare",
     "ksd_from_gram",
     "ksd_score",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",
+    "mmd_compare",
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",
@@ -95,7 +102,7 @@ __all__ = [
 # A subpackage is imported when one of its names is first used. This keeps the import of
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
 _ROOMS = {
-    "DiscrepancyResult": "_base",
+    **dict.fromkeys(("ComparisonResult", "DiscrepancyResult"), "_base"),
     **dict.fromkeys(("CKAEstimator", "CKAResult", "cka_score"), "_hsic"),
     **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),
     **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
@@ -105,14 +112,17 @@ _ROOMS = {
         (
             "conditional_hsic_test",
             "hsic_column_tests",
+            "hsic_compare",
             "hsic_matrix",
             "hsic_test",
             "hsic_test_from_gram",
             "joint_independence_test",
             "k_sample_test",
+            "ksd_compare",
             "ksd_test",
             "ksd_test_from_gram",
             "mmd_column_tests",
+            "mmd_compare",
             "mmd_test",
             "mmd_test_from_gram",
         ),

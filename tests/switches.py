@@ -9,7 +9,7 @@ import math
 from contextlib import ExitStack, contextmanager, nullcontext
 from unittest import mock
 
-from skdiscrepancy import _base
+from skdiscrepancy._base import _estimators
 from skdiscrepancy._engine import (
     CentredSource,
     PairedSource,
@@ -86,6 +86,8 @@ def way(name):
 def zero_scales():
     """Keep scales that are zero, where a score that is normalised is refused."""
     with mock.patch.object(
-        _base, "normalize_statistics", lambda statistics, scales, rounding: statistics
+        _estimators,
+        "normalize_statistics",
+        lambda values, scales, rounding: values,
     ):
         yield

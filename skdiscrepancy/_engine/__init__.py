@@ -81,6 +81,7 @@ from skdiscrepancy._engine._source_pairs import SourcePairs, source_pair_totals
 from skdiscrepancy._engine._sources import (
     CentredSource,
     GramSource,
+    MeanSource,
     PairedSource,
     PairWeights,
     Source,
@@ -130,6 +131,7 @@ __all__ = [
     "Line",
     "LineMoments",
     "Lines",
+    "MeanSource",
     "Moments",
     "PairSums",
     "PairTask",

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import copy
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -146,6 +148,23 @@ class RowSums:
             values = np.add.reduceat(values, starts, axis=1)
         return Moments.of_row_sums(values, np.diff(np.append(starts, len(rows))))
 
+    def with_sums(self) -> RowSums:
+        """Return this reducer without `moments`."""
+        other = copy(self)
+        other.moments = False
+        return other
+
+    def matrices(
+        self, rows: np.ndarray, cols: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the matrix of each kernel on a few rows and columns.
+
+        Each matrix overwrites the one before.
+        """
+        [source] = self.sources
+        out = np.empty((len(rows), len(cols)), dtype=source.dtype)
+        yield from source.block(rows, cols, out)
+
     def finish(self, region: Region, row_sums: np.ndarray, col_sums: Any) -> Any:
         """Turn the sums of a whole region into the result of the walk."""
         if self.moments:
@@ -196,6 +215,19 @@ class ProductRowSums(RowSums):
         x, y = (s.aligned(rows, cols).astype(np.float64) for s in self.sources)
         products = x[:, np.newaxis] * (self.factor * y)
         return products.reshape(self.n_sums, len(rows))
+
+    def matrices(
+        self, rows: np.ndarray, cols: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the matrix of each product on a few rows and columns."""
+        x, y = self.sources
+        shape = (len(rows), len(cols))
+        stack = np.empty((y.n_kernels, *shape), dtype=y.dtype)
+        for _ in y.block(rows, cols, stack):
+            pass
+        for a, values in x.block(rows, cols, np.empty(shape, dtype=x.dtype)):
+            for b, others in enumerate(stack):
+                yield a * y.n_kernels + b, self.factor * values * others
 
     def _products(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         sums = np.matmul(x.transpose(1, 0, 2), y.transpose(1, 2, 0))

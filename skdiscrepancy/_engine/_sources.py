@@ -230,6 +230,37 @@ class CentredSource(Source):
             yield k, values
 
 
+class MeanSource(Source):
+    """The mean over the kernels of a source, as one kernel."""
+
+    n_kernels = 1
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.n_features = source.n_features
+        self.dtype = source.dtype
+        self.tile = source.tile
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.source.has_features()
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the one tile."""
+        mean = out[0] if out.ndim == 3 else out
+        mean[...] = 0
+        for _, values in self.source.block(rows, cols, np.empty_like(mean)):
+            mean += values
+        mean /= self.source.n_kernels
+        yield 0, mean
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs."""
+        return self.source.aligned(rows, cols).mean(axis=0, keepdims=True)
+
+
 class PairWeights(NamedTuple):
     """Weights of rows, and weights of pairs of rows that follow from them.
 

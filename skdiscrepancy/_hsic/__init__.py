@@ -9,6 +9,7 @@ from skdiscrepancy._hsic._cka_terms import (
     check_cka_params,
     kernel_with_bandwidth,
 )
+from skdiscrepancy._hsic._comparison import variable_projections
 from skdiscrepancy._hsic._dependence_matrix import KernelColumn, dependence_matrix
 from skdiscrepancy._hsic._estimator import HSICEstimator
 from skdiscrepancy._hsic._params import HSICParams, HSICTestParams
@@ -35,4 +36,5 @@ __all__ = [
     "hsic_from_gram",
     "hsic_score",
     "kernel_with_bandwidth",
+    "variable_projections",
 ]

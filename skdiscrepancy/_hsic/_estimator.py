@@ -4,13 +4,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
+from skdiscrepancy._base import (
+    NO_FEATURE_ERRORS,
+    NO_WEIGHTED_ERRORS,
+    BaseDiscrepancy,
+    DiscrepancyResult,
+    Settings,
+)
 from skdiscrepancy._data import (
     LazyRows,
     RandomStateLike,
@@ -32,6 +40,7 @@ from skdiscrepancy._hsic._independence_test import (
     with_block_length,
 )
 from skdiscrepancy._hsic._lazy_samples import lazy_target_kernels, least_rows, read_pair
+from skdiscrepancy._hsic._noise import hsic_noise
 from skdiscrepancy._hsic._samples import SamplesMixin
 from skdiscrepancy._hsic._statistics import hsic_statistics
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
@@ -317,7 +326,7 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self.evaluate(X, y, sample_weight).value
+        return self._evaluate_rows(X, y, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -339,8 +348,15 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         -------
         result : DiscrepancyResult
             The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
-            of `kernels` is a pair of a kernel on X and a kernel on y.
+            of `kernels` is a pair of a kernel on X and a kernel on y. For one pair, or
+            with ``pooling="mean"``, the result also has a `standard_error` and a
+            `confidence_interval`.
         """
+        return self._evaluate_rows(X, y, sample_weight, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
         check_is_fitted(self)
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
         settings = self._check_params(n_pairs)
@@ -350,19 +366,27 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         if self.n_components is not None:
             result = evaluate_features(self, X, y, design)
             if result is not None:
-                return result
+                return replace(result, uncertainty=NO_FEATURE_ERRORS)
+        kernels = (self.kernels_, X), (self.target_kernels_, y)
+        sources = [kernel_source(*given) for given in kernels]
+        options = {"second_order": self.second_order, **self._walk_options()}
         statistics = hsic_statistics(
-            kernel_source(self.kernels_, X),
-            kernel_source(self.target_kernels_, y),
+            *sources,
             len(X),
             design,
-            second_order=self.second_order,
             random_state=self.random_state,
             weights=weights,
-            **self._walk_options(),
+            **options,
         )
         result = self._result(statistics, self._pairs())
-        return result if self.n_components is None else without_errors(result)
+        if self.n_components is not None:
+            result = without_errors(result)
+        if not errors:
+            return result
+        if weights is not None:
+            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
+        noise = partial(hsic_noise, *sources, len(X), design, **options)
+        return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords
     def test(

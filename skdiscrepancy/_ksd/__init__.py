@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._ksd._comparison import model_projections
 from skdiscrepancy._ksd._estimator import KSDEstimator
 from skdiscrepancy._ksd._models import (
     as_given,
@@ -28,6 +29,7 @@ __all__ = [
     "gradients_at",
     "ksd_from_gram",
     "ksd_score",
+    "model_projections",
     "stein_options",
     "stein_test",
     "with_block_length",

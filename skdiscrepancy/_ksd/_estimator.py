@@ -28,18 +28,13 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
+from skdiscrepancy._ksd._evaluation import evaluate_rows
 from skdiscrepancy._ksd._feature_scores import (
     check_features,
     draw_features,
-    evaluate_features,
     test_of_features,
 )
-from skdiscrepancy._ksd._lazy_samples import (
-    read_sample,
-    refuse_weights,
-    standardized,
-    validate_lazy,
-)
+from skdiscrepancy._ksd._lazy_samples import read_sample, standardized, validate_lazy
 from skdiscrepancy._ksd._models import (
     check_differentiable,
     fingerprint,
@@ -49,7 +44,7 @@ from skdiscrepancy._ksd._models import (
     refuse_without_density,
 )
 from skdiscrepancy._ksd._signs import stein_options, stein_test, with_block_length
-from skdiscrepancy._ksd._stein import SteinSource, stein_statistics
+from skdiscrepancy._ksd._stein import SteinSource
 from skdiscrepancy._ksd._witness import WitnessMixin
 from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.designs import Design
@@ -270,7 +265,7 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a worse fit.
         """
-        return self.evaluate(X, sample_weight=sample_weight).value
+        return self._evaluate_rows(X, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -290,13 +285,21 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`.
+            The score as `value`, with `statistics`, `scales` and `kernels`. For one
+            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
+            and a `confidence_interval`, unless the rows have weights.
         """
+        return self._evaluate_rows(X, sample_weight, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
         X = self._validate(X, reset=False, least=1 if design.biased else 2)
         warn_left_out(design, len(X))
-        return self._evaluate(X, self._gradients(X), design, sample_weight)
+        gradients = self._gradients(X)
+        return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
 
     @explains_keywords
     def test(
@@ -418,31 +421,6 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         self._fitted_to = fingerprint(X)
         draw_features(self, X)
         self._remember()
-
-    def _evaluate(
-        self,
-        X: np.ndarray,
-        gradients: np.ndarray,
-        design: Design,
-        sample_weight: Any = None,
-    ) -> DiscrepancyResult:
-        weights = None
-        if sample_weight is not None:
-            refuse_weights(X)
-            weights = self._check_weights(sample_weight, len(X), design)
-            X, gradients = X[weights > 0], gradients[weights > 0]
-            weights = weights[weights > 0]
-        if self.n_components is not None:
-            return evaluate_features(self, X, gradients, design, weights)
-        statistics = stein_statistics(
-            self._source(X, gradients),
-            len(X),
-            design,
-            weights,
-            random_state=self.random_state,
-            **self._walk_options(),
-        )
-        return self._result(statistics, list(self.kernels_))
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""

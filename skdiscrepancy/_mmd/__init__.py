@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._mmd._comparison import sample_projections
 from skdiscrepancy._mmd._estimator import MMDEstimator
 from skdiscrepancy._mmd._params import MMDParams, MMDTestParams
 from skdiscrepancy._mmd._score import mmd_score
@@ -17,5 +18,6 @@ __all__ = [
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",
+    "sample_projections",
     "two_sample_test",
 ]

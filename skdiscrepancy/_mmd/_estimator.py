@@ -275,7 +275,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a larger difference.
         """
-        return self.evaluate(X, y, sample_weight).value
+        return self._evaluate_rows(X, y, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -296,15 +296,22 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         Returns
         -------
         result : DiscrepancyResult
-            The score as `value`, with `statistics`, `scales` and `kernels`.
+            The score as `value`, with `statistics`, `scales` and `kernels`. For one
+            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
+            and a `confidence_interval`.
         """
+        return self._evaluate_rows(X, y, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, y: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
         check_is_fitted(self)
         settings = self._check_params(len(self.kernels_))
         design = settings.design
         refuse_second_sample(X, y)
         X, weights = self._weighted(X, sample_weight, settings)
         Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
-        return self._evaluate(Y, design, weights)
+        return self._evaluate(Y, design, weights, errors=errors)
 
     @explains_keywords
     def test(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._base import Statistics
+from skdiscrepancy._base import NO_FEATURE_ERRORS, Statistics
 from skdiscrepancy._data import SparseRows, as_rows
 from skdiscrepancy._engine import (
     Blocks,
@@ -79,6 +79,10 @@ class FeatureReference(NamedTuple):
             return self.maps, blocks_of(X, Y), self.sums
         maps = FeatureMaps(self.kernels, self.n_components, self.seed, X, Y)
         return maps, blocks_of(X, Y), None
+
+    def noise(self, *args: Any, **kwargs: Any) -> str:
+        """Say why there is no standard error."""
+        return NO_FEATURE_ERRORS
 
     def statistics(
         self,

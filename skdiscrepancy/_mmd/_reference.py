@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._base import Statistics, second_order_statistics
+from skdiscrepancy._base import (
+    LEAST_ROWS,
+    Noise,
+    Normal,
+    Statistics,
+    noise_rows,
+    second_order_noise,
+    second_order_statistics,
+    too_few_rows,
+    two_sample_noise,
+)
 from skdiscrepancy._data import RandomStateLike, as_rows
 from skdiscrepancy._engine import (
     KeptSums,
@@ -124,6 +134,63 @@ class Reference(NamedTuple):
         if self.weights is None and weights is None:
             return None
         return self.weights, weights
+
+    def noise(
+        self,
+        Y: Any,
+        design: Design,
+        values: np.ndarray,
+        scales: np.ndarray,
+        *,
+        paired: bool,
+        normalize: bool,
+        **walk_options: Any,
+    ) -> Noise | Normal | str:
+        """Estimate the noise of the mean over kernels, or say why not.
+
+        Parameters
+        ----------
+        Y : ndarray or SparseRows of shape (n, n_features)
+            The sample.
+        design : Design
+            Pairs of rows that enter the statistic.
+        values, scales : ndarray of shape (n_kernels,)
+            Statistics and their scales.
+        paired : bool
+            Whether the core on pairs (X_i, Y_i) is used.
+        normalize : bool
+            Whether each statistic is divided by its scale.
+        **walk_options : dict
+            `n_jobs` and `verbose`.
+
+        Returns
+        -------
+        noise : Noise, Normal or str
+            The noise.
+        """
+        X = as_rows(self.rows)
+        m, n = len(X), len(Y)
+        if min(m, n) < LEAST_ROWS:
+            return too_few_rows(min(m, n))
+        if paired:
+            size = min(m, n)
+            core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+            return second_order_noise(
+                design,
+                size,
+                RowSums(core, moments=True),
+                values,
+                scales,
+                normalize=normalize,
+                **walk_options,
+            )
+        source = kernel_source(self.kernels, X, Y, reference=True)
+        first = noise_rows(m, n_samples=2)
+        rows = np.concatenate((first, m + noise_rows(n, n_samples=2)))
+        matrices = RowSums(source).matrices(rows, rows)
+        return two_sample_noise(
+            matrices, len(first), m, n, values, scales, normalize=normalize
+        )
 
     def statistics_of_held_out(
         self,

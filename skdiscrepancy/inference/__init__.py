@@ -1,9 +1,11 @@
-"""Hypothesis tests with MMD, HSIC and KSD, in one call."""
+"""Hypothesis tests and comparisons with MMD, HSIC and KSD, in one call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from skdiscrepancy._base import ComparisonResult
 from skdiscrepancy._nulls import LagTestResult, TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
+from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
 from skdiscrepancy.inference._conditional import conditional_hsic_test
 from skdiscrepancy.inference._conditional_result import ConditionalTestResult
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
@@ -19,6 +21,7 @@ from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
 
 __all__ = [
     "ColumnTests",
+    "ComparisonResult",
     "ConditionalTestResult",
     "HSICMatrixResult",
     "KSampleResult",
@@ -26,14 +29,17 @@ __all__ = [
     "TestResult",
     "conditional_hsic_test",
     "hsic_column_tests",
+    "hsic_compare",
     "hsic_matrix",
     "hsic_test",
     "hsic_test_from_gram",
     "joint_independence_test",
     "k_sample_test",
+    "ksd_compare",
     "ksd_test",
     "ksd_test_from_gram",
     "mmd_column_tests",
+    "mmd_compare",
     "mmd_test",
     "mmd_test_from_gram",
 ]

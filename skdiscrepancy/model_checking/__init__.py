@@ -11,6 +11,7 @@ from skdiscrepancy.model_checking._scorers import (
     neg_ksd_scorer,
     neg_mmd_scorer,
 )
+from skdiscrepancy.model_checking._search import compare_scores
 from skdiscrepancy.model_checking._thinning import SteinThinning, stein_thinning
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "KSDScorer",
     "MMDScorer",
     "SteinThinning",
+    "compare_scores",
     "neg_hyvarinen_scorer",
     "neg_ksd_scorer",
     "neg_mmd_scorer",

@@ -14,6 +14,7 @@ from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
 from skdiscrepancy.plotting._batches import BatchScoresDisplay
 from skdiscrepancy.plotting._cka import CKADisplay
 from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
+from skdiscrepancy.plotting._comparison import ComparisonDisplay
 from skdiscrepancy.plotting._dependence_matrix import HSICMatrixDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
@@ -30,6 +31,7 @@ __all__ = [
     "BatchScoresDisplay",
     "CKADisplay",
     "ColumnTestsDisplay",
+    "ComparisonDisplay",
     "DesignDisplay",
     "DriftReportDisplay",
     "HSICMatrixDisplay",

@@ -68,7 +68,9 @@ def fit_encoder(
         encoder = TableEncoder()
     fitted = clone(encoder)
     if isinstance(fitted, TableEncoder):
-        return fitted._fit_tables(tables, names[: len(tables)])
+        return fitted._fit_tables(
+            tables, [*names, *names[-1:] * len(tables)][: len(tables)]
+        )
     return fitted.fit(_stacked(tables))
 
 

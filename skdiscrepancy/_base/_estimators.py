@@ -1,21 +1,23 @@
-"""Parameters, scales, pooling and the result that the three estimators share."""
+"""Parameters, scales and pooling that the three estimators share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from skdiscrepancy._base._noise import LEAST_ROWS, noise_rows, one_sample_noise
+from skdiscrepancy._base._result import DiscrepancyResult
+from skdiscrepancy._base._uncertainty import Noise, NormalUncertainty, Uncertainty
 from skdiscrepancy._data import (
     KeywordHints,
     RandomStateLike,
-    Result,
     check_flag,
     check_number,
     check_rows,
@@ -26,13 +28,12 @@ from skdiscrepancy._data import (
     values_of,
     warn_user,
 )
-from skdiscrepancy._engine import RowSums, design_moments, run_all
+from skdiscrepancy._engine import RowSums, design_moments, run_all, walk
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels import (
     KernelLike,
     check_kernel,
-    kernel_columns,
     resolve_columns,
     sample_dtype,
     warn_if_indefinite,
@@ -86,127 +87,6 @@ class Settings:
 
     design: Design
     kernels: list[Any]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DiscrepancyResult(Result):
-    """Discrepancy with the statistic and scale of every kernel.
-
-    The method `evaluate` of an estimator returns this result. It holds the pooled
-    discrepancy and the statistics that were pooled [1]_, so you can see which kernels
-    and bandwidths detect a difference. A notebook shows it as a table. Two results are
-    equal if all their attributes are equal.
-
-    Read more in the :ref:`User Guide <score>`.
-
-    Attributes
-    ----------
-    value : float
-        The discrepancy, the number that `score` returns.
-    statistics : ndarray of shape (n_kernels,)
-        The statistic S_k of each kernel before normalisation, or the square root of
-        the statistic if `squared` is False.
-    scales : ndarray of shape (n_kernels,)
-        The scale sigma_k of each kernel. The scale of constant data is 0. All scales
-        are 1 if `normalize` is False.
-    kernels : list of length n_kernels
-        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
-    discrepancy : str
-        Name of the discrepancy: "MMD", "HSIC" or "KSD".
-    feature_errors : ndarray of shape (n_kernels,) or None
-        Standard error of each statistic from the draw of random features, usually an
-        upper bound. The standard error from the data is sigma_k / sqrt(n). None if the
-        estimator has no `n_components`.
-
-    See Also
-    --------
-    MMDEstimator.evaluate : Compares two samples.
-    HSICEstimator.evaluate : Measures how y depends on X.
-    KSDEstimator.evaluate : Compares a sample with a model.
-    skdiscrepancy.plotting.BandwidthDisplay : Draws the statistic of each kernel.
-
-    References
-    ----------
-    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
-       KSD", arXiv:2503.04820, 2025.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdiscrepancy import MMDEstimator
-    >>> X = np.random.RandomState(0).normal(size=(50, 2))
-    >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:])
-    >>> round(result.value, 3), len(result.kernels)
-    (0.002, 20)
-    >>> round(float((result.statistics / result.scales).max()), 3)
-    0.043
-    """
-
-    value: float
-    statistics: np.ndarray
-    scales: np.ndarray
-    kernels: list[Any]
-    discrepancy: str = "discrepancy"
-    feature_errors: np.ndarray | None = None
-
-    _display = "BandwidthDisplay"
-    _shown_first = "largest normalised statistics"
-
-    @property
-    def _normalized(self) -> np.ndarray:
-        # The scale and the statistic of constant data are 0.
-        zeros = np.zeros(len(self.statistics))
-        positive = self.scales > 0
-        return np.divide(self.statistics, self.scales, out=zeros, where=positive)
-
-    def _summary(self) -> dict[str, Any]:
-        return {"value": self.value, "discrepancy": self.discrepancy}
-
-    def _columns(self) -> dict[str, Any]:
-        errors = self.feature_errors
-        return {
-            **kernel_columns(self.kernels),
-            "statistic": self.statistics,
-            "scale": self.scales,
-            "normalized_statistic": self._normalized,
-            **({} if errors is None else {"feature_error": errors}),
-        }
-
-    def _priorities(self) -> np.ndarray:
-        return -self._normalized
-
-    def to_frame(self) -> Any:
-        """Return the statistics as a DataFrame, one row for each kernel.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns are `kernel`, `bandwidth`, `statistic`, `scale` and
-            `normalized_statistic`, for HSIC also `target_kernel` and
-            `target_bandwidth`, and with random features `feature_error`. The rows are
-            in the order of `kernels`. A bandwidth is NaN if a kernel has none.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the statistic of each kernel against its bandwidth.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`BandwidthDisplay.from_result
-            <skdiscrepancy.plotting.BandwidthDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : BandwidthDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,6 +261,51 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         name = self._discrepancy
         return DiscrepancyResult(value, values, scales, kernels, name, errors)
 
+    def _with_uncertainty(
+        self,
+        result: DiscrepancyResult,
+        statistics: Statistics | None,
+        design: Design,
+        noise: Callable[..., Noise | Normal | str],
+    ) -> DiscrepancyResult:
+        """Add the standard error, or the reason why there is none, to a result.
+
+        `noise` takes the statistics, the scales and `normalize`. It returns the noise
+        of the mean over kernels, or a text that says why there is no standard error.
+        """
+        found: Any = self._without_standard_error(len(result.kernels))
+        if not found and statistics is not None:
+            with np.errstate(all="ignore"):
+                found = noise(
+                    statistics.values, statistics.scales, normalize=self.normalize
+                )
+        if isinstance(found, Normal):
+            found = NormalUncertainty(result.value, *found)
+        elif isinstance(found, Noise):
+            flags = design.biased, self.normalize, not self.squared
+            found = Uncertainty(result.value, found, *flags)
+        if not isinstance(found, str) and not np.isfinite(found.standard_error):
+            found = "The standard error is not finite. Rescale the data."
+        return replace(result, uncertainty=found)
+
+    def _without_standard_error(self, n_kernels: int) -> str:
+        """Return why these parameters have no standard error, "" if they have one."""
+        if n_kernels == 1:
+            return ""
+        if self.pooling != "mean":
+            return (
+                f"pooling == {self.pooling!r}, must be 'mean' for a standard error, or "
+                "pass a single kernel and a single bandwidth. A maximum over kernels "
+                "is not normal, because the kernel that attains it changes from sample "
+                "to sample."
+            )
+        if not self.squared:
+            return (
+                "squared == False, must be True for the standard error of several "
+                "kernels, or pass a single kernel and a single bandwidth."
+            )
+        return ""
+
     @property
     def _discrepancy(self) -> str:
         """Name of the discrepancy, also for subclasses that users write."""
@@ -428,6 +353,85 @@ def second_order_statistics(
     with np.errstate(all="ignore"):
         scales, sizes = moments.scale, reducer.sizes(n)
     return Statistics(moments.mean, scales, nu, sizes, reducer.dtype)
+
+
+class Normal(NamedTuple):
+    """Standard error and degrees of freedom of a normal statistic."""
+
+    error: float
+    n_degrees: int
+
+
+def second_order_noise(
+    design: Design,
+    n: int,
+    reducer: RowSums,
+    values: np.ndarray,
+    scales: np.ndarray,
+    *,
+    normalize: bool,
+    **walk_options: Any,
+) -> Noise | Normal | str:
+    """Estimate the noise of the mean of second-order statistics, or say why not."""
+    if n < LEAST_ROWS:
+        return too_few_rows(n)
+    if design.complete:
+        rows = noise_rows(n, reducer.n_sums)
+        matrices = reducer.matrices(rows, rows)
+        return one_sample_noise(matrices, n, values, scales, normalize=normalize)
+    if not isinstance(design, Cross):
+        return (
+            f"design == {design!r}, must be 'u', 'v' or 'x' for a standard error. "
+            "Other designs use each row in too few pairs to estimate it."
+        )
+    if normalize:
+        return (
+            "normalize == True, must be False for the standard error of design == "
+            f"{design!r}."
+        )
+    [region] = design.regions(n)
+    [(rows, cols)] = walk([region], reducer.with_sums(), **walk_options)
+    some = [
+        start + noise_rows(stop - start, n_samples=2)
+        for start, stop in (region[:2], region[2:4])
+    ]
+    return cross_noise(rows, cols, reducer.matrices(*some))
+
+
+def cross_noise(
+    rows: np.ndarray, cols: np.ndarray, matrices: Iterable[tuple[int, np.ndarray]]
+) -> Normal:
+    """Estimate the noise of the mean of second-order statistics on a rectangle.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_kernels, n_rows)
+        Sums of the core over each row.
+    cols : ndarray of shape (n_kernels, n_cols)
+        Sums of the core over each column.
+    matrices : iterable of (int, ndarray)
+        The core of each kernel on some rows and columns.
+
+    Returns
+    -------
+    normal : Normal
+        The standard error. Its square is the variance of the row means over n_rows plus
+        the variance of the column means over n_cols. Both hold the variance of the
+        core, which counts once.
+    """
+    n_rows, n_cols = rows.shape[1], cols.shape[1]
+    of_rows = np.var(rows.mean(axis=0) / n_cols, ddof=n_rows > 1) / n_rows
+    of_cols = np.var(cols.mean(axis=0) / n_rows, ddof=n_cols > 1) / n_cols
+    H = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
+    H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
+    both = np.mean(np.square(H)) / (n_rows * n_cols)
+    variance = max(of_rows + of_cols - both, of_rows, of_cols)
+    return Normal(float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1))
+
+
+def too_few_rows(n: int) -> str:
+    """Say that a standard error needs more rows."""
+    return f"n_samples == {n}, must be >= {LEAST_ROWS} for a standard error."
 
 
 def one_statistic(statistics: Statistics, *, normalize: bool) -> float:

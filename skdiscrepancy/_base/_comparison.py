@@ -1,0 +1,369 @@
+"""The result of a comparison of several candidates."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm, t as student
+
+from skdiscrepancy._base._projections import Projections
+from skdiscrepancy._base._result import check_level
+from skdiscrepancy._data import Result, shown
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonResult(Result):
+    """Comparison of two or more candidates by their scores.
+
+    The scores of candidates are computed on shared rows, so their differences have
+    smaller standard errors than the scores [1]_. With two candidates, the attributes
+    `difference`, `standard_error` and `pvalue` compare the first with the second. With
+    more candidates, call :meth:`pair`, or read the table, which holds the difference of
+    each candidate to the best one, and a p-value that is adjusted for the number of
+    comparisons [2]_. Two results are equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Attributes
+    ----------
+    names : list of length n_candidates
+        Names of the candidates.
+    scores : ndarray of shape (n_candidates,)
+        Score of each candidate.
+    standard_errors : ndarray of shape (n_candidates,)
+        Standard error of each score.
+    differences : ndarray of shape (n_candidates, n_candidates)
+        Score of the candidate of the row minus score of the candidate of the column.
+    difference_errors : ndarray of shape (n_candidates, n_candidates)
+        Standard errors of the differences.
+    discrepancy : str
+        What the scores are: "MMD", "HSIC", "KSD", or the name of another score.
+    larger_is_better : bool
+        Whether the best candidate has the largest score.
+    n_degrees : float
+        Degrees of freedom of Student's t distribution of the differences over their
+        standard errors. Infinite for a normal distribution.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
+    skdiscrepancy.hsic_compare : Compares variables by the dependence of y on them.
+    skdiscrepancy.ksd_compare : Compares models by their fit.
+    skdiscrepancy.model_checking.compare_scores : Compares the candidates of a search.
+    skdiscrepancy.plotting.ComparisonDisplay : Draws the differences to the best.
+
+    References
+    ----------
+    .. [1] W. Bounliphone et al., "A test of relative similarity for model selection in
+       generative models", ICLR 2016.
+    .. [2] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_compare
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y, Z = rng.normal(size=(3, 200, 2)) + np.reshape([0, 0.2, 1], (3, 1, 1))
+    >>> result = mmd_compare(X, Y, Z, names=["near", "far"])
+    >>> result.best, result.best_set()
+    ('near', ['near'])
+    >>> result.difference < 0, result.pvalue < 0.001
+    (True, True)
+    """
+
+    names: list[Any]
+    scores: np.ndarray
+    standard_errors: np.ndarray
+    differences: np.ndarray
+    difference_errors: np.ndarray
+    discrepancy: str = "score"
+    larger_is_better: bool = False
+    n_degrees: float = np.inf
+
+    _display = "ComparisonDisplay"
+    _item = "candidate"
+    _index = "candidate"
+    _repr_rows = 10
+
+    @classmethod
+    def of(
+        cls,
+        names: list[Any],
+        candidates: list[Projections],
+        discrepancy: str,
+        *,
+        larger_is_better: bool = False,
+    ) -> ComparisonResult:
+        """Compare statistics by the differences of their projections.
+
+        Parameters
+        ----------
+        names : list of length n_candidates
+            Names of the candidates.
+        candidates : list of Projections
+            Statistics of the candidates.
+        discrepancy : str
+            Name of the discrepancy.
+        larger_is_better : bool, default=False
+            Whether the best candidate has the largest score.
+
+        Returns
+        -------
+        result : ComparisonResult
+            Result.
+        """
+        n = len(candidates)
+        differences, errors = np.zeros((n, n)), np.zeros((n, n))
+        for i in range(n):
+            for j in range(i):
+                both = candidates[i] - candidates[j]
+                differences[i, j], differences[j, i] = both.value, -both.value
+                errors[i, j] = errors[j, i] = np.sqrt(both.variance)
+        return cls(
+            names,
+            np.array([c.value for c in candidates]),
+            np.sqrt([c.variance for c in candidates]),
+            differences,
+            errors,
+            discrepancy,
+            larger_is_better,
+        )
+
+    @property
+    def difference(self) -> float:
+        """Score of the first candidate minus score of the second, of two candidates."""
+        self._check_two()
+        return float(self.differences[0, 1])
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `difference`."""
+        self._check_two()
+        return float(self.difference_errors[0, 1])
+
+    @property
+    def pvalue(self) -> float:
+        """Two-sided p-value: the probability of a difference of at least this size.
+
+        It is a probability under the null hypothesis that both candidates have the same
+        discrepancy.
+        """
+        return min(2 * min(self.pvalue_less, self.pvalue_greater), 1.0)
+
+    @property
+    def pvalue_less(self) -> float:
+        """One-sided p-value; if small, the first candidate has the smaller score."""
+        self._check_two()
+        return float(self._tails(self.differences, self.difference_errors)[0, 1])
+
+    @property
+    def pvalue_greater(self) -> float:
+        """One-sided p-value; if small, the first candidate has the larger score."""
+        self._check_two()
+        return float(self._tails(-self.differences, self.difference_errors)[0, 1])
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the difference of two candidates.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            Bounds of the interval.
+        """
+        check_level(level)
+        width = self._quantile(float(level)) * self.standard_error
+        return self.difference - width, self.difference + width
+
+    def pair(self, first: Any, second: Any) -> ComparisonResult:
+        """Return the comparison of two of the candidates.
+
+        Parameters
+        ----------
+        first, second : object
+            Names of two candidates.
+
+        Returns
+        -------
+        result : ComparisonResult
+            Comparison of these two. Its p-values are not adjusted for the number of
+            candidates.
+        """
+        places = []
+        for name in (first, second):
+            if name not in self.names:
+                raise ValueError(f"candidate {shown(name)}, must be in {self.names}.")
+            places.append(self.names.index(name))
+        if places[0] == places[1]:
+            raise ValueError(f"second == {shown(second)}, must differ from first.")
+        grid = np.ix_(places, places)
+        return ComparisonResult(
+            [self.names[i] for i in places],
+            self.scores[places],
+            self.standard_errors[places],
+            self.differences[grid],
+            self.difference_errors[grid],
+            self.discrepancy,
+            self.larger_is_better,
+            self.n_degrees,
+        )
+
+    @property
+    def best(self) -> Any:
+        """Name of the candidate with the best score."""
+        return self.names[self._order()[0]]
+
+    def best_set(self, level: float = 0.05) -> list[Any]:
+        """Return the candidates that cannot be distinguished from the best one.
+
+        A candidate is left out if some other candidate is significantly better. All
+        pairs of candidates are tested in both directions, with Holm's correction. So
+        the candidate that is truly the best is in this set with a probability of at
+        least 1 - `level`, although the best candidate is chosen from the same data.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Significance level, above 0 and below 1.
+
+        Returns
+        -------
+        names : list
+            Names of the candidates, the best score first.
+        """
+        check_level(level)
+        adjusted = self.adjusted_pvalues
+        return [self.names[i] for i in self._order() if adjusted[i] > level]
+
+    @property
+    def adjusted_pvalues(self) -> np.ndarray:
+        """Smallest p-value of each candidate against a better one.
+
+        The p-values are adjusted by Holm's method for all pairs in both directions.
+        """
+        n = len(self.names)
+        sign = -1.0 if self.larger_is_better else 1.0
+        # Small if the candidate of the row is worse than the candidate of the column.
+        worse = self._tails(-sign * self.differences, self.difference_errors)
+        pairs = ~np.eye(n, dtype=bool)
+        adjusted = np.ones((n, n))
+        adjusted[pairs] = _holm(worse[pairs])
+        return adjusted.min(axis=1)
+
+    def _tails(self, differences: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """Return the probability of differences at most as large as these."""
+        zeros = np.zeros_like(differences)
+        z = np.divide(differences, errors, out=zeros, where=errors > 0)
+        # Differences without an error, as of equal candidates, are exact.
+        exact = (errors <= 0) & (differences != 0)
+        z[exact] = np.copysign(np.inf, differences[exact])
+        if np.isinf(self.n_degrees):
+            return np.asarray(norm.cdf(z))
+        return np.asarray(student.cdf(z, self.n_degrees))
+
+    def _quantile(self, level: float) -> float:
+        if np.isinf(self.n_degrees):
+            return float(norm.ppf((1 + level) / 2))
+        return float(student.ppf((1 + level) / 2, self.n_degrees))
+
+    def _check_two(self) -> None:
+        if len(self.names) != 2:
+            raise ValueError(
+                f"There are {len(self.names)} candidates, must be 2 for one "
+                "difference. Call pair(first, second) with the names of two "
+                f"candidates of {self.names}, or to_frame()."
+            )
+
+    def _order(self) -> np.ndarray:
+        """Return the candidates in the order of the table, the best first."""
+        keys = -self.scores if self.larger_is_better else self.scores
+        return np.argsort(keys, kind="stable")
+
+    def _summary(self) -> dict[str, Any]:
+        if len(self.names) == 2:
+            return {
+                "difference": self.difference,
+                "standard_error": self.standard_error,
+                "pvalue": self.pvalue,
+                "best": self.best,
+            }
+        return {"best": self.best, "discrepancy": self.discrepancy}
+
+    def _columns(self) -> dict[str, Any]:
+        order = self._order()
+        best = order[0]
+        return {
+            "candidate": [self.names[i] for i in order],
+            "score": self.scores[order],
+            "standard_error": self.standard_errors[order],
+            "difference": self.differences[order, best],
+            "difference_error": self.difference_errors[order, best],
+            "adjusted_pvalue": self.adjusted_pvalues[order],
+        }
+
+    def to_frame(self) -> Any:
+        """Return the candidates as a DataFrame, the best first.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The index holds the names. The columns are `score`, its `standard_error`,
+            the `difference` to the best candidate, the standard error of this
+            difference as `difference_error`, and `adjusted_pvalue`. A small
+            `adjusted_pvalue` means that some other candidate is better.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the difference of each candidate to the best one, with intervals.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`ComparisonDisplay.from_result
+            <skdiscrepancy.plotting.ComparisonDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def check_names(names: Any, n: int, default: str) -> list[Any]:
+    """Return the names of n candidates, which must differ."""
+    if names is None:
+        return [f"{default}{i}" for i in range(n)]
+    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
+        raise TypeError(f"names == {shown(names)}, must be None or {n} names.")
+    found = list(names)
+    if len(found) != n or len({*map(str, found)}) != n:
+        raise ValueError(
+            f"names == {shown(names)}, must be None or {n} different names, one for "
+            "each candidate."
+        )
+    return found
+
+
+def _holm(pvalues: np.ndarray) -> np.ndarray:
+    """Adjust p-values by Holm's method."""
+    n = len(pvalues)
+    order = np.argsort(pvalues, kind="stable")
+    scaled = np.minimum(pvalues[order] * np.arange(n, 0, -1), 1.0)
+    adjusted = np.empty(n)
+    adjusted[order] = np.maximum.accumulate(scaled)
+    return adjusted

@@ -1,0 +1,310 @@
+"""Comparisons: which sample is closer, which model fits better, what y depends on."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._base import ComparisonResult, check_names
+from skdiscrepancy._data import as_table
+from skdiscrepancy._hsic import variable_projections
+from skdiscrepancy._ksd import model_projections
+from skdiscrepancy._mmd import MMDEstimator, sample_projections
+
+# A comparison is of unbiased statistics that are not normalised, so that it is of the
+# discrepancies and not of their ratios to noise.
+STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean"}
+
+
+def mmd_compare(
+    X: ArrayLike,
+    *candidates: ArrayLike,
+    names: Sequence[Any] | None = None,
+    kernel: Any = ("gaussian", "laplace"),
+    bandwidth: Any = "grid",
+    n_bandwidths: int = 10,
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ComparisonResult:
+    """Compare samples by their distance to one sample.
+
+    Which of two generators makes rows that are closer to real rows, and is the
+    difference more than chance? ``mmd_compare(X, Y, Z)`` computes the squared MMD of Y
+    and of Z to X, and the standard error of their difference [1]_. Both depend on X, so
+    they are correlated, and their difference has a smaller error.
+
+    The score of a candidate is the unbiased MMD, averaged over the kernels, without
+    normalisation. The bandwidths depend on all samples. If all candidates share the
+    distribution of X, the second-order term of the statistic keeps the standard error
+    from vanishing. One pass over all pairs computes all sums, and the candidates share
+    the sums within X.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
+        Sample to which the candidates are compared, such as real rows.
+    *candidates : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
+        Two or more samples, such as the rows of generators. All samples must be
+        independent.
+    names : list of length n_candidates or None, default=None
+        Names of the candidates. None is "candidate 0", "candidate 1" and so on.
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels, as in :class:`~skdiscrepancy.MMDEstimator`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels that do not have their own.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables, fitted to all samples together.
+    n_jobs : int or None, default=None
+        Number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more.
+
+    Returns
+    -------
+    result : ComparisonResult
+        The candidate with the smallest score is the best.
+
+    See Also
+    --------
+    mmd_score : Computes the distance of one sample.
+    mmd_test : Tests whether two samples differ.
+
+    References
+    ----------
+    .. [1] W. Bounliphone et al., "A test of relative similarity for model selection in
+       generative models", ICLR 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_compare
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y, Z = rng.normal(size=(3, 300, 2)) + np.reshape([0, 0.3, 0.8], (3, 1, 1))
+    >>> result = mmd_compare(X, Y, Z)
+    >>> result.best, result.pvalue < 0.001
+    ('candidate 0', True)
+    """
+    names = _names(candidates, names, "a sample of at least two rows")
+    estimator = MMDEstimator(
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_bandwidths=n_bandwidths,
+        encoder=encoder,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        **STATISTIC,
+    )
+    tables = [as_table(Y) for Y in candidates]
+    found = sample_projections(estimator, as_table(X), tables)
+    return ComparisonResult.of(names, found, "MMD")
+
+
+def ksd_compare(
+    X: ArrayLike,
+    *models: Any,
+    names: Sequence[Any] | None = None,
+    kernel: Any = ("gaussian", "imq"),
+    bandwidth: Any = "grid",
+    n_bandwidths: int = 10,
+    standardize: bool = False,
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ComparisonResult:
+    """Compare models by how well they fit a sample.
+
+    Which of two models fits the rows better, and is the difference more than chance?
+    ``ksd_compare(X, model_a, model_b)`` computes the squared KSD of both models, and
+    the standard error of their difference on the same rows [1]_. No model needs a
+    normalising constant.
+
+    The score of a model is the unbiased KSD, averaged over the kernels, without
+    normalisation. The bandwidths depend on X alone. The models count as fixed, so fit
+    them to other rows than X.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
+        Sample.
+    *models : fitted model, callable or array-like of shape (n_samples, n_features)
+        Two or more models: fitted density estimators, distributions of scipy, functions
+        that return the gradient of the log-density, or arrays with the gradients at the
+        rows of X.
+    names : list of length n_models or None, default=None
+        Names of the models. None is "model 0", "model 1" and so on.
+    kernel : str, kernel object or list of them, default=("gaussian", "imq")
+        Kernels, as in :class:`~skdiscrepancy.KSDEstimator`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels that do not have their own.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    standardize : bool, default=False
+        Divide each column by its standard deviation before kernels are computed.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables, as in :class:`~skdiscrepancy.KSDEstimator`.
+    n_jobs : int or None, default=None
+        Number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more.
+
+    Returns
+    -------
+    result : ComparisonResult
+        The model with the smallest score is the best.
+
+    See Also
+    --------
+    ksd_score : Computes the discrepancy of one model.
+    ksd_test : Tests whether a model fits.
+    skdiscrepancy.model_checking.compare_scores : Compares the candidates of a search.
+
+    References
+    ----------
+    .. [1] J. N. Lim et al., "Kernel Stein tests for multiple model comparison", NeurIPS
+       2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.stats import multivariate_normal
+    >>> from skdiscrepancy import ksd_compare
+    >>> X = np.random.RandomState(0).normal(size=(300, 2))
+    >>> models = [multivariate_normal(mean=[m, 0]) for m in (0.1, 0.6)]
+    >>> result = ksd_compare(X, *models)
+    >>> result.best, result.pvalue < 0.001
+    ('model 0', True)
+    """
+    names = _names(models, names, "a model", "model")
+    found = model_projections(
+        as_table(X),
+        list(models),
+        names,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        n_bandwidths=n_bandwidths,
+        standardize=standardize,
+        encoder=encoder,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        **STATISTIC,
+    )
+    return ComparisonResult.of(names, found, "KSD")
+
+
+def hsic_compare(
+    *variables: ArrayLike,
+    names: Sequence[Any] | None = None,
+    kernel: Any = ("gaussian", "laplace"),
+    target_kernel: Any = "auto",
+    bandwidth: Any = "grid",
+    target_bandwidth: Any = "grid",
+    n_bandwidths: int = 10,
+    encoder: Any = "auto",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ComparisonResult:
+    """Compare variables by how strongly y depends on them.
+
+    On which of two sets of columns does y depend more strongly, and is the difference
+    more than chance? ``hsic_compare(X_a, X_b, y)`` computes the squared HSIC of y with
+    both, and the standard error of their difference on the same rows [1]_.
+
+    The score is the unbiased HSIC, averaged over all products of a kernel on X with a
+    kernel on y, without normalisation. The bandwidths of each X depend on its own
+    distances. HSIC also depends on the number of columns and on the kernels, so compare
+    variables with similar numbers of columns.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Parameters
+    ----------
+    *variables : array-like of shape (n_samples, n_features) or (n_samples,)
+        Two or more candidates, followed by y. All of them have the same rows.
+    names : list of length n_candidates or None, default=None
+        Names of the candidates. None is "candidate 0", "candidate 1" and so on.
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels on the candidates, as in :class:`~skdiscrepancy.HSICEstimator`.
+    target_kernel : "auto", or as `kernel`, default="auto"
+        Kernels on y.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels on the candidates that do not have their own.
+    target_bandwidth : str, float or array-like of float, default="grid"
+        Bandwidths of the kernels on y.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables.
+    n_jobs : int or None, default=None
+        Number of threads. The result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more.
+
+    Returns
+    -------
+    result : ComparisonResult
+        The candidate with the largest score is the best.
+
+    See Also
+    --------
+    hsic_score : Measures the dependence on one variable.
+    hsic_test : Tests whether two variables are independent.
+
+    References
+    ----------
+    .. [1] W. Bounliphone, A. Gretton, A. Tenenhaus and M. Blaschko, "A low variance
+       consistent test of relative dependency", ICML 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_compare
+    >>> rng = np.random.RandomState(0)
+    >>> a, b, noise = rng.normal(size=(3, 300))
+    >>> result = hsic_compare(a, b, a + 0.4 * b + noise, names=["a", "b"])
+    >>> result.best, result.pvalue < 0.001
+    ('a', True)
+    """
+    if len(variables) < 3:
+        raise TypeError(
+            f"hsic_compare takes at least 3 arrays, two candidates and y, and got "
+            f"{len(variables)}."
+        )
+    *candidates, y = variables
+    names = _names(candidates, names, "an array")
+    found = variable_projections(
+        [as_table(X) for X in candidates],
+        y,
+        kernel=kernel,
+        target_kernel=target_kernel,
+        bandwidth=bandwidth,
+        target_bandwidth=target_bandwidth,
+        n_bandwidths=n_bandwidths,
+        encoder=encoder,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        **STATISTIC,
+    )
+    return ComparisonResult.of(names, found, "HSIC", larger_is_better=True)
+
+
+def _names(
+    candidates: Sequence[Any], names: Any, what: str, word: str = "candidate"
+) -> list[Any]:
+    """Return the names of at least two candidates."""
+    if len(candidates) < 2:
+        raise TypeError(
+            f"{len(candidates)} {word}s given, must be at least 2. Pass each as {what} "
+            "of its own, such as *candidates for a list."
+        )
+    return check_names(names, len(candidates), f"{word} ")

@@ -1,0 +1,319 @@
+"""Comparisons of candidates by their scores."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal, norm, t
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KernelDensity
+
+from skdiscrepancy import (
+    hsic_compare,
+    hsic_score,
+    ksd_compare,
+    ksd_score,
+    mmd_compare,
+    mmd_score,
+)
+from skdiscrepancy.inference import ComparisonResult
+from skdiscrepancy.model_checking import compare_scores, neg_ksd_scorer
+
+pd = pytest.importorskip("pandas")
+
+PLAIN = {"normalize": False, "pooling": "mean"}
+FIXED = {"kernel": "gaussian", "bandwidth": [1.0, 3.0]}
+
+
+def normal(*shape, seed=0):
+    return np.random.RandomState(seed).normal(size=shape)
+
+
+def mean_gaussian(A, B):
+    squared = ((A[:, np.newaxis] - B) ** 2).sum(-1)
+    return (np.exp(-squared) + np.exp(-squared / 9)) / 2
+
+
+def test_scores_of_mmd_are_those_of_mmd_score():
+    X, Y, Z = normal(30, 2), normal(25, 2, seed=1) + 0.3, normal(20, 2, seed=2) + 0.6
+    result = mmd_compare(X, Y, Z, **FIXED)
+    expected = [mmd_score(X, W, **FIXED, **PLAIN) for W in (Y, Z)]
+    assert_allclose(result.scores, expected, rtol=1e-10)
+    assert_allclose(result.difference, expected[0] - expected[1], rtol=1e-10)
+
+
+def test_error_of_a_difference_of_mmds_is_that_of_its_forms():
+    X, Y, Z = normal(30, 2), normal(25, 2, seed=1) + 0.3, normal(20, 2, seed=2) + 0.6
+    samples, sizes = (X, Y, Z), (30, 25, 20)
+    K = {
+        (i, j): mean_gaussian(samples[i], samples[j])
+        for i in range(3)
+        for j in range(3)
+    }
+
+    def off(i):
+        return (K[i, i].sum(axis=1) - np.diag(K[i, i])) / (sizes[i] - 1)
+
+    # MMD(X, Y) - MMD(X, Z): the terms within X cancel.
+    p = [
+        K[0, 2].mean(axis=1) - K[0, 1].mean(axis=1),
+        off(1) - K[1, 0].mean(axis=1),
+        -(off(2) - K[2, 0].mean(axis=1)),
+    ]
+    linear = sum(np.var(part) / size for part, size in zip(p, sizes, strict=True))
+    sign = {(0, 0): 0, (1, 2): 0, (0, 1): -1, (0, 2): 1, (1, 1): 1, (2, 2): -1}
+    squares = 0.0
+    for (i, j), factor in sign.items():
+        A, B = (np.eye(n) - 1 / n for n in (sizes[i], sizes[j]))
+        G = factor * A @ K[i, j] @ B / (sizes[i] * sizes[j])
+        if i == j:
+            G = G - np.diag(np.diag(G))
+        squares += np.sum(G**2) * (1 if i == j else 2)
+    expected = 4 * max(linear - squares, 0) + 2 * squares
+    result = mmd_compare(X, Y, Z, **FIXED)
+    assert_allclose(result.standard_error**2, expected, rtol=1e-10)
+
+
+def test_scores_of_ksd_and_hsic_are_those_of_one_call():
+    X = normal(40, 2)
+    result = ksd_compare(X, -X, 0.3 - X)
+    expected = [ksd_score(X, G, **PLAIN) for G in (-X, 0.3 - X)]
+    assert_allclose(result.scores, expected, rtol=1e-9)
+    y = X[:, 0] + 0.5 * X[:, 1]
+    result = hsic_compare(X[:, 0], X[:, 1], y)
+    expected = [hsic_score(X[:, j], y, **PLAIN) for j in (0, 1)]
+    assert_allclose(result.scores, expected, rtol=1e-9)
+
+
+def test_error_of_a_difference_of_ksds_is_that_of_its_core():
+    X, w, H = normal(30, 1)[:, 0], 1.5, []
+    for mean in (0.2, 0.7):
+        s, d = mean - X, X[:, np.newaxis] - X
+        terms = np.outer(s, s) + 2 * (s[:, np.newaxis] - s) * d / w**2
+        H.append(np.exp(-(d**2) / w**2) * (terms + 2 / w**2 - 4 * d**2 / w**4))
+    core = H[0] - H[1]
+    rows = (core.sum(axis=1) - np.diag(core)) / 29
+    C = np.eye(30) - 1 / 30
+    G = C @ core @ C / 900
+    squares = np.sum(G**2) - np.sum(np.diag(G) ** 2)
+    expected = 4 * max(np.var(rows) / 30 - squares, 0) + 2 * squares
+    models = [multivariate_normal(mean=[m]) for m in (0.2, 0.7)]
+    result = ksd_compare(X, *models, kernel="gaussian", bandwidth=w)
+    assert_allclose(result.difference, rows.mean(), rtol=1e-9)
+    assert_allclose(result.standard_error**2, expected, rtol=1e-9)
+
+
+def test_error_of_hsic_is_that_of_its_projections():
+    x, e = normal(2, 40)
+    options = {"kernel": "gaussian", "bandwidth": 1.5, "target_bandwidth": 1.5}
+    result = hsic_compare(x, e, x + e, **options)
+    K, L = (np.exp(-((z[:, np.newaxis] - z) ** 2) / 1.5**2) for z in (x, x + e))
+    C = np.eye(40) - 1 / 40
+    core = (C @ K @ C) * (C @ L @ C)
+    G = C @ core @ C / 40**2
+    squares = np.sum(G**2) - np.sum(np.diag(G) ** 2)
+    sigma = hsic_scale(x, x + e, options)
+    linear = sigma**2 / (4 * 40)
+    expected = 4 * max(linear - squares, 0) + 2 * squares
+    assert_allclose(result.standard_errors[0] ** 2, expected, rtol=1e-9)
+
+
+def hsic_scale(x, y, options):
+    from skdiscrepancy import HSICEstimator
+
+    X = x[:, np.newaxis]
+    hsic = HSICEstimator(**options, target_kernel="gaussian", pooling=None)
+    return hsic.fit(X, y).evaluate(X, y).scales[0]
+
+
+def test_pvalues_are_tails_of_the_normal_distribution():
+    X, Y, Z = normal(40, 1), normal(40, 1, seed=1) + 0.2, normal(40, 1, seed=2) + 0.8
+    result = mmd_compare(X, Y, Z)
+    z = result.difference / result.standard_error
+    assert_allclose(result.pvalue_less, norm.cdf(z), rtol=1e-12)
+    assert_allclose(result.pvalue_greater, norm.sf(z), rtol=1e-12)
+    assert_allclose(result.pvalue, 2 * norm.sf(abs(z)), rtol=1e-12)
+    low, high = result.confidence_interval(0.9)
+    assert_allclose((low + high) / 2, result.difference, rtol=1e-12)
+    assert_allclose((high - low) / 2, norm.ppf(0.95) * result.standard_error)
+    swapped = mmd_compare(X, Z, Y)
+    assert_allclose(swapped.difference, -result.difference, rtol=1e-10)
+    assert_allclose(swapped.pvalue_greater, result.pvalue_less, rtol=1e-8)
+
+
+def test_table_of_candidates_starts_with_the_best():
+    X = normal(100, 2)
+    shifts = {"far": 1.5, "near": 0.0, "middle": 0.7}
+    samples = [normal(100, 2, seed=i + 1) + s for i, s in enumerate(shifts.values())]
+    result = mmd_compare(X, *samples, names=list(shifts))
+    frame = result.to_frame()
+    assert list(frame.index) == ["near", "middle", "far"]
+    assert frame["difference"].iloc[0] == 0
+    assert result.best == "near"
+    assert result.best_set() == ["near"]
+    pair = result.pair("far", "near")
+    assert_allclose(pair.difference, result.scores[0] - result.scores[1])
+    assert pair.names == ["far", "near"]
+    with pytest.raises(ValueError, match="There are 3 candidates, must be 2"):
+        result.pvalue  # noqa: B018
+    with pytest.raises(ValueError, match="candidate 'other', must be in"):
+        result.pair("far", "other")
+
+
+def test_adjusted_pvalues_are_those_of_holm_over_ordered_pairs():
+    scores = np.array([1.0, 1.5, 4.0])
+    errors = np.full((3, 3), 0.5)
+    differences = scores[:, np.newaxis] - scores
+    result = ComparisonResult(list("abc"), scores, errors[0], differences, errors)
+    # One-sided p-values of six pairs, smallest first: c against a, c against b, ...
+    assert_allclose(result.adjusted_pvalues[2], 6 * norm.sf(6), rtol=1e-10)
+    assert_allclose(result.adjusted_pvalues[1], 4 * norm.sf(1), rtol=1e-10)
+    assert result.adjusted_pvalues[0] == 1
+    assert result.best_set() == ["a", "b"]
+
+
+def test_dependence_prefers_the_larger_score():
+    a, b, noise = normal(3, 150)
+    result = hsic_compare(b, a, a + 0.2 * b + 0.5 * noise, names=["b", "a"])
+    assert result.larger_is_better
+    assert result.best == "a"
+    assert result.best_set() == ["a"]
+    assert result.pvalue_less < 0.01
+
+
+def test_equal_candidates_do_not_differ():
+    X, Y = normal(30, 2), normal(30, 2, seed=1) + 1
+    result = ksd_compare(X, -X, -X)
+    assert result.difference == 0
+    assert result.pvalue == 1
+    assert result.best_set() == ["model 0", "model 1"]
+    result = mmd_compare(X, Y, Y)
+    assert result.difference == 0
+    assert result.pvalue == 1
+
+
+def test_level_if_all_samples_share_a_distribution():
+    rng = np.random.RandomState(0)
+    pvalues = [
+        mmd_compare(*rng.normal(size=(3, 40, 1)), **FIXED).pvalue for _ in range(200)
+    ]
+    # Binomial with p = .05: more than 20 of 200 for one seed in 1000.
+    assert np.sum(np.array(pvalues) <= 0.05) <= 20
+
+
+def test_result_does_not_depend_on_n_jobs():
+    X, Y, Z = normal(3, 60, 2)
+    assert mmd_compare(X, Y, Z) == mmd_compare(X, Y, Z, n_jobs=2)
+    assert ksd_compare(X, -X, -2 * X) == ksd_compare(X, -X, -2 * X, n_jobs=2)
+    first, second = (hsic_compare(X, Y, Z[:, 0], n_jobs=j) for j in (1, 2))
+    assert first == second
+
+
+def test_tables_are_encoded_together():
+    rng = np.random.RandomState(0)
+
+    def table(share):
+        labels = np.where(rng.uniform(size=80) < share, "a", "b")
+        return pd.DataFrame({"label": labels, "number": rng.normal(size=80)})
+
+    X, near, far = table(0.5), table(0.5), table(0.95)
+    result = mmd_compare(X, far, near, names=["far", "near"])
+    assert result.best == "near"
+    assert result.pvalue_greater < 0.01
+
+
+def test_fitted_models_are_compared_and_others_refused():
+    X, other = normal(200, 2), normal(200, 2, seed=1)
+    good = GaussianMixture(random_state=0).fit(other)
+    bad = GaussianMixture(random_state=0).fit(other + 1)
+    result = ksd_compare(X, bad, good, names=["bad", "good"])
+    assert result.best_set() == ["good"]
+    with pytest.raises(ValueError, match=r"model 'model 1' is .* must be fitted"):
+        ksd_compare(X, good, GaussianMixture())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda X: mmd_compare(X, X), TypeError, "1 candidates given"),
+        (lambda X: mmd_compare(X, [X, X]), TypeError, "at least 2"),
+        (lambda X: hsic_compare(X, X[:, 0]), TypeError, "at least 3 arrays"),
+        (lambda X: ksd_compare(X, -X), TypeError, "1 models given"),
+        (lambda X: mmd_compare(X, X, X, names=["a"]), ValueError, "2 different names"),
+        (lambda X: mmd_compare(X, X, X, names=["a", "a"]), ValueError, "different"),
+        (lambda X: mmd_compare(X, X, X, names="ab"), TypeError, "names == 'ab'"),
+        (lambda X: mmd_compare(X, X, X[:, :1]), ValueError, "Y has 1 features"),
+        (lambda X: mmd_compare(X, X[:3], X), ValueError, "n_samples == 3"),
+        (lambda X: ksd_compare(X[:3], -X[:3], -X[:3]), ValueError, "n_samples == 3"),
+        (lambda X: ksd_compare(X, -X, -X[:5]), ValueError, "gradients of shape"),
+        (lambda X: mmd_compare(X, X, X, bandwidth=-1), ValueError, "bandwidth == -1"),
+        (lambda X: mmd_compare(X, X, X, design="v"), TypeError, "design"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, match):
+    with pytest.raises(error, match=match):
+        call(normal(20, 2))
+
+
+def search_results():
+    scores = normal(3, 5) + np.array([[0], [0.1], [4]])
+    results = {f"split{i}_test_score": scores[:, i] for i in range(5)}
+    return {**results, "params": [{"a": i} for i in range(3)]}, scores
+
+
+def test_search_is_compared_with_the_corrected_t_test():
+    found, scores = search_results()
+    result = compare_scores(found)
+    d = scores[0] - scores[2]
+    error = np.sqrt(d.var(ddof=1) * (1 / 5 + 1 / 4))
+    pair = result.pair("a=0", "a=2")
+    assert_allclose(pair.standard_error, error, rtol=1e-12)
+    assert_allclose(pair.pvalue, 2 * t.sf(abs(d.mean() / error), 4), rtol=1e-10)
+    assert result.best == "a=2"
+    half = compare_scores(found, test_fraction=0.5).pair("a=0", "a=2")
+    assert_allclose(half.standard_error**2, d.var(ddof=1) * (1 / 5 + 1), rtol=1e-12)
+
+
+def test_fitted_search_is_compared():
+    X = normal(90, 1)
+    grid = {"bandwidth": [0.4, 5.0]}
+    search = GridSearchCV(KernelDensity(), grid, scoring=neg_ksd_scorer, cv=3).fit(X)
+    result = compare_scores(search)
+    assert result.names == ["bandwidth=0.4", "bandwidth=5.0"]
+    assert_allclose(result.scores, search.cv_results_["mean_test_score"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "match"),
+    [
+        ({}, {"metric": "r2"}, "metric == 'r2', must be one of \\['score'\\]"),
+        ({"split0_test_score": [np.nan, 1, 1]}, {}, "not finite"),
+        ({}, {"test_fraction": 1.0}, "test_fraction"),
+        ({}, {"names": ["a"]}, "3 different names"),
+    ],
+)
+def test_bad_searches_are_named(change, options, match):
+    found, _ = search_results()
+    with pytest.raises(ValueError, match=match):
+        compare_scores({**found, **change}, **options)
+    with pytest.raises(ValueError, match="must be a fitted search"):
+        compare_scores(KernelDensity())
+
+
+def test_result_is_shown_pickled_and_drawn():
+    pytest.importorskip("matplotlib").use("agg")
+    X = normal(60, 2)
+    result = mmd_compare(X, X + 0.1, X + 2, names=["near", "far"])
+    assert pickle.loads(pickle.dumps(result)) == result
+    assert "difference=" in repr(result)
+    assert "adjusted p-value" in result._repr_html_()
+    display = result.plot()
+    assert display.names == ["near", "far"]
+    assert_allclose(display.kept_.get_xdata(), [0])
+    assert_allclose(display.worse_.get_xdata(), [-result.difference])
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == ["near", "far"]

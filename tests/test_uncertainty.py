@@ -1,0 +1,368 @@
+"""Standard errors and confidence intervals of discrepancies."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
+from skdiscrepancy._base import noise_rows
+from skdiscrepancy._base._noise import TwoSampleRows, jackknife
+from skdiscrepancy._base._uncertainty import Noise, quadratic_interval
+from skdiscrepancy._engine import kernel_source
+from skdiscrepancy._hsic._noise import centred_matrices
+from skdiscrepancy.kernels import GaussianKernel
+
+ONE = {"kernel": "gaussian", "bandwidth": 1.5, "pooling": None}
+MEAN = {"kernel": ["gaussian", "laplace"], "bandwidth": [0.7, 2.0], "pooling": "mean"}
+
+
+def kernels_of(X, Y):
+    """Return the Gram matrices of the kernels of MEAN, by their formulas."""
+    difference = X[:, np.newaxis] - Y
+    squared, absolute = (difference**2).sum(-1), np.abs(difference).sum(-1)
+    return [np.exp(-squared / w**2) for w in (0.7, 2.0)] + [
+        np.exp(-absolute / w) for w in (0.7, 2.0)
+    ]
+
+
+def samples(m=30, n=24, shift=0.5, seed=0):
+    rng = np.random.RandomState(seed)
+    return rng.normal(size=(m, 2)), rng.normal(size=(n, 2)) + shift
+
+
+def shifted_score(X):
+    return -(X - 0.5)
+
+
+def unbiased_mmd(K_xx, K_yy, K_xy):
+    return (
+        K_xx[~np.eye(len(K_xx), dtype=bool)].mean()
+        + K_yy[~np.eye(len(K_yy), dtype=bool)].mean()
+        - 2 * K_xy.mean()
+    )
+
+
+def test_variance_of_mmd_is_the_sum_of_both_terms_of_its_expansion():
+    X, Y = samples()
+    m, n = len(X), len(Y)
+    K_xx, K_yy, K_xy = (
+        np.mean(kernels_of(*Z), axis=0) for Z in ((X, X), (Y, Y), (X, Y))
+    )
+    a = [(K_xx[i].sum() - K_xx[i, i]) / (m - 1) - K_xy[i].mean() for i in range(m)]
+    b = [(K_yy[j].sum() - K_yy[j, j]) / (n - 1) - K_xy[:, j].mean() for j in range(n)]
+    first = np.var(a) / m + np.var(b) / n
+    # The kernel on centred embeddings, with weights 1 / m and -1 / n.
+    w = np.repeat((1 / m, -1 / n), (m, n))
+    H = np.eye(m + n)
+    H[:m, :m] -= 1 / m
+    H[m:, m:] -= 1 / n
+    G = w[:, np.newaxis] * w * (H @ np.block([[K_xx, K_xy], [K_xy.T, K_yy]]) @ H)
+    second = sum(G[i, j] ** 2 for i in range(m + n) for j in range(m + n) if i != j)
+    result = MMDEstimator(**MEAN, normalize=False).fit(X).evaluate(Y)
+    assert_allclose(result.value, unbiased_mmd(K_xx, K_yy, K_xy), rtol=1e-10)
+    expected = 4 * max(first - second, 0) + 2 * second
+    assert_allclose(result.standard_error**2, expected, rtol=1e-10)
+
+
+def test_variance_of_ksd_is_the_sum_of_both_terms_of_its_expansion():
+    X, _ = samples(40)
+    estimator = KSDEstimator(shifted_score, bandwidth=[0.8, 2.0], kernel="gaussian")
+    estimator.set_params(pooling="mean", normalize=False).fit(X)
+    n, S, H = len(X), shifted_score(X), 0.0
+    for w in (0.8, 2.0):
+        difference = X[:, np.newaxis] - X
+        squared = (difference**2).sum(-1)
+        cross = ((S[:, np.newaxis] - S) * difference).sum(-1)
+        terms = S @ S.T + 2 * cross / w**2 + 4 / w**2 - 4 * squared / w**4
+        H = H + np.exp(-squared / w**2) * terms / 2
+    r = [(H[i].sum() - H[i, i]) / (n - 1) for i in range(n)]
+    C = np.eye(n) - 1 / n
+    G = C @ H @ C / n**2
+    second = np.sum(G**2) - np.sum(np.diag(G) ** 2)
+    expected = 4 * max(np.var(r) / n - second, 0) + 2 * second
+    result = estimator.evaluate(X)
+    assert_allclose(result.standard_error**2, expected, rtol=1e-10)
+
+
+def test_first_term_of_hsic_is_the_variance_of_its_projections():
+    rng = np.random.RandomState(0)
+    x = rng.normal(size=(40, 1))
+    y = x[:, 0] + 0.3 * rng.normal(size=40)
+    hsic = HSICEstimator(**ONE, target_kernel="gaussian", target_bandwidth=1.5)
+    result = hsic.set_params(normalize=True).fit(x, y).evaluate(x, y)
+    plain = hsic.set_params(normalize=False).fit(x, y).evaluate(x, y)
+    # sigma_k is the standard deviation of sqrt(n) times the first term.
+    assert_allclose(
+        4 * plain.uncertainty.noise.linear, result.scales[0] ** 2 / 40, rtol=1e-10
+    )
+    C = np.eye(40) - 1 / 40
+    K, L = (np.exp(-((z - z.T) ** 2) / 1.5**2) for z in (x, y[:, np.newaxis]))
+    H = (C @ K @ C) * (C @ L @ C)
+    G = C @ H @ C / 40**2
+    expected = np.sum(G**2) - np.sum(np.diag(G) ** 2)
+    assert_allclose(plain.uncertainty.noise.squares, expected, rtol=1e-10)
+
+
+def test_mean_over_products_of_kernels_is_one_product_of_means():
+    rng = np.random.RandomState(1)
+    x, e = rng.normal(size=(2, 30))
+    options = {"kernel": "gaussian", "bandwidth": [0.5, 2.0], "pooling": "mean"}
+    hsic = HSICEstimator(**options, target_bandwidth=[0.5, 2.0], normalize=False)
+    result = hsic.fit(x[:, np.newaxis], x + e).evaluate(x[:, np.newaxis], x + e)
+    C, H = np.eye(30) - 1 / 30, 0.0
+    for a in (0.5, 2.0):
+        for b in (0.5, 2.0):
+            K = np.exp(-((x[:, np.newaxis] - x) ** 2) / a**2)
+            y = x + e
+            L = np.exp(-((y[:, np.newaxis] - y) ** 2) / b**2)
+            H = H + (C @ K @ C) * (C @ L @ C) / 4
+    G = C @ H @ C / 30**2
+    expected = np.sum(G**2) - np.sum(np.diag(G) ** 2)
+    assert_allclose(result.uncertainty.noise.squares, expected, rtol=1e-10)
+
+
+def test_one_sample_jackknife_leaves_out_each_row():
+    rng = np.random.RandomState(0)
+    H = rng.normal(size=(9, 9))
+    H = H + H.T + 2
+    np.fill_diagonal(H, 0)
+    expected = []
+    for i in range(9):
+        keep = np.delete(np.arange(9), i)
+        rows = H[np.ix_(keep, keep)].sum(axis=1) / 7
+        expected.append(rows.mean() / (2 * rows.std()))
+    assert_allclose(jackknife(H), expected, rtol=1e-10)
+
+
+def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
+    rng = np.random.RandomState(0)
+    n = 60
+    x = rng.normal(size=n)
+    y = 0.8 * x + 0.6 * rng.normal(size=n)
+
+    def normalised(x, y):
+        n = len(x)
+        C = np.eye(n) - 1 / n
+        K, L = (np.exp(-((z[:, np.newaxis] - z) ** 2) / 1.5**2) for z in (x, y))
+        H = (C @ K @ C) * (C @ L @ C)
+        rows = (H.sum(axis=1) - np.diag(H)) / (n - 1)
+        return rows.mean() / (2 * rows.std())
+
+    expected = [normalised(np.delete(x, i), np.delete(y, i)) for i in range(n)]
+    X, Y = (z[:, np.newaxis] for z in (x, y))
+    kernels = [GaussianKernel(bandwidth=1.5)]
+    sources = kernel_source(kernels, X), kernel_source(kernels, Y)
+    [(_, H, changes)] = centred_matrices(*sources, np.arange(n))
+    np.fill_diagonal(H, 0)
+    found = jackknife(H, changes)
+    # The changes are of the first order in 1 / n.
+    assert_allclose(np.corrcoef(found, expected)[0, 1], 1, atol=1e-2)
+    assert_allclose(np.std(found), np.std(expected), rtol=0.1)
+
+
+def test_two_sample_jackknife_leaves_out_each_row():
+    X, Y = samples(8, 6)
+    K = kernels_of(np.concatenate((X, Y)), np.concatenate((X, Y)))[0]
+    np.fill_diagonal(K, 0)
+    parts = 2 * 6 / 14, 2 * 8 / 14
+    x, y = TwoSampleRows.of_both(K, 8)
+
+    def normalised(rows, others):
+        own = K[np.ix_(rows, rows)].sum(axis=1) / (len(rows) - 1)
+        other = K[np.ix_(others, others)].sum(axis=1) / (len(others) - 1)
+        a = own - K[np.ix_(rows, others)].mean(axis=1)
+        b = other - K[np.ix_(others, rows)].mean(axis=1)
+        scale = 2 * np.sqrt(parts[0] * np.var(a) + parts[1] * np.var(b))
+        return (a.mean() + b.mean()) / scale
+
+    first, second = np.arange(8), np.arange(8, 14)
+    expected = [normalised(np.delete(first, i), second) for i in range(8)]
+    assert_allclose(x.jackknife(y, parts), expected, rtol=1e-10)
+    expected = [normalised(first, np.delete(second, i)) for i in range(6)]
+    assert_allclose(y.jackknife(x, parts[::-1]), expected, rtol=1e-10)
+
+
+def test_variance_over_a_rectangle_has_three_terms():
+    X, _ = samples(20)
+    ksd = KSDEstimator(shifted_score, **ONE, design="x", normalize=False).fit(X)
+    w, S = 1.5, shifted_score(X)
+    difference = X[:, np.newaxis] - X
+    squared = (difference**2).sum(-1)
+    cross = ((S[:, np.newaxis] - S) * difference).sum(-1)
+    H = np.exp(-squared / w**2) * (
+        S @ S.T + 2 * cross / w**2 + 4 / w**2 - 4 * squared / w**4
+    )
+    H = H[:10, 10:]
+    of_rows = np.var(H.mean(axis=1), ddof=1) / 10
+    of_cols = np.var(H.mean(axis=0), ddof=1) / 10
+    both = np.mean((H - H.mean(0) - H.mean(1)[:, np.newaxis] + H.mean()) ** 2) / 100
+    expected = max(of_rows + of_cols - both, of_rows, of_cols)
+    result = ksd.evaluate(X)
+    assert_allclose(result.value, H.mean(), rtol=1e-10)
+    assert_allclose(result.standard_error**2, expected, rtol=1e-10)
+    low, high = result.confidence_interval()
+    assert low <= max(result.value, 0) <= high
+
+
+def test_interval_far_from_the_null_is_normal():
+    noise = Noise(linear=1e-4, squares=1e-12, cubes=1e-18, largest=1e-3, bias=1e-6)
+    low, high = quadratic_interval(1.0, noise, 0.95)
+    # The standard error is .02, and the variance grows with the discrepancy.
+    assert_allclose([low, high], [1 - 1.96 * 0.02, 1 + 1.96 * 0.02], atol=1e-3)
+
+
+def test_interval_covers_the_closed_form():
+    rng = np.random.RandomState(0)
+    shift, n_draws = 0.5, 200
+    # Population value between N(0, 1) and N(shift, 1) for exp(-d^2 / 2), d = 1.
+    truth = 2 * (1 - np.exp(-(shift**2) / 6)) / np.sqrt(3)
+    mmd = MMDEstimator(
+        kernel="gaussian", bandwidth=np.sqrt(2), pooling=None, normalize=False
+    )
+    n_covered = 0
+    for _ in range(n_draws):
+        X, Y = rng.normal(size=(2, 60, 1)) + np.array([0, shift]).reshape(2, 1, 1)
+        low, high = mmd.fit(X).evaluate(Y).confidence_interval()
+        n_covered += low <= truth <= high
+    # Binomial with p = .95: fewer than 177 of 200 for one seed in 10 000.
+    assert n_covered >= 177
+
+
+def test_interval_holds_zero_if_nothing_differs():
+    rng = np.random.RandomState(0)
+    mmd = MMDEstimator(**ONE, normalize=False)
+    n_zero = sum(
+        mmd.fit(rng.normal(size=(40, 2)))
+        .evaluate(rng.normal(size=(40, 2)))
+        .confidence_interval()[0]
+        == 0
+        for _ in range(100)
+    )
+    # Binomial with p = .975: fewer than 91 of 100 for one seed in 4000.
+    assert n_zero >= 91
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("design", ["u", "v"])
+def test_wider_levels_have_wider_intervals(design, normalize):
+    X, Y = samples()
+    mmd = MMDEstimator(**MEAN, design=design, normalize=normalize).fit(X)
+    result = mmd.evaluate(Y)
+    narrow, wide = (result.confidence_interval(level) for level in (0.5, 0.99))
+    assert 0 <= wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+    assert result.standard_error > 0
+
+
+def test_v_and_u_statistic_have_about_the_same_interval():
+    X, Y = samples(100, 100)
+    intervals = [
+        MMDEstimator(**ONE, design=d, normalize=False)
+        .fit(X)
+        .evaluate(Y)
+        .confidence_interval()
+        for d in "uv"
+    ]
+    assert_allclose(*intervals, rtol=0.05)
+
+
+def test_root_has_the_roots_of_the_bounds():
+    X, Y = samples()
+    options = {**ONE, "design": "v", "normalize": False}
+    squared = MMDEstimator(**options).fit(X).evaluate(Y)
+    root = MMDEstimator(**options, squared=False).fit(X).evaluate(Y)
+    expected = np.sqrt(squared.confidence_interval())
+    assert_allclose(root.confidence_interval(), expected, rtol=1e-9)
+    expected = squared.standard_error / (2 * root.value)
+    assert_allclose(root.standard_error, expected, rtol=1e-9)
+
+
+def test_standard_error_does_not_depend_on_n_jobs_and_order():
+    X, Y = samples()
+    result = MMDEstimator(**MEAN).fit(X).evaluate(Y)
+    other = MMDEstimator(**MEAN, n_jobs=2).fit(X[::-1]).evaluate(Y[::-1])
+    assert_allclose(other.standard_error, result.standard_error, rtol=1e-10)
+    assert_allclose(other.confidence_interval(), result.confidence_interval())
+
+
+def test_some_rows_estimate_the_error_of_many():
+    X, Y = samples(1500, 1500)
+    mmd = MMDEstimator(**ONE, normalize=False).fit(X)
+    error = mmd.evaluate(Y).standard_error
+    sigma = MMDEstimator(**ONE).fit(X).evaluate(Y).scales[0]
+    # The scale is from all rows, so only the small second term is estimated.
+    assert_allclose(error, sigma / np.sqrt(1500), rtol=0.02)
+    assert len(noise_rows(1500)) == 1000
+    assert len(noise_rows(1500, n_samples=2)) == 500
+
+
+def test_second_order_statistics_have_standard_errors():
+    X, Y = samples(30, 30)
+    for design in "uv":
+        mmd = MMDEstimator(**ONE, design=design, second_order=True).fit(X)
+        assert mmd.evaluate(Y).standard_error > 0
+        hsic = HSICEstimator(**ONE, design=design, second_order=True)
+        hsic.set_params(target_bandwidth=1.0, target_kernel="gaussian")
+        assert hsic.fit(X, Y[:, 0]).evaluate(X, Y[:, 0]).standard_error > 0
+
+
+def test_constant_rows_have_no_error():
+    X = np.ones((10, 1))
+    for normalize in (False, True):
+        result = MMDEstimator(**ONE, normalize=normalize).fit(X).evaluate(X)
+        assert result.standard_error == 0
+        assert result.confidence_interval() == (0, 0)
+
+
+def test_result_with_an_error_can_be_pickled_and_compared():
+    X, Y = samples()
+    result = MMDEstimator(**MEAN).fit(X).evaluate(Y)
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result
+    assert copy.confidence_interval() == result.confidence_interval()
+    assert "standard_error=" in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"pooling": "fuse"}, "pooling == 'fuse', must be 'mean'"),
+        ({"pooling": "max"}, "pooling == 'max', must be 'mean'"),
+        ({"pooling": "mean", "design": "b"}, "must be 'u', 'v' or 'x'"),
+        ({"pooling": "mean", "design": "x"}, "normalize == True, must be False"),
+        ({"pooling": "mean", "n_components": 16}, "n_components must be None"),
+        (
+            {"pooling": "mean", "squared": False, "normalize": False, "design": "v"},
+            "squared == False, must be True",
+        ),
+    ],
+)
+def test_results_without_an_error_say_why(params, match):
+    X, Y = samples(30, 30)
+    result = MMDEstimator(**params).fit(X).evaluate(Y)
+    assert "standard_error" not in repr(result)
+    with pytest.raises(ValueError, match=match):
+        result.standard_error  # noqa: B018
+    with pytest.raises(ValueError, match=match):
+        result.confidence_interval()
+
+
+def test_too_few_rows_and_weights_are_named():
+    X, _ = samples(20)
+    ksd = KSDEstimator(shifted_score, **ONE).fit(X)
+    with pytest.raises(ValueError, match="n_samples == 3, must be >= 4"):
+        ksd.evaluate(X[:3]).confidence_interval()
+    result = ksd.evaluate(X, sample_weight=np.arange(20))
+    with pytest.raises(ValueError, match="sample_weight must be None"):
+        result.confidence_interval()
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, "95", None, np.nan])
+def test_level_must_be_a_probability(level):
+    X, Y = samples()
+    result = MMDEstimator(**ONE).fit(X).evaluate(Y)
+    with pytest.raises((ValueError, TypeError), match="level"):
+        result.confidence_interval(level)
