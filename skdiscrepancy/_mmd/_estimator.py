@@ -300,10 +300,10 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
             kernel, or with ``pooling="mean"``, the result also has a `standard_error`
             and a `confidence_interval`.
         """
-        return self._evaluate_rows(X, y, errors=True)
+        return self._evaluate_rows(X, y, sample_weight, errors=True)
 
     def _evaluate_rows(
-        self, X: ArrayLike, y: Any, *, errors: bool = False
+        self, X: ArrayLike, y: Any, sample_weight: Any, *, errors: bool = False
     ) -> DiscrepancyResult:
         check_is_fitted(self)
         settings = self._check_params(len(self.kernels_))

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from operator import is_
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import DiscrepancyResult, Settings
+from skdiscrepancy._base import NO_WEIGHTED_ERRORS, DiscrepancyResult, Settings
 from skdiscrepancy._data import (
     LazyRows,
     RandomStateLike,
@@ -54,6 +56,7 @@ class ScoringMixin:
     _result: Callable[..., DiscrepancyResult]
     _validate_pair: Callable[..., tuple[np.ndarray, np.ndarray]]
     _walk_options: Callable[[], dict[str, Any]]
+    _with_uncertainty: Callable[..., DiscrepancyResult]
 
     def _learn(
         self,
@@ -100,17 +103,29 @@ class ScoringMixin:
         return rows_with_weight(X, weights), weights[weights > 0]
 
     def _evaluate(
-        self, Y: np.ndarray, design: Design, weights: np.ndarray | None = None
+        self,
+        Y: np.ndarray,
+        design: Design,
+        weights: np.ndarray | None = None,
+        *,
+        errors: bool = False,
     ) -> DiscrepancyResult:
-        statistics = self._known_reference().statistics(
-            Y,
-            design,
-            paired=self._is_paired(design),
-            random_state=self.random_state,
-            weights=weights,
-            **self._walk_options(),
+        """Compare a validated sample with the reference sample.
+
+        `errors` says whether the result has a standard error.
+        """
+        reference = self._known_reference()
+        options = {"paired": self._is_paired(design), **self._walk_options()}
+        statistics = reference.statistics(
+            Y, design, random_state=self.random_state, weights=weights, **options
         )
-        return self._result(statistics, list(self.kernels_))
+        result = self._result(statistics, list(self.kernels_))
+        if not errors:
+            return result
+        if weights is not None or self.reference_weight_ is not None:
+            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
+        noise = partial(reference.noise, Y, design, **options)
+        return self._with_uncertainty(result, statistics, design, noise)
 
     def _known_reference(self) -> Reference | FeatureReference:
         """Return the reference sample, with its sums if they are still valid."""

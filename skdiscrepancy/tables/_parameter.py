@@ -68,9 +68,8 @@ def fit_encoder(
         encoder = TableEncoder()
     fitted = clone(encoder)
     if isinstance(fitted, TableEncoder):
-        return fitted._fit_tables(
-            tables, [*names, *names[-1:] * len(tables)][: len(tables)]
-        )
+        titles = [*names, *names[-1:] * len(tables)]
+        return fitted._fit_tables(tables, titles[: len(tables)])
     return fitted.fit(_stacked(tables))
 
 
