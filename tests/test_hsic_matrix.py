@@ -74,7 +74,7 @@ def test_matrix_of_many_rows_is_cka_score(kernel, design):
     for i, j in ((0, 1), (0, 2), (1, 2)):
         expected = cka_score(rows[:, i], rows[:, j], **options)
         # Factors of smooth kernels leave out less than 2e-9 of the trace.
-        atol = 1e-8 if kernel in ("gaussian", "imq") else 1e-10
+        atol = 1e-9 if kernel in ("gaussian", "imq") else 1e-10
         assert_allclose(result.matrix[i, j], expected, rtol=0, atol=atol)
         assert result.matrix[i, j] == result.matrix[j, i]
     assert_allclose(result.matrix.diagonal(), 1, atol=1e-9)

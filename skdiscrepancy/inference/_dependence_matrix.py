@@ -191,10 +191,11 @@ def hsic_matrix(
 
     Each column has one kernel. For p columns of n rows, low-rank factors of the Gram
     matrices give all pairs in O(n p^2 r^2) time, where the rank r is about 20 for
-    Gaussian kernels. Their CKA is accurate to about 1e-8, and exact for labels. Kernels
+    Gaussian kernels. Their CKA is accurate to about 1e-9, and exact for labels. Kernels
     that are not smooth, like "laplace" and "energy", use exact sums in sorted order or
     over tiles above 512 rows. The p-values are tails of a gamma distribution with the
-    first three moments of all permutations [2]_, so no permutation is drawn.
+    first three moments of all permutations [2]_, so no permutation is drawn. Above 512
+    rows, only the 128 largest components of kernels that are not smooth enter them.
 
     Read more in the :ref:`User Guide <many_variables>`.
 

@@ -260,7 +260,7 @@ def k_sample_test(
     See Also
     --------
     mmd_test : Tests two samples.
-    hsic_test : Tests whether a number depends on the rows, in place of groups.
+    hsic_test : Tests whether the rows depend on a number instead of a group.
 
     References
     ----------
