@@ -2,19 +2,21 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from operator import add
+
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn.frozen import FrozenEstimator
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._data import _dask_graphs
+from skdiscrepancy._data import DividedRows, _dask_graphs, lazy_rows
 from skdiscrepancy._engine import _blocks
 from skdiscrepancy._ksd import _feature_sums
 from skdiscrepancy._nulls import _feature_permutations
@@ -82,6 +84,16 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(
     assert_allclose(score, ksd_score(X, MODEL, **biased), 1e-9)
     test = ksd_test(lazy, MODEL, **options, **params)
     assert test.pvalue == ksd_test(X, MODEL, **options, **params).pvalue
+
+
+def test_divided_rows_have_columns():
+    X = sample()
+    rows = DividedRows(lazy_rows(cut(X, 300), "X"), SCALES)
+    for columns, found in (([0, 1, 2], rows), ([2, 0], rows.take([2, 0]))):
+        blocks = found.reduce(lambda block, extra: [block], add)
+        expected = X[:, columns] / SCALES[columns]
+        assert_array_equal(np.concatenate(blocks), expected)
+        assert_array_equal(found.some, expected[::2])
 
 
 def test_models_are_called_with_blocks():

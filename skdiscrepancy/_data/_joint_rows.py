@@ -272,6 +272,11 @@ class DividedRows(LazyRows):
         """Number of rows of each block."""
         return self.rows.sizes
 
+    def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
+        """Return some of the columns."""
+        columns = np.asarray(columns)
+        return DividedRows(self.rows.take(columns), self.scale[columns])
+
     def _reduce(self, function: Any, *options: Any) -> Any:
         return self.rows._reduce(_Divided(function, self.scale), *options)
 
