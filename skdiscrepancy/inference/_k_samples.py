@@ -33,7 +33,7 @@ from skdiscrepancy._nulls import (
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._sample_inputs import Samples, read_k_samples
-from skdiscrepancy.inference._tables import CORRECTIONS, adjust_pvalues
+from skdiscrepancy.inference._tables import CORRECTIONS, adjust_pvalues, step_down
 from skdiscrepancy.kernels import check_kernel
 
 
@@ -408,11 +408,7 @@ def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
     possible = np.array(sorted(_numbers_of_equal_pairs(n_samples)))
     left = np.arange(len(pvalues), 0, -1)
     factors = possible[np.searchsorted(possible, left, side="right") - 1]
-    order = np.argsort(pvalues, kind="stable")
-    adjusted = np.empty_like(pvalues)
-    raised = np.maximum.accumulate(pvalues[order] * factors)
-    adjusted[order] = np.minimum(raised, 1)
-    return adjusted
+    return step_down(pvalues, factors)
 
 
 @cache

@@ -234,10 +234,28 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
         return pvalues.copy()
     if correction in ("bh", "by"):
         return false_discovery_control(pvalues, method=correction)
+    return step_down(pvalues, np.arange(len(pvalues), 0, -1))
+
+
+def step_down(pvalues: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Multiply p-values by factors in increasing order, and keep this order.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_tests,)
+        The p-values.
+    factors : ndarray of shape (n_tests,)
+        Factor of the smallest p-value, of the second smallest, and so on.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests,)
+        Adjusted p-values, at most 1.
+    """
     order = np.argsort(pvalues, kind="stable")
-    steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
     adjusted = np.empty_like(pvalues)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    raised = np.maximum.accumulate(pvalues[order] * factors)
+    adjusted[order] = np.minimum(raised, 1)
     return adjusted
 
 
