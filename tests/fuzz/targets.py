@@ -254,7 +254,8 @@ def estimator_targets():
     yield (
         "MMDEstimator.weights",
         target(
-            "MMDEstimator({keywords}).fit(X, sample_weight=np.arange(np.shape(X)[0]) + 1.0)"
+            "MMDEstimator({keywords})"
+            ".fit(X, sample_weight=np.arange(np.shape(X)[0]) + 1.0)"
             ".evaluate(Y, {options})",
             SAMPLES,
             {**params.MMD, **run_and_pool},
