@@ -624,6 +624,22 @@ def test_features_of_hsic_take_no_weights(variables):
         hsic_score(X, y, n_components=8, sample_weight=w)
 
 
+def test_weights_that_leave_no_digits_are_refused(samples, variables):
+    X, Y, w, _ = samples
+    w[3] = 1e12
+    with pytest.raises(ValueError, match="sample_weight has almost all weight in one"):
+        mmd_score(X, Y, sample_weight=w, n_components=8)
+    X, y, w = variables
+    w[:3] = 1e12
+    with pytest.raises(ValueError, match="almost all weight in three rows or fewer"):
+        hsic_score(X, y, sample_weight=w)
+    # Two rows have almost all of the biased statistic.
+    w[2] = 1
+    value = hsic_score(X, y, sample_weight=w, design="v", normalize=False, **TARGET)
+    few = hsic_score(X[:2], y[:2], design="v", normalize=False, **TARGET)
+    assert_allclose(value, few, rtol=1e-9)
+
+
 def test_balanced_labels_take_no_weights(variables):
     X, y, w = variables
     y, kernel = y > 0.5, IndicatorKernel(balanced=True)
