@@ -34,8 +34,8 @@ from skdiscrepancy._hsic._weighted import (
 )
 from skdiscrepancy.designs import Design, check_design
 
-# Smallest sum of the products of four weights, by which rounding errors are divided, for
-# values of four and of eight bytes.
+# Smallest sum of the products of four weights, by which rounding errors are divided,
+# for values of four and of eight bytes.
 LEAST_NORMS = {4: 1e-3, 8: 1e-8}
 
 
