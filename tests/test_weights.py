@@ -490,21 +490,32 @@ def test_kept_sums_change_no_bit_of_a_weighted_score(n_weighted, way, design):
         assert estimator.score(Y, sample_weight=v) == kept
 
 
-def test_held_out_rows_keep_their_weights(samples):
+@every_complete
+@pytest.mark.parametrize("n_features", [1, 3])
+@pytest.mark.parametrize("n_components", [None, 16])
+def test_held_out_rows_keep_their_weights(n_components, n_features, design, samples):
     X, _, w, _ = samples
-    w = w + 0.1
+    X, w = X[:, :n_features].round(1), w + 0.1
     rows, others = np.array([1, 4, 5]), np.delete(np.arange(14), [1, 4, 5])
-    for n_components in (None, 16):
-        options = {**GRID, "n_components": n_components, "random_state": 0}
+    kernels = ["gaussian", "laplace", "linear"]
+    options = {**GRID, "kernel": kernels, "n_components": n_components}
+    options |= {"design": design, "random_state": 0}
+    with switches.in_order():
         estimator = MMDEstimator(**options).fit(X, sample_weight=w)
-        reference_sample = estimator._known_reference()
-        found = reference_sample.statistics_of_held_out(
+        found = estimator._known_reference().statistics_of_held_out(
             rows, estimator._check_params().design, paired=False, random_state=None
         )
         other = MMDEstimator(**options).fit(X[others], sample_weight=w[others])
-        expected = other.evaluate(X[rows], sample_weight=w[rows])
-        assert_allclose(found.values, expected.statistics, rtol=1e-9)
-        assert_allclose(found.scales, expected.scales, rtol=1e-9)
+        expected = other._known_reference().statistics(
+            X[rows],
+            other._check_params().design,
+            paired=False,
+            random_state=None,
+            weights=w[rows],
+        )
+    assert_allclose(found.values, expected.values, rtol=1e-9, atol=1e-14)
+    assert_allclose(found.scales, expected.scales, rtol=1e-9)
+    assert_allclose(found.nu, expected.nu, **EXACT)
 
 
 @every_complete
@@ -622,6 +633,22 @@ def test_features_of_hsic_take_no_weights(variables):
     X, y, w = variables
     with pytest.raises(ValueError, match="n_components == 8, must be None with sampl"):
         hsic_score(X, y, n_components=8, sample_weight=w)
+
+
+def test_weights_that_leave_no_digits_are_refused(samples, variables):
+    X, Y, w, _ = samples
+    w[3] = 1e12
+    with pytest.raises(ValueError, match="sample_weight has almost all weight in one"):
+        mmd_score(X, Y, sample_weight=w, n_components=8)
+    X, y, w = variables
+    w[:3] = 1e12
+    with pytest.raises(ValueError, match="almost all weight in three rows or fewer"):
+        hsic_score(X, y, sample_weight=w)
+    # Two rows have almost all of the biased statistic.
+    w[2] = 1
+    value = hsic_score(X, y, sample_weight=w, design="v", normalize=False, **TARGET)
+    few = hsic_score(X[:2], y[:2], design="v", normalize=False, **TARGET)
+    assert_allclose(value, few, rtol=1e-9)
 
 
 def test_balanced_labels_take_no_weights(variables):

@@ -96,8 +96,10 @@ def other_weights(weights: np.ndarray) -> np.ndarray:
 
 
 def effective_size(weights: np.ndarray | None, n: int) -> float:
-    """Return the effective number of n rows, 1 / sum w_i^2 for weights that sum to one.
+    """Return the effective number of n rows, (sum w_i)^2 / sum w_i^2.
 
     It is the number of equally weighted rows with the same variance of the mean.
     """
-    return float(n) if weights is None else float(1 / (weights @ weights))
+    if weights is None:
+        return float(n)
+    return float(weights.sum() ** 2 / (weights @ weights))

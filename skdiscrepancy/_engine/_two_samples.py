@@ -216,7 +216,8 @@ def two_sample_sums(
         sample, by subtraction from its sums.
     weights : pair of ndarray or None, default=None
         Weights of the rows of X and of Y, which are factors of the terms of the sums.
-        Sums that are kept must have the same weights. Not for `held_out`.
+        Sums that are kept must have the same weights. With `held_out`, these rows have
+        the same weights in Y as in X, and no kernel may be summed in sorted order.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -225,9 +226,12 @@ def two_sample_sums(
     part : Part
         Some kernels, and the result of `finish` for them.
     """
-    assert weights is None or held_out is None
     ways = choose_ways(source, m + n)
     of_both = _filled(weights, (m, n))
+    if of_both and held_out is not None:
+        # The places of equal values would not tell their weights apart.
+        assert not ways.profiles
+        of_both[0] = np.delete(of_both[0], held_out)
     verbose = walk_options.get("verbose", 0)
     with progress("kernel sums", source.n_kernels, verbose) as both:
         if ways.others:

@@ -34,6 +34,10 @@ from skdiscrepancy._hsic._weighted import (
 )
 from skdiscrepancy.designs import Design, check_design
 
+# Smallest sum of the products of four weights, by which rounding errors are divided,
+# for values of four and of eight bytes.
+LEAST_NORMS = {4: 1e-3, 8: 1e-8}
+
 
 def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
     """Return the offsets to subtract from rows and columns to centre a Gram matrix.
@@ -116,6 +120,13 @@ def complete_statistics(
     `weights` are positive weights of the rows that sum to one.
     """
     if weights is not None:
+        four = Norms.of(weights).four if unbiased else 1.0
+        if four < max(LEAST_NORMS[source.dtype.itemsize] for source in (x, y)):
+            raise ValueError(
+                "sample_weight has almost all weight in three rows or fewer, so the "
+                "unbiased HSIC, which compares four different rows, has too few "
+                "digits. Use design='v' or other weights."
+            )
         products = centred_products(
             x,
             y,
@@ -128,7 +139,7 @@ def complete_statistics(
         )
         values, scales = products.results
         # The U-statistic divides rounding errors too.
-        sizes = products.sizes / (Norms.of(weights).four if unbiased else 1)
+        sizes = products.sizes / four
         nu = effective_size(weights, n)
         return Statistics(values, scales, nu, sizes, products.dtype)
     products = centred_products(

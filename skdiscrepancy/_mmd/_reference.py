@@ -208,20 +208,19 @@ class Reference(NamedTuple):
         """
         X = as_rows(self.rows)
         Y = X[rows]
-        if paired or self.sums is None or self.weights is not None:
+        weights = None if self.weights is None else self.weights[rows]
+        # In sorted order, equal values have one place, but may have several weights.
+        ordered = weights is not None and X.shape[1] == 1
+        if paired or ordered or self.sums is None:
             others = np.delete(np.arange(len(X)), rows)
             some = others[: len(rows)] if paired else others
-            of_both = (
-                (None, None)
-                if self.weights is None
-                else (self.weights[some], self.weights[rows])
-            )
-            return Reference(self.rows[some], self.kernels, of_both[0]).statistics(
+            of_others = None if self.weights is None else self.weights[some]
+            return Reference(self.rows[some], self.kernels, of_others).statistics(
                 Y,
                 design,
                 paired=paired,
                 random_state=random_state,
-                weights=of_both[1],
+                weights=weights,
                 **walk_options,
             )
         return two_sample_statistics(
@@ -231,5 +230,6 @@ class Reference(NamedTuple):
             unbiased=not design.biased,
             kept=self.sums,
             held_out=rows,
+            weights=self.of_both(weights),
             **walk_options,
         )

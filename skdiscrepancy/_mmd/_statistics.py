@@ -183,9 +183,10 @@ def two_sample_statistics(
         for k in part.kernels:
             dtypes[k] = part.dtype
     values, scales, sizes = results
+    of_x, of_y = weights or (None, None)
     if held_out is not None:
         m -= n
-    of_x, of_y = weights or (None, None)
+        of_x = None if of_x is None else np.delete(of_x, held_out)
     nu = harmonic_size(effective_size(of_x, m), effective_size(of_y, n))
     return Statistics(values, scales, nu, sizes, dtypes)
 

@@ -57,7 +57,7 @@ def weighted_mmd(
     with np.errstate(all="ignore"):
         mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, of_y.sum(), unbiased)
         mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, of_x.sum(), unbiased)
-        m, n = (effective_size(w / w.sum(), len(w)) for w in (of_x, of_y))
+        m, n = (effective_size(w, len(w)) for w in (of_x, of_y))
         variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
         return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
 

@@ -23,6 +23,9 @@ from skdiscrepancy._engine import (
 from skdiscrepancy._mmd._feature_statistics import feature_error
 from skdiscrepancy._mmd._weighted import harmonic_size
 
+# Largest size of the diagonal that is subtracted, relative to all other pairs.
+MOST_CANCELLATION = 1e6
+
 
 class _Sample(NamedTuple):
     """Weights of a sample, and numbers that follow from them.
@@ -82,6 +85,12 @@ def weighted_feature_statistics(
         Statistics, with the standard errors from the draw of random features.
     """
     samples = [_Sample.of(w) for w in np.split(weights, [blocks.sizes[0]])]
+    if unbiased and max(s.squares / s.others for s in samples) > MOST_CANCELLATION:
+        raise ValueError(
+            "sample_weight has almost all weight in one row, so the U-statistic from "
+            "random features has too few digits. Use n_components=None, design='v' or "
+            "other weights."
+        )
     K, verbose = maps.n_kernels, run_options.get("verbose", 0)
     values, errors, sizes, deviations = *np.zeros((3, K)), np.ones(K)
     m, n = (effective_size(s.weights, len(s.weights)) for s in samples)

@@ -178,6 +178,7 @@ HOSTILE_WEIGHTS = ["np.zeros(len(X))", "-np.ones(len(X))", "np.ones(len(X) + 1)"
 HOSTILE_WEIGHTS += ["np.nan * np.ones(len(X))", "1.0", "'a'", "1e300 * np.ones(len(X))"]
 HOSTILE_WEIGHTS += ["1e-300 * np.ones(len(X))", "1.0 * (np.arange(len(X)) == 0)"]
 HOSTILE_WEIGHTS += ["np.ones((len(X), 2))", "np.array(['a'] * len(X))"]
+HOSTILE_WEIGHTS += ["1.0 * (np.arange(len(X)) % 2)", "np.arange(len(X)) ** 20.0"]
 METHODS = ["auto", "permutation", "swap", "shift", "wild", "asymptotic", "parametric"]
 WORDS = {
     "pooling": ["'fuse'", "'mean'", "'max'", "None", "'agg'"],
@@ -192,6 +193,15 @@ WORDS = {
 
 def values(allowed, hostile, one_in=5):
     return rarely(one_of(hostile), one_of(allowed), one_in)
+
+
+def weights(name="X"):
+    """Return weights of the rows of a sample, which may be sparse."""
+    lists = WEIGHTS, HOSTILE_WEIGHTS
+    length = f"np.shape({name})[0]"
+    return values(
+        *([text.replace("len(X)", length) for text in some] for some in lists)
+    )
 
 
 def words(name):

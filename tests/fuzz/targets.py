@@ -44,7 +44,7 @@ TARGETS = {
             **params.KSD,
             **params.POOLING,
             **RUN,
-            "sample_weight": params.values(params.WEIGHTS, params.HOSTILE_WEIGHTS),
+            "sample_weight": params.weights(),
         },
         callables="ksd_score",
         documented=is_float,
@@ -244,12 +244,56 @@ def estimator_targets():
             ),
         )
     yield (
+        "mmd_score.weights",
+        target(
+            "mmd_score(X, Y, {keywords})",
+            SAMPLES,
+            {
+                **params.MMD,
+                **run_and_pool,
+                "sample_weight": params.weights(),
+                "sample_weight_Y": params.weights("Y"),
+            },
+            always=[*seeded, "sample_weight"],
+            documented=is_float,
+            callables="mmd_score",
+            also=("X", "Y", "sample_weight", "sample_weight_Y"),
+        ),
+    )
+    yield (
+        "MMDEstimator.weights",
+        target(
+            "MMDEstimator({keywords})"
+            ".fit(X, sample_weight=np.arange(np.shape(X)[0]) + 1.0)"
+            ".evaluate(Y, {options})",
+            SAMPLES,
+            {**params.MMD, **run_and_pool},
+            {"sample_weight": params.weights("Y")},
+            always=seeded,
+            documented=is_evaluation,
+            callables="MMDEstimator",
+            also=("X", "Y", "sample_weight"),
+        ),
+    )
+    yield (
+        "hsic_score.weights",
+        target(
+            "hsic_score(X, y, {keywords})",
+            PAIRS,
+            {**params.HSIC, **run_and_pool, "sample_weight": params.weights()},
+            always=[*seeded, "sample_weight"],
+            documented=is_float,
+            callables="hsic_score",
+            also=("X", "y", "sample_weight"),
+        ),
+    )
+    yield (
         "KSDEstimator.weights",
         target(
             "KSDEstimator(model, {keywords}).fit(X).score(X, {options})",
             data.with_model("X"),
             {**params.KSD, **run_and_pool},
-            {"sample_weight": params.values(params.WEIGHTS, params.HOSTILE_WEIGHTS)},
+            {"sample_weight": params.weights()},
             always=[*seeded, "sample_weight"],
             documented=is_float,
             callables="KSDEstimator",
