@@ -115,6 +115,7 @@ PACKAGE_IMPORTS = {
         "ColumnTestsDisplay",
         "DesignDisplay",
         "DriftReportDisplay",
+        "LagDisplay",
         "NullDistributionDisplay",
         "SelectionCVDisplay",
         "SelectionDisplay",

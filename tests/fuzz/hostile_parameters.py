@@ -241,7 +241,12 @@ TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
     "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
+    "block_length": values(
+        ["None", "1", "2", "np.int64(3)", "'auto'"], [*HOSTILE_SIZES, "'long'"]
+    ),
 }
+PAIRED = {"paired": BOOL}
+LAGS = {"max_lag": values(["None", "0", "1", "np.int64(2)"], HOSTILE_SIZES, 3)}
 # What takes one kernel, and one bandwidth.
 ONE_KERNEL = {
     "kernel": KERNEL,
