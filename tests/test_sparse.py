@@ -283,13 +283,13 @@ def test_close_sparse_rows_keep_the_digits_of_their_distances():
     "kernel", ["cosine", ("gaussian", "laplace"), GaussianKernel(metric="cosine")]
 )
 def test_memory_is_that_of_the_stored_values(kernel):
-    # Dense, each matrix would take 2.4 GB. Ten values a row, drawn without scipy's
+    # Dense, each matrix would take 1.2 GB. Ten values a row, drawn without scipy's
     # `random`, which takes half a minute for so many columns.
-    rng, starts = np.random.RandomState(0), np.arange(0, 30_001, 10)
+    rng, starts = np.random.RandomState(0), np.arange(0, 15_001, 10)
     A, B = (
         sparse.csr_matrix(
-            (rng.uniform(size=30_000), rng.randint(100_000, size=30_000), starts),
-            shape=(3000, 100_000),
+            (rng.uniform(size=15_000), rng.randint(100_000, size=15_000), starts),
+            shape=(1500, 100_000),
         )
         for _ in range(2)
     )
