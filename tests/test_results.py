@@ -64,6 +64,7 @@ RESULTS = {
     "constant": lambda: MMDEstimator(n_bandwidths=2).fit(0 * X).evaluate(0 * X),
     "mmd test": lambda: mmd_test(X, Y, **FEW),
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
+    "lags": lambda: hsic_test(X, Y, n_bandwidths=2, max_lag=2),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
     "drift report": lambda: drift_report(X, Y, **FEW),
