@@ -20,7 +20,7 @@ from skdiscrepancy import hsic_test, ksd_test, mmd_test
 
 LEVEL = 0.05
 ROWS = 400
-HSIC_KERNELS = {"kernel": "gaussian", "n_bandwidths": 5}
+HSIC_KERNELS = {"kernel": "gaussian", "n_bandwidths": 3}
 
 
 def autoregressive(rng, rho, n=ROWS):

@@ -110,6 +110,18 @@ def test_automatic_length_of_constants_and_short_series():
     assert automatic_length(np.arange(5.0)) >= 1
 
 
+def test_huge_and_tiny_numbers_have_the_same_length():
+    X, Y = autoregressive(100, 0.5, 0), autoregressive(100, 0.5, 1)
+    lengths = [
+        mmd_test(
+            unit * X, unit * Y, block_length="auto", paired=paired, n_resamples=19
+        ).block_length
+        for paired in (False, True)
+        for unit in (1.0, 1e140, 1e-140)
+    ]
+    assert lengths == [lengths[0]] * 3 + [lengths[3]] * 3
+
+
 def test_wide_data_are_looked_at_along_principal_components():
     rng = np.random.RandomState(0)
     hidden = autoregressive(300, 0.9, 0)

@@ -130,8 +130,12 @@ def with_block_length(
     """
     if options.block_length == 1:
         return options._replace(block_length=None)
-    sides = columns_of(X, kernels), columns_of(y, target_kernels)
-    if options.block_length is None:
+    in_series = options.block_length is not None
+    sides = [
+        columns_of(rows, own, all_rows=in_series)
+        for rows, own in ((X, kernels), (y, target_kernels))
+    ]
+    if not in_series:
         if options.method != "shift":
             warn_if_both_dependent(*sides)
         return options

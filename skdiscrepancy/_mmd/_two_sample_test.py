@@ -116,15 +116,13 @@ def _with_block_length(
     """
     if options.block_length == 1:
         return options._replace(block_length=None)
-    if options.block_length is None or options.block_length == "auto":
-        samples = [columns_of(Z, kernels) for Z in (X, Y)]
-        if paired:
-            samples = [_differences(*samples)]
-    if options.block_length is None:
+    in_series = options.block_length is not None
+    samples = [columns_of(Z, kernels, all_rows=in_series) for Z in (X, Y)]
+    if paired:
+        samples = [_differences(*samples)]
+    if not in_series:
         warn_if_dependent(*samples)
         return options
-    if options.block_length != "auto":
-        samples = []
     n_rows = min(len(X), len(Y))
     length = rows_of_blocks(options.block_length, n_rows, *samples)
     return options._replace(block_length=length)

@@ -39,7 +39,7 @@ from skdiscrepancy._nulls._series import (
     block_sign_test,
     far_offsets,
 )
-from skdiscrepancy._nulls._shifts import shift_test
+from skdiscrepancy._nulls._shifts import random_blocks, shift_test
 from skdiscrepancy._nulls._signs import (
     complete_means,
     means_of_groups,
@@ -72,6 +72,7 @@ __all__ = [
     "one_sample_test",
     "parametric_test",
     "permutation_test",
+    "random_blocks",
     "random_groups",
     "rank_pvalue",
     "rows_of_blocks",

@@ -93,10 +93,13 @@ def rows_of_blocks(
             "length needs columns of numbers."
         )
     wanted = max(
-        automatic_length(series)
-        for sample in samples
-        if sample is not None
-        for series in scalar_series(sample)
+        (
+            automatic_length(series)
+            for sample in samples
+            if sample is not None
+            for series in scalar_series(sample)
+        ),
+        default=1.0,
     )
     length, most = int(np.ceil(SAFETY * wanted)), max(1, n_rows // MIN_AUTO_BLOCKS)
     if wanted > most:
@@ -127,9 +130,10 @@ def scalar_series(sample: np.ndarray) -> np.ndarray:
         Series.
     """
     columns = np.asarray(sample, dtype=np.float64)
-    columns = columns - columns.mean(axis=0)
-    # Squares of large numbers overflow.
+    # Sums and squares of large numbers overflow.
     columns = columns / (np.abs(columns).max(initial=0.0) or 1.0)
+    columns = columns - columns.mean(axis=0)
+    columns /= np.abs(columns).max(initial=0.0) or 1.0
     if columns.shape[1] > MAX_COLUMNS:
         small = columns.shape[1] <= len(columns)
         gram = columns.T @ columns if small else columns @ columns.T

@@ -27,7 +27,7 @@ MAX_LABELS = 10
 MAX_CLASSES = 20
 
 
-def columns_of(rows: Any, kernels: list[Any]) -> np.ndarray | None:
+def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray | None:
     """Return columns of numbers that describe the order of rows.
 
     Parameters
@@ -36,6 +36,8 @@ def columns_of(rows: Any, kernels: list[Any]) -> np.ndarray | None:
         Validated rows.
     kernels : list of kernel objects
         Kernels on the rows.
+    all_rows : bool
+        Whether to return all rows, or only the first rows, which a check looks at.
 
     Returns
     -------
@@ -47,6 +49,7 @@ def columns_of(rows: Any, kernels: list[Any]) -> np.ndarray | None:
         return None
     if any(isinstance(kernel, PrecomputedKernel) for kernel in kernels):
         return None
+    rows = rows if all_rows else rows[:MAX_ROWS]
     if rows.dtype.kind == "f" and not all(
         isinstance(kernel, IndicatorKernel) for kernel in kernels
     ):

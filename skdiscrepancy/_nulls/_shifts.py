@@ -151,7 +151,7 @@ def _all_shifts(
     n: int,
     x_offsets: np.ndarray,
     y_offsets: np.ndarray,
-    nearest: int,
+    nearest: int = 1,
     **walk_options: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of products of centred matrices for every shift.

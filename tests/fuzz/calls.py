@@ -121,6 +121,7 @@ PACKAGE_IMPORTS = {
         "DriftReportDisplay",
         "HSICMatrixDisplay",
         "KSampleDisplay",
+        "LagDisplay",
         "NullDistributionDisplay",
         "SelectionCVDisplay",
         "SelectionDisplay",

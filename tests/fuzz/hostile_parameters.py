@@ -251,6 +251,9 @@ TEST = {
     "method": words("method"),
     "pooling": words("pooling"),
     "n_groups": values(["32", "None", "np.int64(40)", "1000"], [*HOSTILE_SIZES, "31"]),
+    "block_length": values(
+        ["None", "1", "2", "np.int64(3)", "'auto'"], [*HOSTILE_SIZES, "'long'"]
+    ),
 }
 CONDITIONAL = {
     **{key: STATISTIC[key] for key in ("kernel", "bandwidth", "n_bandwidths")},
@@ -261,6 +264,8 @@ CONDITIONAL = {
     "n_groups": TEST["n_groups"],
     "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
 }
+PAIRED = {"paired": BOOL}
+LAGS = {"max_lag": values(["None", "0", "1", "np.int64(2)"], HOSTILE_SIZES, 3)}
 # What takes one kernel, and one bandwidth.
 ONE_KERNEL = {
     "kernel": KERNEL,

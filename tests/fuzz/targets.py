@@ -16,8 +16,14 @@ RUN, RESAMPLES, SEED = params.RUN, params.RESAMPLES, params.SEED
 SAMPLES = data.samples("X", "Y")
 PAIRS = data.with_target("X", "y")
 MODEL = data.with_model("X")
-MMD_TEST = {**params.TEST, **RESAMPLES}
-HSIC_TEST = {key: v for key, v in MMD_TEST.items() if key != "n_groups"}
+KSD_TEST = {**params.TEST, **RESAMPLES}
+MMD_TEST = {**KSD_TEST, **params.PAIRED}
+HSIC_TEST = {key: v for key, v in KSD_TEST.items() if key != "n_groups"} | params.LAGS
+TEST_OF = {
+    "MMDEstimator": MMD_TEST,
+    "HSICEstimator": HSIC_TEST,
+    "KSDEstimator": KSD_TEST,
+}
 
 TARGETS = {
     # One call.
@@ -77,7 +83,7 @@ TARGETS = {
     "ksd_test": target(
         "ksd_test(X, model, {keywords})",
         MODEL,
-        {**params.KSD, **MMD_TEST, **RUN},
+        {**params.KSD, **KSD_TEST, **RUN},
         callables="ksd_test",
         documented=is_test,
         near="pvalue",
@@ -143,7 +149,7 @@ TARGETS = {
     "mmd_test_from_gram": target(
         "mmd_test_from_gram(K_xx, K_yy, K_xy, {keywords})",
         data.gram_matrices(("K_xx", "m"), ("K_yy", "n"), ("K_xy", "mn"), lists=True),
-        params.GRAM_TEST,
+        {**params.GRAM_TEST, **params.PAIRED},
         callables="mmd_test_from_gram",
         documented=is_test,
         near="pvalue",
@@ -151,7 +157,7 @@ TARGETS = {
     "hsic_test_from_gram": target(
         "hsic_test_from_gram(K, L, {keywords})",
         data.gram_matrices(("K", "m"), ("L", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"},
+        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"} | params.LAGS,
         callables="hsic_test_from_gram",
         documented=is_test,
         near="pvalue",
@@ -220,7 +226,7 @@ def estimator_targets():
                 f"{made}.test({arguments}, {{options}})",
                 strategy,
                 {**members, **RUN},
-                HSIC_TEST if name == "HSICEstimator" else MMD_TEST,
+                TEST_OF[name],
                 always=[*seeded, "n_resamples"],
                 documented=is_test,
                 near="pvalue",
