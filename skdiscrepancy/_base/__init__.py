@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._base._comparison import ComparisonResult, check_names
+from skdiscrepancy._base._comparison import ComparisonResult, check_names, holm
 from skdiscrepancy._base._estimators import (
     BaseDiscrepancy,
     CommonParams,
@@ -34,7 +34,7 @@ from skdiscrepancy._base._projections import (
     Projections,
     one_sample_projections,
 )
-from skdiscrepancy._base._result import DiscrepancyResult, check_level
+from skdiscrepancy._base._result import DiscrepancyResult, check_level, effect_size
 from skdiscrepancy._base._uncertainty import Noise, NormalUncertainty, Uncertainty
 
 __all__ = [
@@ -59,6 +59,8 @@ __all__ = [
     "check_level",
     "check_names",
     "collection_of",
+    "effect_size",
+    "holm",
     "noise_of",
     "noise_rows",
     "one_sample_noise",

@@ -256,7 +256,7 @@ class ComparisonResult(Result):
         worse = self._tails(-sign * self.differences, self.difference_errors)
         pairs = ~np.eye(n, dtype=bool)
         adjusted = np.ones((n, n))
-        adjusted[pairs] = _holm(worse[pairs])
+        adjusted[pairs] = holm(worse[pairs])
         return adjusted.min(axis=1)
 
     def _tails(self, differences: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -359,7 +359,7 @@ def check_names(names: Any, n: int, default: str) -> list[Any]:
     return found
 
 
-def _holm(pvalues: np.ndarray) -> np.ndarray:
+def holm(pvalues: np.ndarray) -> np.ndarray:
     """Adjust p-values by Holm's method."""
     n = len(pvalues)
     order = np.argsort(pvalues, kind="stable")

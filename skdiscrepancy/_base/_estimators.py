@@ -382,7 +382,7 @@ def cross_noise(
     n_rows, n_cols = rows.shape[1], cols.shape[1]
     of_rows = np.var(rows.mean(axis=0) / n_cols, ddof=n_rows > 1) / n_rows
     of_cols = np.var(cols.mean(axis=0) / n_rows, ddof=n_cols > 1) / n_cols
-    H = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
+    H: Any = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)
