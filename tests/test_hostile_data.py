@@ -21,11 +21,14 @@ from skdiscrepancy import (
     KSDEstimator,
     MMDEstimator,
     hsic_column_tests,
+    hsic_compare,
     hsic_score,
     hsic_test,
+    ksd_compare,
     ksd_score,
     ksd_test,
     mmd_column_tests,
+    mmd_compare,
     mmd_score,
     mmd_test,
 )
@@ -60,6 +63,10 @@ ON_X = {
     "mmd_score of Y": lambda X: mmd_score(NUMBERS, X),
     "mmd_test": lambda X: mmd_test(X, NUMBERS),
     "mmd_column_tests": lambda X: mmd_column_tests(X, NUMBERS),
+    "mmd_compare": lambda X: mmd_compare(X, NUMBERS, NUMBERS + 1),
+    "mmd_compare of Y": lambda X: mmd_compare(NUMBERS, NUMBERS, X),
+    "hsic_compare": lambda X: hsic_compare(NUMBERS, X, NUMBERS),
+    "ksd_compare": lambda X: ksd_compare(X, minus, np.negative),
     "MMDEstimator": lambda X: MMDEstimator().fit(X),
     "MMDEstimator.score": lambda X: MMDEstimator().fit(NUMBERS).score(X),
     "labels": lambda X: MMDEstimator(kernel="indicator").fit(X),
@@ -83,6 +90,7 @@ ON_Y = {
     "hsic_score": lambda y: hsic_score(NUMBERS, y),
     "hsic_test": lambda y: hsic_test(NUMBERS, y),
     "hsic_column_tests": lambda y: hsic_column_tests(NUMBERS, y),
+    "hsic_compare": lambda y: hsic_compare(NUMBERS, NUMBERS + 1, y),
     "HSICEstimator.score": lambda y: (
         HSICEstimator().fit(NUMBERS, NUMBERS[:, 0]).score(NUMBERS, y)
     ),

@@ -26,11 +26,12 @@ from skdiscrepancy import (
     hsic_test,
     kernels,
     mmd_column_tests,
+    mmd_compare,
     mmd_test,
     model_checking,
 )
 from skdiscrepancy._data import Result
-from skdiscrepancy.inference import ColumnTests
+from skdiscrepancy.inference import ColumnTests, ComparisonResult
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
 from skdiscrepancy.monitoring import DriftReport, drift_report
 
@@ -66,6 +67,11 @@ RESULTS = {
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
+    "comparison": lambda: mmd_compare(X, Y, Y + 1, n_bandwidths=2),
+    "comparison of many": lambda: mmd_compare(X, Y, Y + 1, Y - 1, n_bandwidths=2),
+    "standard error": lambda: (
+        MMDEstimator(n_bandwidths=2, pooling="mean").fit(X).evaluate(Y)
+    ),
     "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
         sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
@@ -108,7 +114,8 @@ class OpenTags(HTMLParser):
 
 def test_repr_is_short_and_has_the_numbers_that_matter(result):
     lines = repr(result).splitlines()
-    most = 12 if isinstance(result, (ColumnTests, DriftReport)) else 1
+    tables = (ColumnTests, ComparisonResult, DriftReport)
+    most = 12 if isinstance(result, tables) else 1
     assert len(lines) <= most + 1
     assert max(map(len, lines)) <= 110
     assert lines[0].startswith(f"{type(result).__name__}(")
@@ -116,6 +123,8 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
         numbers = [result.adjusted_pvalues.min()]
     elif isinstance(result, DriftReport):
         numbers = [result.joint_test.pvalue]
+    elif isinstance(result, ComparisonResult):
+        numbers = [result.pvalue] if len(result.names) == 2 else []
     elif hasattr(result, "pvalue"):
         numbers = [result.statistic, result.pvalue]
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import norm, t as student
 
 from skdiscrepancy._base._projections import Projections
-from skdiscrepancy._base._result import check_level
+from skdiscrepancy._base._result import UnavailableError, check_level
 from skdiscrepancy._data import Result, shown
 
 
@@ -277,7 +277,7 @@ class ComparisonResult(Result):
 
     def _check_two(self) -> None:
         if len(self.names) != 2:
-            raise ValueError(
+            raise UnavailableError(
                 f"There are {len(self.names)} candidates, must be 2 for one "
                 "difference. Call pair(first, second) with the names of two "
                 f"candidates of {self.names}, or to_frame()."
@@ -294,7 +294,6 @@ class ComparisonResult(Result):
                 "difference": self.difference,
                 "standard_error": self.standard_error,
                 "pvalue": self.pvalue,
-                "best": self.best,
             }
         return {"best": self.best, "discrepancy": self.discrepancy}
 

@@ -14,6 +14,10 @@ from skdiscrepancy._data import Result, check_number, shown
 from skdiscrepancy.kernels import kernel_columns
 
 
+class UnavailableError(ValueError, AttributeError):
+    """A result does not have this number. `hasattr` is False."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscrepancyResult(Result):
     """Discrepancy with the statistic and scale of every kernel.
@@ -205,7 +209,7 @@ class DiscrepancyResult(Result):
 
     def _check_normalized(self) -> None:
         if np.all(self.scales == 1):
-            raise ValueError(
+            raise UnavailableError(
                 "normalize == False, must be True for an effect size, because the "
                 "discrepancy alone has no largest value."
             )
@@ -214,7 +218,7 @@ class DiscrepancyResult(Result):
         found = self.uncertainty
         if isinstance(found, (Uncertainty, NormalUncertainty)):
             return found
-        raise ValueError(found or "This result has no standard error.")
+        raise UnavailableError(found or "This result has no standard error.")
 
     def _summary(self) -> dict[str, Any]:
         summary = {"value": self.value, "discrepancy": self.discrepancy}
