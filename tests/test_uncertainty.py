@@ -7,11 +7,16 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import pearson3
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, mmd_column_tests
 from skdiscrepancy._base import noise_rows
 from skdiscrepancy._base._noise import TwoSampleRows, jackknife
-from skdiscrepancy._base._uncertainty import Noise, quadratic_interval
+from skdiscrepancy._base._uncertainty import (
+    Noise,
+    _pearson_quantile,
+    quadratic_interval,
+)
 from skdiscrepancy._engine import kernel_source
 from skdiscrepancy._hsic._noise import centred_matrices
 from skdiscrepancy.kernels import GaussianKernel
@@ -206,6 +211,12 @@ def test_variance_over_a_rectangle_has_three_terms():
     assert_allclose(result.standard_error**2, expected, rtol=1e-10)
     low, high = result.confidence_interval()
     assert low <= max(result.value, 0) <= high
+
+
+@pytest.mark.parametrize("skewness", [0.01, 0.5, 2.0, 2.8])
+def test_quantiles_are_those_of_pearson(skewness):
+    expected = pearson3.isf(0.025, skewness)
+    assert_allclose(_pearson_quantile(0.025, skewness), expected, rtol=1e-6)
 
 
 def test_interval_far_from_the_null_is_normal():
