@@ -160,6 +160,7 @@ def test_table_of_candidates_starts_with_the_best():
     assert pair.names == ["far", "near"]
     with pytest.raises(ValueError, match="There are 3 candidates, must be 2"):
         result.pvalue  # noqa: B018
+    assert not hasattr(result, "pvalue")
     with pytest.raises(ValueError, match="candidate 'other', must be in"):
         result.pair("far", "other")
 
@@ -257,6 +258,31 @@ def test_fitted_models_are_compared_and_others_refused():
 def test_bad_arguments_are_named(call, error, match):
     with pytest.raises(error, match=match):
         call(normal(20, 2))
+
+
+class Unread:
+    """A sample that must not be looked at."""
+
+    def __array__(self, *args, **kwargs):
+        raise AssertionError("The data were read")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kernel", "typo"),
+        ("bandwidth", -1),
+        ("n_bandwidths", 0),
+        ("encoder", "typo"),
+        ("n_jobs", 0),
+        ("verbose", -1),
+    ],
+)
+@pytest.mark.parametrize("compare", [mmd_compare, hsic_compare, ksd_compare])
+def test_parameters_are_checked_before_the_data(compare, name, value):
+    others = (np.negative, np.negative) if compare is ksd_compare else [Unread()] * 2
+    with pytest.raises((ValueError, TypeError), match=name):
+        compare(Unread(), *others, **{name: value})
 
 
 def search_results():

@@ -30,11 +30,17 @@ from skdiscrepancy import (
     k_sample_test,
     kernels,
     mmd_column_tests,
+    mmd_compare,
     mmd_test,
     model_checking,
 )
 from skdiscrepancy._data import Result
-from skdiscrepancy.inference import ColumnTests, HSICMatrixResult, KSampleResult
+from skdiscrepancy.inference import (
+    ColumnTests,
+    ComparisonResult,
+    HSICMatrixResult,
+    KSampleResult,
+)
 from skdiscrepancy.kernels import GaussianKernel, MaternKernel, RadialKernel
 from skdiscrepancy.monitoring import DriftReport, drift_report
 
@@ -49,7 +55,13 @@ def sample(n=40, d=3, seed=0):
 X, Y = sample(), np.add(sample(seed=1), [0.0, 1.0, 0.3])
 
 # Results whose repr has rows of their table.
-WITH_ROWS = (ColumnTests, DriftReport, HSICMatrixResult, KSampleResult)
+WITH_ROWS = (
+    ColumnTests,
+    ComparisonResult,
+    DriftReport,
+    HSICMatrixResult,
+    KSampleResult,
+)
 RESULTS = {
     "mmd": lambda: MMDEstimator().fit(X).evaluate(Y),
     "hsic": lambda: HSICEstimator().fit(X, Y).evaluate(X, Y),
@@ -80,6 +92,11 @@ RESULTS = {
     "samples": lambda: k_sample_test(X, Y, X[:20] + Y[:20], **FEW),
     "matrix": lambda: hsic_matrix(X, Y),
     "large matrix": lambda: hsic_matrix(sample(20, 8)),
+    "comparison": lambda: mmd_compare(X, Y, Y + 1, n_bandwidths=2),
+    "comparison of many": lambda: mmd_compare(X, Y, Y + 1, Y - 1, n_bandwidths=2),
+    "standard error": lambda: (
+        MMDEstimator(n_bandwidths=2, pooling="mean").fit(X).evaluate(Y)
+    ),
     "drift report": lambda: drift_report(X, Y, **FEW),
     "many column tests": lambda: hsic_column_tests(
         sample(20, 25), Y[:20, 0], n_bandwidths=1, **FEW
@@ -130,6 +147,8 @@ def test_repr_is_short_and_has_the_numbers_that_matter(result):
         numbers = [result.to_frame()["adjusted_pvalue"].min()]
     elif isinstance(result, DriftReport):
         numbers = [result.joint_test.pvalue]
+    elif isinstance(result, ComparisonResult):
+        numbers = [result.pvalue] if len(result.names) == 2 else []
     elif hasattr(result, "pvalue"):
         numbers = [result.statistic, result.pvalue]
     else:

@@ -7,11 +7,16 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import pearson3
 
-from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
+from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, mmd_column_tests
 from skdiscrepancy._base import noise_rows
 from skdiscrepancy._base._noise import TwoSampleRows, jackknife
-from skdiscrepancy._base._uncertainty import Noise, quadratic_interval
+from skdiscrepancy._base._uncertainty import (
+    Noise,
+    _pearson_quantile,
+    quadratic_interval,
+)
 from skdiscrepancy._engine import kernel_source
 from skdiscrepancy._hsic._noise import centred_matrices
 from skdiscrepancy.kernels import GaussianKernel
@@ -208,6 +213,12 @@ def test_variance_over_a_rectangle_has_three_terms():
     assert low <= max(result.value, 0) <= high
 
 
+@pytest.mark.parametrize("skewness", [0.01, 0.5, 2.0, 2.8])
+def test_quantiles_are_those_of_pearson(skewness):
+    expected = pearson3.isf(0.025, skewness)
+    assert_allclose(_pearson_quantile(0.025, skewness), expected, rtol=1e-6)
+
+
 def test_interval_far_from_the_null_is_normal():
     noise = Noise(linear=1e-4, squares=1e-12, cubes=1e-18, largest=1e-3, bias=1e-6)
     low, high = quadratic_interval(1.0, noise, 0.95)
@@ -366,3 +377,49 @@ def test_level_must_be_a_probability(level):
     result = MMDEstimator(**ONE).fit(X).evaluate(Y)
     with pytest.raises((ValueError, TypeError), match="level"):
         result.confidence_interval(level)
+
+
+def test_effect_size_grows_with_the_normalised_discrepancy():
+    X, Y = samples(60, 60)
+    result = MMDEstimator(**MEAN).fit(X).evaluate(Y)
+    t = result.value
+    assert_allclose(result.effect_size, t / np.sqrt(1 + t**2), rtol=1e-12)
+    high = result.confidence_interval()[1]
+    assert_allclose(result.effect_interval()[1], high / np.sqrt(1 + high**2))
+    assert result.effect_interval()[0] <= result.effect_size
+    plain = MMDEstimator(**MEAN, normalize=False).fit(X).evaluate(Y)
+    with pytest.raises(ValueError, match="normalize == False, must be True"):
+        plain.effect_size  # noqa: B018
+
+
+def test_changed_fraction_is_the_largest_difference_of_an_interval():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.RandomState(0)
+    x, y = np.round(rng.normal(size=12), 1), np.round(rng.normal(0, 3, size=9), 1)
+    edges = np.unique([*x, *y, -100])
+    expected = max(
+        abs(np.mean((x > a) & (x <= b)) - np.mean((y > a) & (y <= b)))
+        for a in edges
+        for b in edges
+    )
+    first, second = list("aabbbc"), list("aaabdd")
+    # The frequencies differ by -1/6, 2/6, 1/6 and -2/6.
+    tests = mmd_column_tests(
+        pd.DataFrame({"label": first * 2}),
+        pd.DataFrame({"label": second}),
+        n_resamples=9,
+        random_state=0,
+    )
+    assert_allclose(tests.changed_fractions, [0.5])
+    tests = mmd_column_tests(x[:, np.newaxis], y[:, np.newaxis], n_resamples=9)
+    assert_allclose(tests.changed_fractions, [expected], rtol=1e-12)
+    assert list(tests.to_frame().columns)[-1] == "changed_fraction"
+
+
+def test_changed_fraction_counts_missing_values():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"a": np.arange(10.0)})
+    Y = X.where(X["a"] > 3)
+    tests = mmd_column_tests(X, Y, n_resamples=9, random_state=0)
+    # Four of ten numbers became missing.
+    assert_allclose(tests.changed_fractions, [0.4])

@@ -2,7 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._base._comparison import ComparisonResult, check_names
+from skdiscrepancy._base._comparison import (
+    ComparisonResult,
+    check_names,
+    holm,
+    step_down,
+)
 from skdiscrepancy._base._estimators import (
     BaseDiscrepancy,
     CommonParams,
@@ -35,7 +40,7 @@ from skdiscrepancy._base._projections import (
     Projections,
     one_sample_projections,
 )
-from skdiscrepancy._base._result import DiscrepancyResult, check_level
+from skdiscrepancy._base._result import DiscrepancyResult, check_level, effect_size
 from skdiscrepancy._base._uncertainty import Noise, NormalUncertainty, Uncertainty
 
 __all__ = [
@@ -61,6 +66,8 @@ __all__ = [
     "check_level",
     "check_names",
     "collection_of",
+    "effect_size",
+    "holm",
     "noise_of",
     "noise_rows",
     "one_sample_noise",
@@ -68,6 +75,7 @@ __all__ = [
     "one_statistic",
     "second_order_noise",
     "second_order_statistics",
+    "step_down",
     "too_few_rows",
     "two_sample_noise",
     "warn_left_out",

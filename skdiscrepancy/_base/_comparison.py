@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import norm, t as student
 
 from skdiscrepancy._base._projections import Projections
-from skdiscrepancy._base._result import check_level
+from skdiscrepancy._base._result import UnavailableError, check_level
 from skdiscrepancy._data import Result, shown
 
 
@@ -256,7 +256,7 @@ class ComparisonResult(Result):
         worse = self._tails(-sign * self.differences, self.difference_errors)
         pairs = ~np.eye(n, dtype=bool)
         adjusted = np.ones((n, n))
-        adjusted[pairs] = _holm(worse[pairs])
+        adjusted[pairs] = holm(worse[pairs])
         return adjusted.min(axis=1)
 
     def _tails(self, differences: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -277,7 +277,7 @@ class ComparisonResult(Result):
 
     def _check_two(self) -> None:
         if len(self.names) != 2:
-            raise ValueError(
+            raise UnavailableError(
                 f"There are {len(self.names)} candidates, must be 2 for one "
                 "difference. Call pair(first, second) with the names of two "
                 f"candidates of {self.names}, or to_frame()."
@@ -294,7 +294,6 @@ class ComparisonResult(Result):
                 "difference": self.difference,
                 "standard_error": self.standard_error,
                 "pvalue": self.pvalue,
-                "best": self.best,
             }
         return {"best": self.best, "discrepancy": self.discrepancy}
 
@@ -359,11 +358,28 @@ def check_names(names: Any, n: int, default: str) -> list[Any]:
     return found
 
 
-def _holm(pvalues: np.ndarray) -> np.ndarray:
+def holm(pvalues: np.ndarray) -> np.ndarray:
     """Adjust p-values by Holm's method."""
-    n = len(pvalues)
+    return step_down(pvalues, np.arange(len(pvalues), 0, -1))
+
+
+def step_down(pvalues: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Multiply p-values by factors in increasing order, and keep this order.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_tests,)
+        The p-values.
+    factors : ndarray of shape (n_tests,)
+        Factor of the smallest p-value, of the second smallest, and so on.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests,)
+        Adjusted p-values, at most 1.
+    """
     order = np.argsort(pvalues, kind="stable")
-    scaled = np.minimum(pvalues[order] * np.arange(n, 0, -1), 1.0)
-    adjusted = np.empty(n)
-    adjusted[order] = np.maximum.accumulate(scaled)
+    adjusted = np.empty(len(pvalues))
+    raised = np.maximum.accumulate(pvalues[order] * factors)
+    adjusted[order] = np.minimum(raised, 1)
     return adjusted

@@ -28,7 +28,13 @@ from skdiscrepancy._data import (
     values_of,
     warn_user,
 )
-from skdiscrepancy._engine import RowSums, design_moments, run_all, walk
+from skdiscrepancy._engine import (
+    RowSums,
+    design_moments,
+    one_blas_thread,
+    run_all,
+    walk,
+)
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels import (
@@ -275,7 +281,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """
         found: Any = self._without_standard_error(len(result.kernels))
         if not found and statistics is not None:
-            with np.errstate(all="ignore"):
+            # Few rows are faster in one thread, and give the same bits everywhere.
+            with np.errstate(all="ignore"), one_blas_thread():
                 found = noise(
                     statistics.values, statistics.scales, normalize=self.normalize
                 )
@@ -422,7 +429,7 @@ def cross_noise(
     n_rows, n_cols = rows.shape[1], cols.shape[1]
     of_rows = np.var(rows.mean(axis=0) / n_cols, ddof=n_rows > 1) / n_rows
     of_cols = np.var(cols.mean(axis=0) / n_rows, ddof=n_cols > 1) / n_cols
-    H = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
+    H: Any = sum(values.astype(np.float64) for _, values in matrices) / len(rows)
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)

@@ -90,7 +90,8 @@ def one_sample_noise(
         Noise of the mean.
     """
     weights = _weights(scales, normalize=normalize)
-    total, left_out, bias, spread = None, 0.0, 0.0, 0.0
+    total, bias, spread = None, 0.0, 0.0
+    left_out: Any = 0.0
     for k, matrix, *changes in matrices:
         H = matrix.astype(np.float64)
         some = len(H)
@@ -142,7 +143,8 @@ def two_sample_noise(
         Noise of the mean.
     """
     weights = _weights(scales, normalize=normalize)
-    total, left_out, bias, spread = None, [0.0, 0.0], 0.0, 0.0
+    total, bias, spread = None, 0.0, 0.0
+    left_out: list[Any] = [0.0, 0.0]
     parts = 2 * n / (m + n), 2 * m / (m + n)
     for k, matrix in matrices:
         K = matrix.astype(np.float64)

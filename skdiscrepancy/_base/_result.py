@@ -14,6 +14,10 @@ from skdiscrepancy._data import Result, check_number, shown
 from skdiscrepancy.kernels import kernel_columns
 
 
+class UnavailableError(ValueError, AttributeError):
+    """A result does not have this number. `hasattr` is False."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscrepancyResult(Result):
     """Discrepancy with the statistic and scale of every kernel.
@@ -150,11 +154,71 @@ class DiscrepancyResult(Result):
         check_level(level)
         return self._known_uncertainty().interval(float(level))
 
+    @property
+    def effect_size(self) -> float:
+        """The discrepancy as a number from 0 (none) to 1 (as large as possible).
+
+        For a normalised discrepancy t, it is t / sqrt(1 + t^2), and 0 if t is negative.
+        Unlike a p-value, it does not depend on the number of rows, apart from noise.
+
+        Returns
+        -------
+        size : float
+            The effect size.
+
+        Raises
+        ------
+        ValueError
+            If the discrepancy is not normalised.
+        """
+        self._check_normalized()
+        return effect_size(self.value)
+
+    def effect_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the effect size.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            Bounds of the interval, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If the discrepancy is not normalised, or has no standard error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> result = MMDEstimator(pooling="mean").fit(X).evaluate(Y)
+        >>> low, high = result.effect_interval()
+        >>> 0 < low < result.effect_size < high < 1
+        True
+        """
+        self._check_normalized()
+        low, high = self.confidence_interval(level)
+        return effect_size(low), effect_size(high)
+
+    def _check_normalized(self) -> None:
+        if np.all(self.scales == 1):
+            raise UnavailableError(
+                "normalize == False, must be True for an effect size, because the "
+                "discrepancy alone has no largest value."
+            )
+
     def _known_uncertainty(self) -> Uncertainty | NormalUncertainty:
         found = self.uncertainty
         if isinstance(found, (Uncertainty, NormalUncertainty)):
             return found
-        raise ValueError(found or "This result has no standard error.")
+        raise UnavailableError(found or "This result has no standard error.")
 
     def _summary(self) -> dict[str, Any]:
         summary = {"value": self.value, "discrepancy": self.discrepancy}
@@ -208,6 +272,11 @@ class DiscrepancyResult(Result):
             The display, already drawn.
         """
         return super().plot(**kwargs)
+
+
+def effect_size(value: float) -> float:
+    """Return t / sqrt(1 + t^2) for a normalised discrepancy t, 0 if t is negative."""
+    return float(max(value, 0.0) / np.hypot(1.0, value))
 
 
 def check_level(level: Any) -> None:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import norm, pearson3, t as student
+from scipy.special import gammainccinv
+from scipy.stats import norm, t as student
 
 
 @dataclass(frozen=True)
@@ -193,13 +194,23 @@ def quadratic_interval(
 
     def excess(value: float) -> float:
         # Pearson's quantile is below the normal quantile for a very large skewness.
-        quantile = float(pearson3.isf(tail, min(skewness(value), 2.8)))
-        return statistic - value - deviation(value) * max(quantile, upper)
+        quantile = max(_pearson_quantile(tail, skewness(value)), upper)
+        return statistic - value - deviation(value) * quantile
 
     def shortfall(value: float) -> float:
         return statistic - value - deviation(value, upper_rate) * lower
 
     return _crossing(excess, unit), _crossing(shortfall, unit)
+
+
+def _pearson_quantile(tail: float, skewness: float) -> float:
+    """Return the upper quantile of Pearson's type III distribution.
+
+    It is a gamma distribution with mean 0 and variance 1. The largest skewness that
+    occurs is the skewness of a chi-square distribution with one degree of freedom.
+    """
+    shape = 4 / min(max(skewness, 1e-3), 2.8) ** 2
+    return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
 
 
 def _rate(statistic: float, noise: Noise) -> float:

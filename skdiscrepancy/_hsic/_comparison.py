@@ -41,7 +41,7 @@ def variable_projections(
     projections : list of Projections
         The unbiased statistic of each of the variables.
     """
-    found = []
+    found: list[Projections] = []
     for X in variables:
         estimator = HSICEstimator(**params).fit(X, y)
         design = estimator._check_params().design

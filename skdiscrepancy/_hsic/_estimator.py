@@ -367,11 +367,15 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
             result = evaluate_features(self, X, y, design)
             if result is not None:
                 return replace(result, uncertainty=NO_FEATURE_ERRORS)
-        kernels = (self.kernels_, X), (self.target_kernels_, y)
-        sources = [kernel_source(*given) for given in kernels]
-        options = {"second_order": self.second_order, **self._walk_options()}
+        x = kernel_source(self.kernels_, X)
+        z = kernel_source(self.target_kernels_, y)
+        options: dict[str, Any] = {
+            "second_order": self.second_order,
+            **self._walk_options(),
+        }
         statistics = hsic_statistics(
-            *sources,
+            x,
+            z,
             len(X),
             design,
             random_state=self.random_state,
@@ -385,7 +389,7 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
             return result
         if weights is not None:
             return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-        noise = partial(hsic_noise, *sources, len(X), design, **options)
+        noise = partial(hsic_noise, x, z, len(X), design, **options)
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords

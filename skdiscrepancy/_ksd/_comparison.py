@@ -69,7 +69,8 @@ def model_projections(
         [(sums, _)] = walk([region], RowSums(source), **options)
         means = sums.mean(axis=0) / (n - 1)
         matrices = RowSums(source).matrices(some, some)
-        core = sum(values.astype(np.float64) for _, values in matrices)
-        core = core / source.n_kernels
+        core = np.zeros((len(some), len(some)))
+        for _, values in matrices:
+            core += values / source.n_kernels
         found.append(one_sample_projections(float(means.mean()), means, core))
     return found

@@ -61,12 +61,12 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
     for start, stop in pairwise(ends):
         regions.append(square(int(start), int(stop), diagonal=False))
         regions.append(Region(0, m, int(start), int(stop)))
-    (within_x, _), *others = walk(regions, RowSums(source), **estimator._walk_options())
+    (within_x, _), *sums = walk(regions, RowSums(source), **estimator._walk_options())
     first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
     own = within_x.mean(axis=0) / (m - 1)
     found = []
     for c, (start, stop) in enumerate(pairwise(ends)):
-        (within_y, _), (cross_x, cross_y) = others[2 * c : 2 * c + 2]
+        (within_y, _), (cross_x, cross_y) = sums[2 * c : 2 * c + 2]
         n = int(stop - start)
         a = own - cross_x.mean(axis=0) / n
         b = within_y.mean(axis=0) / (n - 1) - cross_y.mean(axis=0) / m
@@ -100,7 +100,9 @@ def _blocks(
 def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Return the mean over kernels of a centred block, without the diagonal."""
     matrices = RowSums(source).matrices(rows, cols)
-    K = sum(values.astype(np.float64) for _, values in matrices) / source.n_kernels
+    K = np.zeros((len(rows), len(cols)))
+    for _, values in matrices:
+        K += values / source.n_kernels
     K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
     if rows is cols:
         np.fill_diagonal(K, 0)

@@ -51,6 +51,33 @@ class ColumnSample:
     of_labels: bool
     missing: list[float]
 
+    def changed_fraction(self) -> float:
+        """Return the fraction of rows that differs between two tables, at least.
+
+        It is the largest difference of the frequencies of a set of values. The sets are
+        all sets of labels, or the intervals of numbers, with or without missing values.
+        """
+        sizes = [len(part) for part in self.parts]
+        if self.of_labels:
+            codes = encode_labels(*self.parts).ravel()
+            both = np.split(codes, [sizes[0]])
+            counts = [np.bincount(part, minlength=codes.max() + 1) for part in both]
+            return float(np.abs(counts[0] / sizes[0] - counts[1] / sizes[1]).sum() / 2)
+        known = [
+            np.sort(part[part[:, 1] == 0, 0] if part.shape[1] > 1 else part[:, 0])
+            for part in self.parts
+        ]
+        values = np.unique(np.concatenate(known))
+        first, second = (
+            np.searchsorted(part, values, side="right") / size
+            for part, size in zip(known, sizes, strict=True)
+        )
+        steps = np.concatenate(([0.0], first - second))
+        rise = np.max(steps - np.minimum.accumulate(steps))
+        fall = np.max(np.maximum.accumulate(steps) - steps)
+        more = self.missing[0] - self.missing[1]
+        return float(max(rise + max(more, 0.0), fall + max(-more, 0.0)))
+
 
 def read_samples(
     tables: Sequence[Any], names: Sequence[str], encoder: Any

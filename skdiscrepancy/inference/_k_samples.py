@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import collection_of
+from skdiscrepancy._base import collection_of, step_down
 from skdiscrepancy._data import (
     RandomStateLike,
     Result,
@@ -33,7 +33,7 @@ from skdiscrepancy._nulls import (
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._sample_inputs import Samples, read_k_samples
-from skdiscrepancy.inference._tables import CORRECTIONS, adjust_pvalues, step_down
+from skdiscrepancy.inference._tables import CORRECTIONS, adjust_pvalues
 from skdiscrepancy.kernels import check_kernel
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from skdiscrepancy._base import holm
 from skdiscrepancy._data import Result, draw_seeds
 from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls import TestResult
@@ -50,6 +51,13 @@ class ColumnTests(Result):
     missing_y : ndarray of shape (n_features,) or None
         Fraction of missing values of each column of the second sample, None for
         :func:`~skdiscrepancy.hsic_column_tests`.
+    changed_fractions : ndarray of shape (n_features,) or None
+        Effect size of each column: the fraction of the rows of one table that would
+        have to change, at least, before both tables have the same distribution. For
+        labels, it is half the sum of the absolute differences of their frequencies, the
+        total variation distance. For numbers, it is the largest difference of the
+        frequencies of any interval. Without a change, it is about 1.6 / sqrt(n) for two
+        tables of n numbers. None for :func:`~skdiscrepancy.hsic_column_tests`.
 
     See Also
     --------
@@ -85,6 +93,7 @@ class ColumnTests(Result):
     results: list[TestResult]
     missing_x: np.ndarray | None = None
     missing_y: np.ndarray | None = None
+    changed_fractions: np.ndarray | None = None
 
     _display = "ColumnTestsDisplay"
     _item = "column"
@@ -111,6 +120,8 @@ class ColumnTests(Result):
             "pvalue": self.pvalues[order],
             "adjusted_pvalue": self.adjusted_pvalues[order],
         }
+        if self.changed_fractions is not None:
+            columns["changed_fraction"] = self.changed_fractions[order]
         missing = {"missing_x": self.missing_x, "missing_y": self.missing_y}
         known = {name: part for name, part in missing.items() if part is not None}
         if any(part.any() for part in known.values()):
@@ -125,11 +136,11 @@ class ColumnTests(Result):
         Returns
         -------
         frame : pandas.DataFrame
-            The columns are `statistic`, `pvalue` and `adjusted_pvalue`, and if values
-            are missing, `missing_x` and `missing_y`, the fraction of missing values in
-            each sample. The index holds the names of the columns of the data. The
-            smallest p-value comes first, and equal p-values are sorted by the largest
-            statistic.
+            The columns are `statistic`, `pvalue` and `adjusted_pvalue`, for two samples
+            also `changed_fraction`, and if values are missing, `missing_x` and
+            `missing_y`, the fraction of missing values in each sample. The index holds
+            the names of the columns of the data. The smallest p-value comes first, and
+            equal p-values are sorted by the largest statistic.
         """
         return super().to_frame()
 
@@ -205,6 +216,9 @@ def columnwise_tests(
         results=results,
         missing_x=missing_x,
         missing_y=others[0] if others else None,
+        changed_fractions=np.array([c.changed_fraction() for c in columns])
+        if others
+        else None,
     )
 
 
@@ -234,29 +248,7 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
         return pvalues.copy()
     if correction in ("bh", "by"):
         return false_discovery_control(pvalues, method=correction)
-    return step_down(pvalues, np.arange(len(pvalues), 0, -1))
-
-
-def step_down(pvalues: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply p-values by factors in increasing order, and keep this order.
-
-    Parameters
-    ----------
-    pvalues : ndarray of shape (n_tests,)
-        The p-values.
-    factors : ndarray of shape (n_tests,)
-        Factor of the smallest p-value, of the second smallest, and so on.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n_tests,)
-        Adjusted p-values, at most 1.
-    """
-    order = np.argsort(pvalues, kind="stable")
-    adjusted = np.empty_like(pvalues)
-    raised = np.maximum.accumulate(pvalues[order] * factors)
-    adjusted[order] = np.minimum(raised, 1)
-    return adjusted
+    return holm(pvalues)
 
 
 class _ColumnTask(Task):

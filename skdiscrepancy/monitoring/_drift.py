@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skdiscrepancy._base import StatisticParams
+from skdiscrepancy._base import StatisticParams, effect_size
 from skdiscrepancy._data import (
     Column,
     RandomStateLike,
@@ -313,7 +313,7 @@ def _effect_size(
         # The scale is 0: all rows of a table are equally far from the other table.
         value = MMDEstimator(**options, normalize=False)._evaluate_pair(x, y).value
         return float(value > 0)
-    return float(max(value, 0.0) / np.hypot(1.0, value))
+    return effect_size(value)
 
 
 def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
