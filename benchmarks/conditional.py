@@ -27,6 +27,7 @@ import warnings
 from time import process_time
 
 import numpy as np
+from sklearn.linear_model import LinearRegression
 
 from skdiscrepancy import conditional_hsic_test
 
@@ -74,12 +75,18 @@ def draw(generator, n, rng, alternative=""):
     return X, Y, Z
 
 
-def ours(X, Y, Z, seed):
+def ours(X, Y, Z, seed, regressor=None):
     """Return the p-value of the test, and whether it warned."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = conditional_hsic_test(
-            X, Y, Z, n_resamples=199, n_jobs=1, random_state=seed
+            X,
+            Y,
+            Z,
+            regressor=regressor,
+            n_resamples=199,
+            n_jobs=1,
+            random_state=seed,
         )
     return result.pvalue, any("too small" in str(w.message) for w in caught)
 
@@ -92,7 +99,12 @@ def kci(X, Y, Z, seed):
     return KCI_CInd().compute_pvalue(X[:, None], Y[:, None], Z)[0], False
 
 
-TESTS = {"conditional_hsic_test": ours, "KCI": kci}
+def straight(X, Y, Z, seed):
+    """Return the p-value of the test with a linear regression, and its warning."""
+    return ours(X, Y, Z, seed, LinearRegression())
+
+
+TESTS = {"conditional_hsic_test": ours, "KCI": kci, "linear regression": straight}
 
 
 def measure(test, generator, alternative, n, draws, first_seed, file):
@@ -120,7 +132,7 @@ def main():
     parser.add_argument("--only", nargs="*", default=GENERATORS)
     parser.add_argument("--output", type=argparse.FileType("a"), default=sys.stdout)
     arguments = parser.parse_args()
-    tests = [name for name in TESTS if name != "KCI" or arguments.peer]
+    tests = ["conditional_hsic_test"] + ["KCI"] * arguments.peer
     settings = []
     if arguments.null:
         settings += [(generator, "", 200) for generator in arguments.only]
@@ -140,6 +152,17 @@ def main():
                 generator,
                 alternative,
                 n,
+                arguments.draws,
+                arguments.seed,
+                arguments.output,
+            )
+    if arguments.warning:
+        for generator in ("same-1", "same-3", "linear-1"):
+            measure(
+                "linear regression",
+                generator,
+                "",
+                200,
                 arguments.draws,
                 arguments.seed,
                 arguments.output,

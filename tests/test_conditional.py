@@ -15,7 +15,7 @@ from skdiscrepancy import conditional_hsic_test
 from skdiscrepancy._nulls import check_options
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.inference import ConditionalTestResult, TestResult
-from skdiscrepancy.inference._conditional import residual_test
+from skdiscrepancy.inference._conditional import _next_in_order, residual_test
 from skdiscrepancy.inference._residual_products import components_of
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, LinearKernel
 
@@ -165,12 +165,24 @@ def test_users_are_warned_if_the_regression_misses_a_part_of_both():
     a, b = steps + 0.1 * rng.normal(size=(2, 200))
     with pytest.warns(UserWarning, match="may be too small, because the regressions"):
         result = conditional_hsic_test(a, b, own, regressor=LinearRegression(), **FEW)
-    assert max(result.residual_pvalue_X, result.residual_pvalue_y) <= 0.05
+    assert result.placebo_pvalue <= 0.05
     # One good regression is enough.
     result = conditional_hsic_test(
         a, rng.normal(size=200), own, regressor=LinearRegression(), **FEW
     )
-    assert result.residual_pvalue_y > 0.05
+    assert result.placebo_pvalue > 0.05
+
+
+def test_true_dependence_is_not_taken_for_a_poor_regression():
+    assert conditional_hsic_test(X, dependent, z, **FEW).placebo_pvalue > 0.05
+
+
+def test_every_row_is_the_partner_of_another_row():
+    for column in ([3.0, 1.0, 2.0, 5.0], [0.0, 0.0, 0.0, 1.0]):
+        partners = _next_in_order(np.array(column))
+        assert np.all(partners != np.arange(4))
+        assert set(partners) == {0, 1, 2, 3}
+    assert_array_equal(_next_in_order(np.array([3.0, 1.0, 2.0])), [1, 2, 0])
 
 
 def test_users_are_warned_if_given_determines_both():

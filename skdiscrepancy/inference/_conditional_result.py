@@ -15,7 +15,7 @@ class ConditionalTestResult(TestResult):
     """Result of a conditional test: a test result, and how well Z predicts X and y.
 
     It has all attributes and methods of :class:`~skdiscrepancy.inference.TestResult`,
-    such as `plot` and `to_frame`, and four numbers about the regressions on `given`
+    such as `plot` and `to_frame`, and three numbers about the regressions on `given`
     [1]_.
 
     Read more in the :ref:`User Guide <conditional>`.
@@ -46,12 +46,10 @@ class ConditionalTestResult(TestResult):
     r2_y : float
         Fraction of the variance of the kernel features of y that the columns of Z
         predict.
-    residual_pvalue_X : float
-        p-value of a check of the regression of X. A small value means that you can
-        still predict the residuals of X from a column of Z. If `residual_pvalue_y` is
-        small too, `pvalue` may be too small, and the test warns.
-    residual_pvalue_y : float
-        p-value of a check of the regression of y.
+    placebo_pvalue : float
+        p-value of the same test with the residuals of y of neighbouring rows. Rows are
+        independent, so a small value means that the regressions miss the same part of X
+        and of y. Then `pvalue` may be too small, and the test warns.
 
     See Also
     --------
@@ -75,8 +73,7 @@ class ConditionalTestResult(TestResult):
 
     r2_X: float = 0.0
     r2_y: float = 0.0
-    residual_pvalue_X: float = 1.0
-    residual_pvalue_y: float = 1.0
+    placebo_pvalue: float = 1.0
 
     def _summary(self) -> dict[str, Any]:
         return {
