@@ -68,7 +68,7 @@ def fit_encoder(
         encoder = TableEncoder()
     fitted = clone(encoder)
     if isinstance(fitted, TableEncoder):
-        titles = [*names, *names[-1:] * len(tables)]
+        titles = [*names, *[names[-1]] * len(tables)]
         return fitted._fit_tables(tables, titles[: len(tables)])
     return fitted.fit(_stacked(tables))
 
