@@ -10,11 +10,8 @@ from skdiscrepancy._base._comparison import (
 )
 from skdiscrepancy._base._estimators import (
     BaseDiscrepancy,
-    CommonParams,
     Normal,
-    ScoreParams,
     Settings,
-    StatisticParams,
     Statistics,
     check_finite,
     check_gram,
@@ -35,6 +32,7 @@ from skdiscrepancy._base._noise import (
     one_sample_noise,
     two_sample_noise,
 )
+from skdiscrepancy._base._params import CommonParams, ScoreParams, StatisticParams
 from skdiscrepancy._base._projections import (
     QUADRATIC_ROWS,
     Projections,

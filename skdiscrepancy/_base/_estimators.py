@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,33 +50,6 @@ from skdiscrepancy.tables import check_encoder, fit_encoder
 # A number below this many units of the working precision, relative to the terms of its
 # sum, is a rounding error of zero.
 ROUNDING = 100
-
-
-class StatisticParams(TypedDict, total=False):
-    """Parameters of every estimator that define the statistic."""
-
-    n_bandwidths: int
-    design: Any
-    normalize: bool
-    squared: bool
-    fuse_nu: Any
-
-
-class CommonParams(StatisticParams, total=False):
-    """Parameters that every estimator shares with its test."""
-
-    kernel: Any
-    encoder: Any
-    n_jobs: int | None
-    random_state: RandomStateLike
-    verbose: int
-
-
-class ScoreParams(CommonParams, total=False):
-    """Parameters of every estimator."""
-
-    bandwidth: Any
-    pooling: str | None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from skdiscrepancy._hsic._feature_scores import (
     without_errors,
 )
 from skdiscrepancy._hsic._independence_test import (
-    check_max_lag,
+    independence_options,
     independence_test,
     with_block_length,
 )
@@ -43,7 +43,7 @@ from skdiscrepancy._hsic._lazy_samples import lazy_target_kernels, least_rows, r
 from skdiscrepancy._hsic._noise import hsic_noise
 from skdiscrepancy._hsic._samples import SamplesMixin
 from skdiscrepancy._hsic._statistics import hsic_statistics
-from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
+from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
@@ -451,9 +451,11 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         """
         check_is_fitted(self)
         design = self._check_params().design
-        options = self._check_options(
+        options = independence_options(
             design,
-            method=method,
+            method,
+            second_order=self.second_order,
+            n_components=self.n_components,
             n_resamples=n_resamples,
             pooling=pooling,
             block_length=block_length,
@@ -480,25 +482,6 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
     def _pairs(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
-
-    def _check_options(
-        self, design: Design, *, method: str, max_lag: Any, **given: Any
-    ) -> Options:
-        """Check the options of `test`."""
-        methods = one_sample_methods(design)
-        for_blocks: tuple[str, ...] = ()
-        if design.complete and not self.second_order:
-            methods = ("permutation", "shift", "asymptotic")
-            for_blocks = ("permutation", "shift")
-        if self.n_components is not None:
-            methods, for_blocks = ("permutation", "shift"), ()
-        check_max_lag(max_lag, method, bool(for_blocks))
-        if max_lag is not None:
-            method, max_lag = "shift", int(max_lag)
-        options = check_options(
-            method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
-        )
-        return options._replace(max_lag=max_lag)
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)

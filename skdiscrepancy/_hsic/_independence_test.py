@@ -16,9 +16,11 @@ from skdiscrepancy._nulls import (
     MIN_ROWS,
     Options,
     TestResult,
+    check_options,
     columns_of,
     far_offsets,
     gamma_test,
+    one_sample_methods,
     one_sample_test,
     rows_of_blocks,
     shift_test,
@@ -115,6 +117,53 @@ def independence_test(
         random_state=draw_seeds(generator, 1)[0],
         **walk_options,
     )
+
+
+def independence_options(
+    design: Design,
+    method: str,
+    *,
+    second_order: bool,
+    n_components: int | None,
+    max_lag: Any,
+    **given: Any,
+) -> Options:
+    """Check the options of a test of independence.
+
+    Parameters
+    ----------
+    design : Design
+        Pairs of rows.
+    method : str
+        Name of a method, or "auto".
+    second_order : bool
+        Whether the core on pairs of rows is used for a complete design too.
+    n_components : int or None
+        Number of random features.
+    max_lag : int or None
+        Largest lag to test.
+    **given : dict
+        Other options of the test.
+
+    Returns
+    -------
+    options : Options
+        Checked options.
+    """
+    methods = one_sample_methods(design)
+    for_blocks: tuple[str, ...] = ()
+    if design.complete and not second_order:
+        methods = ("permutation", "shift", "asymptotic")
+        for_blocks = ("permutation", "shift")
+    if n_components is not None:
+        methods, for_blocks = ("permutation", "shift"), ()
+    check_max_lag(max_lag, method, bool(for_blocks))
+    if max_lag is not None:
+        method, max_lag = "shift", int(max_lag)
+    options = check_options(
+        method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
+    )
+    return options._replace(max_lag=max_lag)
 
 
 def with_block_length(
