@@ -46,6 +46,7 @@ def joint_shift_test(
     generator: np.random.RandomState,
     pooling: str,
     kernels: list[Any],
+    block_length: int | None = None,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether n rows of several variables are jointly independent, by dHSIC.
@@ -83,6 +84,8 @@ def joint_shift_test(
         How to combine several kernels.
     kernels : list of tuple of length n_variables
         The kernels.
+    block_length : int or None, default=None
+        Rows of the blocks that the orders keep together, for the result.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -128,7 +131,7 @@ def joint_shift_test(
         method="permutation" if shuffle else "shift",
         useful=deviations > ROUNDING * sizes,
     )
-    return replace(result, statistics=values[:, 0].copy())
+    return replace(result, statistics=values[:, 0].copy(), block_length=block_length)
 
 
 def joint_statistics(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -77,23 +78,23 @@ def warn_if_dependent(*samples: np.ndarray | None) -> None:
         _warn("The rows of a sample")
 
 
-def warn_if_both_dependent(x: np.ndarray | None, y: np.ndarray | None) -> None:
-    """Warn if the rows of X clearly depend on each other, and those of y as well.
+def warn_if_both_dependent(*variables: np.ndarray | None) -> None:
+    """Warn if the rows of two variables clearly depend on each other.
 
-    A permutation test of independence is valid if the rows of either side are in random
-    order. Labels that are sorted put the rows of X in order too, so the rows of a side
-    are looked at within each class of the other side.
+    A permutation test of independence is valid if the rows of all variables but one are
+    in random order. Labels that are sorted put the rows of other variables in order
+    too, so the rows of a variable are looked at within each class of the other one.
 
     Parameters
     ----------
-    x, y : ndarray of shape (n_samples, n_columns), or None
-        Both sides in the order of their rows. None is not looked at.
+    *variables : ndarray of shape (n_samples, n_columns), or None
+        Variables in the order of their rows. None is not looked at.
     """
-    if x is None or y is None:
-        return
-    if all(
-        in_order(own, FALSE_ALARMS, classes_of(other))
-        for own, other in ((x, y), (y, x))
+    known = [variable for variable in variables if variable is not None]
+    if any(
+        in_order(x, FALSE_ALARMS, classes_of(y))
+        and in_order(y, FALSE_ALARMS, classes_of(x))
+        for x, y in combinations(known, 2)
     ):
         _warn("The rows of X, and the rows of y,")
 

@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import RandomStateLike, check_run_options, generator_of
 from skdiscrepancy._engine import Source, kernel_source
-from skdiscrepancy._nulls import TestResult, check_options, joint_shift_test
+from skdiscrepancy._nulls import (
+    Options,
+    TestResult,
+    check_options,
+    columns_of,
+    joint_shift_test,
+    random_blocks,
+    rows_of_blocks,
+    warn_if_both_dependent,
+)
 from skdiscrepancy.bandwidths import check_bandwidth, check_bandwidths
 from skdiscrepancy.inference._variables import (
     JointVariable,
@@ -32,6 +41,7 @@ def joint_independence_test(
     n_bandwidths: int = 10,
     n_resamples: int = 999,
     pooling: str = "max",
+    block_length: int | str | None = None,
     encoder: Any = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -95,6 +105,12 @@ def joint_independence_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several kernels. "max" takes the largest statistic, "mean" the
         mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
+    block_length : int, "auto" or None, default=None
+        Rows of a series: "permutation" keeps the order of the rows, and permutes whole
+        blocks of this many consecutive rows. "auto" chooses the length from the
+        variables, as in :func:`hsic_test`. None is for independent rows, and warns if
+        the rows of two variables clearly depend on each other in the given order. 1 is
+        for independent rows, without this check.
     encoder : "auto" or None, default="auto"
         "auto" encodes a variable that is a DataFrame with missing values, or with
         labels beside numbers, by :class:`~skdiscrepancy.tables.TableEncoder`. None
@@ -145,18 +161,23 @@ def joint_independence_test(
     # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
     check_bandwidth(bandwidth, "bandwidth")
     check_bandwidths(kernels, "grid", "bandwidth", n_bandwidths)
+    methods = ("permutation", "shift")
     options = check_options(
-        method, n_resamples, None, pooling, allowed=("permutation", "shift")
+        method, n_resamples, None, pooling, methods, block_length, for_blocks=methods
     )
     shuffle = options.method == "permutation"
     check_run_options(n_jobs, random_state, verbose)
     read = _read_variables(variables, kernels, bandwidth, n_bandwidths, encoder)
     n, generator = len(read[0].rows), generator_of(random_state)
 
+    length = _rows_of_blocks(options, read)
+
     def draw_orders(shared: bool) -> list[np.ndarray]:
         if shared:
-            order = generator.permutation(n) if shuffle else np.arange(n)
-            return [order] * len(read)
+            in_order = not shuffle or length is not None
+            return [np.arange(n) if in_order else generator.permutation(n)] * len(read)
+        if length is not None:
+            return [random_blocks(n, length, generator) for _ in read]
         return [generator.permutation(n) for _ in read]
 
     def sources_of(orders: list[np.ndarray]) -> list[Source]:
@@ -175,6 +196,7 @@ def joint_independence_test(
         generator=generator,
         pooling=options.pooling,
         kernels=_tuples(read),
+        block_length=length,
         n_jobs=n_jobs,
         verbose=verbose,
     )
@@ -209,6 +231,21 @@ def _read_variables(
             f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
         )
     return read
+
+
+def _rows_of_blocks(options: Options, variables: list[JointVariable]) -> int | None:
+    """Return the number of rows of a block, None for independent rows.
+
+    Without blocks, warn if the rows of two variables clearly depend on each other.
+    """
+    if options.block_length == 1:
+        return None
+    columns = [columns_of(variable.rows, variable.kernels) for variable in variables]
+    if options.block_length is None:
+        if options.method != "shift":
+            warn_if_both_dependent(*columns)
+        return None
+    return rows_of_blocks(options.block_length, len(variables[0].rows), *columns)
 
 
 def _tuples(variables: list[JointVariable]) -> list[tuple[Any, ...]]:
