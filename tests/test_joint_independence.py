@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.signal import lfilter
 from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops import shifted_sums
 from skdiscrepancy._nulls._joint_shifts import joint_shift_test
+from skdiscrepancy.inference import _joint_test
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
 
@@ -396,3 +398,52 @@ X = np.random.RandomState(0).normal(size=(20, 2))
 def test_bad_input_is_named(variables, options, message):
     with pytest.raises(ValueError, match=message):
         joint_independence_test(*variables, **options)
+
+
+def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
+    drawn = []
+
+    def spied(sources_of, n, n_variables, draw_orders, **options):
+        drawn.extend([draw_orders(True), draw_orders(False)])
+        return joint_shift_test(sources_of, n, n_variables, draw_orders, **options)
+
+    monkeypatch.setattr(_joint_test, "joint_shift_test", spied)
+    x, y, z = np.random.RandomState(0).normal(size=(3, 40))
+    options = {"block_length": 5, "bandwidth": "median", **FEW}
+    result = joint_independence_test(x, y, z, **options)
+    assert result.block_length == 5
+    shared, apart = drawn
+    assert_array_equal(shared, [np.arange(40)] * 3)
+    for order in apart:
+        assert_array_equal(np.sort(order), np.arange(40))
+        blocks = order.reshape(8, 5)
+        assert_array_equal(blocks % 5, [np.arange(5)] * 8)
+        assert_array_equal(np.diff(blocks), 1)
+    # Orders of the blocks of two variables are drawn independently. They agree with a
+    # probability of 1 / 8! for each pair.
+    assert not np.array_equal(apart[0], apart[1])
+
+
+def test_blocks_make_the_test_valid_for_series():
+    # Three independent series, drawn 40 times. Without blocks, nearly half of the true
+    # null hypotheses are rejected. At the level of .05, a test rejects 8 or more of 40
+    # with a probability of 7e-4.
+    rejected = np.zeros(2)
+    for seed in range(40):
+        noise = np.random.RandomState(seed).normal(size=(3, 250))
+        series = lfilter([1.0], [1.0, -0.8], noise)[:, 50:]
+        for i, length in enumerate((20, 1)):
+            options = {"block_length": length, **ONE, "n_resamples": 99}
+            result = joint_independence_test(*series, random_state=seed, **options)
+            rejected[i] += result.pvalue <= 0.05
+    assert rejected[0] < 8 < rejected[1]
+
+
+def test_two_variables_in_order_are_warned_of():
+    noise = np.random.RandomState(0).normal(size=(3, 200))
+    x, y, z = lfilter([1.0], [1.0, -0.9], noise)
+    with pytest.warns(UserWarning, match="block_length='auto'"):
+        joint_independence_test(noise[0], y, z, **ONE, **FEW)
+    # One series beside independent rows is no reason for a warning.
+    joint_independence_test(noise[0], noise[1], z, **ONE, **FEW)
+    joint_independence_test(x, y, z, block_length=1, **ONE, **FEW)

@@ -240,7 +240,8 @@ def _rows_of_blocks(options: Options, variables: list[JointVariable]) -> int | N
     """
     if options.block_length == 1:
         return None
-    columns = [columns_of(variable.rows, variable.kernels) for variable in variables]
+    in_series = options.block_length is not None
+    columns = [columns_of(v.rows, v.kernels, all_rows=in_series) for v in variables]
     if options.block_length is None:
         if options.method != "shift":
             warn_if_both_dependent(*columns)
