@@ -47,8 +47,7 @@ FACTORS = (2.0, 6.0)
 # Bandwidth of the kernel on Z, as a multiple of the median distance.
 GIVEN_FACTOR = 2.0
 # Number of random signs of the check of the regressions, and the p-value of the check
-# up to which users are warned. With good regressions, this happens in less than 5 % of
-# the tests, because residuals of neighbours are rather too different than too similar.
+# up to which users are warned. With good regressions, this happens in 5 % of the tests.
 CHECK_RESAMPLES = 199
 CHECK_LEVEL = 0.05
 # Users are also warned if both regressions have a held-out R^2 above this one.
