@@ -244,6 +244,13 @@ def test_duplicated_rows_and_columns_change_little():
     assert 0 < conditional_hsic_test(*twice, **FEW).pvalue <= 1
 
 
+def test_one_relevant_column_among_many_is_not_lost():
+    given = np.column_stack((z, np.random.RandomState(6).normal(size=(120, 39))))
+    result = conditional_hsic_test(X, y, given, **FEW)
+    assert min(result.r2_X, result.r2_y) > 0.7
+    assert result.pvalue > 0.1
+
+
 def test_four_rows_are_enough_for_a_number():
     with pytest.warns(UserWarning, match="cannot reject"):
         result = conditional_hsic_test(X[:5], y[:5], z[:5], **FEW)
