@@ -56,6 +56,11 @@ CASES = {
     "mmd_test": (two_samples, 0.5, {}),
     "ksd_test": (fit, 0.5, {}),
     "hsic_test": (dependence, 0.35, {}),
+    "hsic_test, shift without blocks": (
+        dependence,
+        0.35,
+        {"method": "shift", "block_length": None},
+    ),
     "hsic_test, max_lag=10": (dependence, 0.35, {"max_lag": 10}),
 }
 
@@ -92,8 +97,9 @@ def main():
                 "test": name,
                 "rows": ROWS,
                 "autocorrelation": rho,
-                "draws": args.draws,
+                "draws of type I error": args.draws,
                 "type I error": rejections(test, rho, 0, args.draws, **blocks),
+                "draws of the others": args.draws // 2,
                 "power": rejections(test, rho, effect, args.draws // 2, **blocks),
             }
             independent = name in ("mmd_test", "ksd_test", "hsic_test")

@@ -72,11 +72,9 @@ plt.show()
 
 # %%
 # In both companies the offer depends on the group. Only in the unfair company does it
-# depend on the group among people with the same experience: below, most points of group
-# B with long experience are under the line.
-#
-# The answer is only as good as the list of what is given. If a legitimate reason is
-# missing from ``given``, a fair company looks unfair. If ``given`` contains a
-# consequence of unfair treatment, such as the last salary, an unfair company looks
-# fair. And where only one group has people, here above 20 years, there is nothing to
-# compare.
+# depend on the group among people with the same experience. In the lower row, most
+# points of group B with long experience are under the line. The answer is only as good
+# as the list of what is given. If a legitimate reason is missing from ``given``, a fair
+# company looks unfair. If ``given`` contains a consequence of unfair treatment, such as
+# the last salary, an unfair company looks fair. And where only one group has people,
+# here above 20 years, there is nothing to compare.

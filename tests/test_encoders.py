@@ -330,6 +330,7 @@ def test_mmd_subsets_takes_tables():
 def test_column_of_all_different_labels_does_not_break_the_level_of_a_test():
     # An encoder of the reference alone would call all labels of the other sample new.
     names = pd.DataFrame({"name": [f"name {i}" for i in range(120)]})
+    names = names.sample(frac=1, random_state=0)
     result = MMDEstimator(random_state=0).fit(names[:60]).test(names[60:])
     assert result.pvalue > 0.01
 

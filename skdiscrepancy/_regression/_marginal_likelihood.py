@@ -24,6 +24,8 @@ FIRST_RATIO = 0.3
 # Length scales of a column that is tried alone, and the logarithm of the others.
 FIRST_SCALES = (0.15, 0.4, 1.2)
 FAR = 3.0
+# Columns are tried alone if there are no more than this.
+MAX_TRIED = 100
 # Starts are compared on at most this many rows.
 TRIAL_ROWS = 200
 MAX_STEPS = 60
@@ -144,11 +146,11 @@ def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
     """Return the most likely of several starts.
 
     A function of one column among many is often lost from a start with equal length
-    scales, so each column is also tried alone.
+    scales, so each column is also tried alone, unless there are very many.
     """
     p, m = Z.shape[1], F.shape[1]
     trials = [np.full(p, 0.5 * np.log(p))]
-    for column in range(p):
+    for column in range(p if p <= MAX_TRIED else 0):
         for scale in FIRST_SCALES:
             alone = np.full(p, FAR)
             alone[column] = np.log(scale)
