@@ -24,6 +24,7 @@ from skdiscrepancy._base._estimators import (
 from skdiscrepancy._base._noise import (
     LEAST_ROWS,
     NO_FEATURE_ERRORS,
+    doubly_centred,
     noise_of,
     noise_rows,
     one_sample_noise,
@@ -59,6 +60,7 @@ __all__ = [
     "check_level",
     "check_names",
     "collection_of",
+    "doubly_centred",
     "effect_size",
     "holm",
     "noise_of",
