@@ -43,7 +43,8 @@ def comparison_targets():
                 documented=is_comparison,
             ),
         )
-    found = "{{'split0_test_score': X[:2, 0], 'split1_test_score': X[2:4, 0], "
+    found = "{{'split0_test_score': np.ravel(X)[:2], "
+    found += "'split1_test_score': np.ravel(X)[2:4], "
     found += "'params': [{{'a': 1}}, {{'a': 2}}]}}"
     yield (
         "compare_scores",
