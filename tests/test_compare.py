@@ -318,6 +318,7 @@ def test_fitted_search_is_compared():
     [
         ({}, {"metric": "r2"}, "metric == 'r2', must be one of \\['score'\\]"),
         ({"split0_test_score": [np.nan, 1, 1]}, {}, "not finite"),
+        ({"split1_test_score": [1.0]}, {}, "split1_test_score of shape"),
         ({}, {"test_fraction": 1.0}, "test_fraction"),
         ({}, {"names": ["a"]}, "3 different names"),
     ],

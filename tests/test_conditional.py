@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.signal import lfilter
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -35,36 +36,45 @@ def no_warnings():
 # The statistic.
 
 
-def brute_force(Z, residuals, target_residuals):
-    """Mean over pairs of different rows, one pair at a time."""
+def brute_force(Z, residuals, target_residuals, block_length=None):
+    """Mean over pairs of rows, one pair at a time.
+
+    Pairs of the same row are left out, or with blocks pairs of near blocks.
+    """
     n = len(Z)
     gaps = [np.linalg.norm(Z[i] - Z[j]) for i in range(n) for j in range(i)]
     bandwidth = 2 * np.median(gaps)
-    total = 0.0
+    total, n_pairs = 0.0, 0
     for i in range(n):
         for j in range(n):
-            if i != j:
+            near = i == j
+            if block_length is not None:
+                near = abs(i // block_length - j // block_length) <= 1
+            if not near:
+                n_pairs += 1
                 k = np.exp(-(np.linalg.norm(Z[i] - Z[j]) ** 2) / bandwidth**2)
                 r = sum(residuals[i] * residuals[j])
                 total += k * r * sum(target_residuals[i] * target_residuals[j])
-    return total / (n * (n - 1))
+    return total / n_pairs
 
 
-def test_statistics_are_means_over_pairs_of_different_rows():
+@pytest.mark.parametrize("block_length", [None, 3])
+def test_statistics_are_means_over_pairs_of_different_rows(block_length):
     rng = np.random.RandomState(1)
-    Z = rng.normal(size=(15, 2))
-    R = [rng.normal(size=(15, 3)), rng.normal(size=(15, 2))]
-    Q = [rng.normal(size=(15, 1)), rng.normal(size=(15, 4)), rng.normal(size=(15, 2))]
+    Z = rng.normal(size=(18, 2))
+    R = [rng.normal(size=(18, 3)), rng.normal(size=(18, 2))]
+    Q = [rng.normal(size=(18, 1)), rng.normal(size=(18, 4)), rng.normal(size=(18, 2))]
     kernels = [(r, q) for r in range(2) for q in range(3)]
+    options = check_options("auto", 19, None, "max", ("wild",))
     result = residual_test(
         Z,
         R,
         Q,
-        options=check_options("auto", 19, None, "max", ("wild",)),
+        options=options._replace(block_length=block_length),
         generator=rng,
         kernels=kernels,
     )
-    expected = [brute_force(Z, R[r], Q[q]) for r, q in kernels]
+    expected = [brute_force(Z, R[r], Q[q], block_length) for r, q in kernels]
     assert_allclose(result.statistics, expected, rtol=1e-10, atol=1e-12)
 
 
@@ -240,7 +250,7 @@ def test_constants_have_the_pvalue_one(constant, kernel):
 def test_duplicated_rows_and_columns_change_little():
     given = np.column_stack((z, z, np.ones(120)))
     assert conditional_hsic_test(X, dependent, given, **FEW).pvalue == 0.01
-    twice = [np.repeat(v[:60], 2) for v in (X, y, z)]
+    twice = [np.tile(v[:60], 2) for v in (X, y, z)]
     assert 0 < conditional_hsic_test(*twice, **FEW).pvalue <= 1
 
 
@@ -283,6 +293,25 @@ def test_groups_of_rows_share_a_sign():
     assert result.pvalue == 0.01
     alone = conditional_hsic_test(X, dependent, z, n_groups=None, **FEW)
     assert_allclose(result.statistics, alone.statistics, rtol=1e-10)
+
+
+def test_series_need_blocks():
+    noise = np.random.RandomState(1).normal(size=(3, 300))
+    a, b, c = lfilter([0.6], [1.0, -0.8], noise)[:, 50:]
+    first, second = np.sin(c) + 0.5 * a, np.sin(c) + 0.5 * b
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        conditional_hsic_test(first, second, c, **FEW)
+    assert "block_length='auto'" in str(caught[0].message)
+    result = conditional_hsic_test(first, second, c, block_length="auto", **FEW)
+    assert result.pvalue > 0.05
+    assert result.block_length > 5
+    # Rows that are sorted by `given` are in order, but their residuals are not.
+    order = np.argsort(z)
+    conditional_hsic_test(X[order], y[order], z[order], **FEW)
+    second = second + 0.5 * a
+    found = conditional_hsic_test(first, second, c, block_length=20, **FEW)
+    assert (found.pvalue, found.block_length) == (0.01, 20)
 
 
 def test_regressors_are_cloned_and_cross_fitted():

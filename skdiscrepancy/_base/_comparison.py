@@ -44,9 +44,9 @@ class ComparisonResult(Result):
         What the scores are: "MMD", "HSIC", "KSD", or the name of another score.
     larger_is_better : bool
         Whether the best candidate has the largest score.
-    n_degrees : float
+    n_degrees : float or None
         Degrees of freedom of Student's t distribution of the differences over their
-        standard errors. Infinite for a normal distribution.
+        standard errors. None for a normal distribution.
 
     See Also
     --------
@@ -83,7 +83,7 @@ class ComparisonResult(Result):
     difference_errors: np.ndarray
     discrepancy: str = "score"
     larger_is_better: bool = False
-    n_degrees: float = np.inf
+    n_degrees: float | None = None
 
     _display = "ComparisonDisplay"
     _item = "candidate"
@@ -122,7 +122,8 @@ class ComparisonResult(Result):
         for i in range(n):
             for j in range(i):
                 both = candidates[i] - candidates[j]
-                differences[i, j], differences[j, i] = both.value, -both.value
+                differences[i, j] = both.value
+                differences[j, i] = candidates[j].value - candidates[i].value
                 errors[i, j] = errors[j, i] = np.sqrt(both.variance)
         return cls(
             names,
@@ -266,12 +267,12 @@ class ComparisonResult(Result):
         # Differences without an error, as of equal candidates, are exact.
         exact = (errors <= 0) & (differences != 0)
         z[exact] = np.copysign(np.inf, differences[exact])
-        if np.isinf(self.n_degrees):
+        if self.n_degrees is None:
             return np.asarray(norm.cdf(z))
         return np.asarray(student.cdf(z, self.n_degrees))
 
     def _quantile(self, level: float) -> float:
-        if np.isinf(self.n_degrees):
+        if self.n_degrees is None:
             return float(norm.ppf((1 + level) / 2))
         return float(student.ppf((1 + level) / 2, self.n_degrees))
 

@@ -98,7 +98,7 @@ def one_sample_noise(
         size = 1 / np.sqrt(some * n)
         total = weights[k] * H if total is None else total + weights[k] * H
         if normalize and scales[k] > 0:
-            squares = _off_diagonal_squares(_centred(H)) * size**4
+            squares = _off_diagonal_squares(doubly_centred(H)) * size**4
             factor = noise_factor(scales[k] ** 2 / (4 * n), squares)
             bias += (1 - factor) * weights[k] * values[k]
         np.fill_diagonal(H, 0)
@@ -109,7 +109,7 @@ def one_sample_noise(
     rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
     projections = (rows - rows.mean()) * size * _correction(weights @ scales, spread)
     ratio = _jackknife_variance(left_out, n) if normalize else 0.0
-    return noise_of(projections, _centred(total) * size**2, ratio, bias)
+    return noise_of(projections, doubly_centred(total) * size**2, ratio, bias)
 
 
 def two_sample_noise(
@@ -200,7 +200,8 @@ def noise_of(
     )
 
 
-def _centred(H: np.ndarray) -> np.ndarray:
+def doubly_centred(H: np.ndarray) -> np.ndarray:
+    """Subtract the means of rows and columns from a symmetric matrix."""
     means = H.mean(axis=1)
     return H - means[:, np.newaxis] - means + means.mean()
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from skdiscrepancy._base._noise import doubly_centred
+
 # Rows on which quadratic forms are computed. Only their norm is needed.
 QUADRATIC_ROWS = 200
 
@@ -80,8 +82,7 @@ def one_sample_projections(
     projections : Projections
         Projections on the one sample "rows".
     """
-    n, means = len(row_means), core.mean(axis=1)
-    G = core - means[:, np.newaxis] - means + means.mean()
+    n, G = len(row_means), doubly_centred(core)
     np.fill_diagonal(G, 0)
     linear = (row_means - row_means.mean()) / n
     return Projections(value, {"rows": linear}, {("rows", "rows"): G / (n * len(core))})

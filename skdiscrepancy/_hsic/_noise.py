@@ -13,6 +13,7 @@ from skdiscrepancy._base import (
     LEAST_ROWS,
     Noise,
     Normal,
+    doubly_centred,
     noise_rows,
     one_sample_noise,
     second_order_noise,
@@ -89,7 +90,7 @@ def mean_centred(source: Source, rows: np.ndarray) -> np.ndarray:
     total = np.zeros((len(rows), len(rows)))
     for _, values in RowSums(source).matrices(rows, rows):
         total += values
-    return _centred(total / source.n_kernels)
+    return doubly_centred(total / source.n_kernels)
 
 
 def centred_matrices(
@@ -104,17 +105,12 @@ def centred_matrices(
     n = len(rows)
     others = np.empty((y.n_kernels, len(rows), len(rows)))
     for k, values in RowSums(y).matrices(rows, rows):
-        others[k] = _centred(values.astype(np.float64))
+        others[k] = doubly_centred(values.astype(np.float64))
     for a, values in RowSums(x).matrices(rows, rows):
-        A = _centred(values.astype(np.float64))
+        A = doubly_centred(values.astype(np.float64))
         for b, B in enumerate(others):
             H = A * B
             r = (H.sum(axis=1) - np.diag(H)) / (n - 1)
             r -= r.mean()
             changes = 2 * (A @ (B @ r) + B @ (A @ r)) / (n**2 * (n - 1))
             yield a * y.n_kernels + b, H, changes
-
-
-def _centred(K: np.ndarray) -> np.ndarray:
-    means = K.mean(axis=1)
-    return K - means[:, np.newaxis] - means + means.mean()

@@ -215,6 +215,7 @@ def block_sign_test(
     pooling: str,
     kernels: list[Any],
     method: str,
+    inflation: float = 1.0,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether a core has mean zero, by one random sign for each block of rows.
@@ -244,6 +245,8 @@ def block_sign_test(
         The kernels.
     method : str
         Name of the null distribution.
+    inflation : float, default=1.0
+        Factor of the statistics of random signs.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -273,6 +276,7 @@ def block_sign_test(
     verbose = walk_options.get("verbose", 0)
     with progress("resamples", total, verbose, delay=BRIEF) as line:
         values = quadratic_forms(A, signs, line) / n_pairs
+    values[:, 1:] *= inflation
     # The standard deviation under random signs.
     scale = np.sqrt(2 * np.square(A).sum(axis=(1, 2))) / n_pairs
     result = combine(

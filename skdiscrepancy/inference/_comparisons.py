@@ -66,7 +66,8 @@ def mmd_compare(
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------
@@ -156,7 +157,8 @@ def ksd_compare(
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------
@@ -248,7 +250,8 @@ def hsic_compare(
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     verbose : int, default=0
-        Show one line with the percentage done and the time left if 1 or more.
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
 
     Returns
     -------

@@ -23,7 +23,15 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine import kernel_source, one_blas_thread, run_all
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._nulls import Options, TestResult, check_options, wild_test
+from skdiscrepancy._nulls import (
+    Options,
+    TestResult,
+    block_sign_test,
+    check_options,
+    rows_of_blocks,
+    warn_if_both_dependent,
+    wild_test,
+)
 from skdiscrepancy._regression import (
     Residuals,
     check_regressor,
@@ -65,6 +73,7 @@ def conditional_hsic_test(
     n_resamples: int = 999,
     n_groups: int | None = 256,
     pooling: str = "max",
+    block_length: int | str | None = None,
     kernel: Any = "gaussian",
     target_kernel: Any = "auto",
     bandwidth: Any = None,
@@ -117,6 +126,11 @@ def conditional_hsic_test(
     pooling : {"max", "mean", "fuse", "agg"}, default="max"
         How to combine several pairs of kernels. "max" takes the largest statistic,
         "mean" the mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
+    block_length : int, "auto" or None, default=None
+        Rows of a series: blocks of this many consecutive rows share a random sign.
+        "auto" chooses the length from the residuals, as in :func:`hsic_test`. None is
+        for independent rows, and warns if the residuals of both X and y clearly depend
+        on each other in the given order. 1 is for independent rows, without this check.
     kernel : str, kernel object or list of them, default="gaussian"
         Positive definite kernels on X. The test uses their 32 largest components at
         most.
@@ -184,7 +198,10 @@ def conditional_hsic_test(
     >>> conditional_hsic_test(X, y + 0.5 * a, z, random_state=0).pvalue
     0.001
     """
-    options = check_options("auto", n_resamples, n_groups, pooling, ("wild",))
+    methods = ("wild",)
+    options = check_options(
+        "auto", n_resamples, n_groups, pooling, methods, block_length, methods
+    )
     check_regressor(regressor)
     estimator = HSICEstimator(
         kernel=kernel,
@@ -284,7 +301,10 @@ def _test(
         [fit.values @ mixture for mixture in side.mixtures]
         for fit, side in zip(fits, sides, strict=True)
     ]
+    options = _with_block_length(options, *(fit.values for fit in fits))
     order = generator.permutation(len(Z))
+    if options.block_length is not None:
+        order = np.arange(len(Z))
     result = residual_test(
         Z[order],
         *([part[order] for part in side] for side in residuals),
@@ -320,6 +340,20 @@ def _test(
         r2_y=fits[1].r2,
         placebo_pvalue=placebo,
     )
+
+
+def _with_block_length(options: Options, *residuals: np.ndarray) -> Options:
+    """Return the options with the number of rows of a block.
+
+    What Z explains is not a dependence between rows, so residuals are looked at.
+    """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
+    if options.block_length is None:
+        warn_if_both_dependent(*residuals)
+        return options
+    length = rows_of_blocks(options.block_length, len(residuals[0]), *residuals)
+    return options._replace(block_length=length)
 
 
 def residual_test(
@@ -364,16 +398,20 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    return wild_test(
-        ResidualProducts(kernel_source([given], Z), residuals, target_residuals),
-        len(Z),
-        n_resamples=options.n_resamples,
-        n_groups=options.n_groups,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=kernels,
-        inflation=inflation,
+    core = ResidualProducts(kernel_source([given], Z), residuals, target_residuals)
+    shared: dict[str, Any] = {
+        "n_resamples": options.n_resamples,
+        "n_groups": options.n_groups,
+        "generator": generator,
+        "pooling": options.pooling,
+        "kernels": kernels,
+        "inflation": inflation,
         **walk_options,
+    }
+    if options.block_length is None:
+        return wild_test(core, len(Z), **shared)
+    return block_sign_test(
+        core, len(Z), block_length=options.block_length, method="wild", **shared
     )
 
 

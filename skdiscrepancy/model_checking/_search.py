@@ -126,4 +126,12 @@ def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
         }
         raise ValueError(f"metric == {metric!r}, must be one of {sorted(known)}.")
     keys.sort(key=lambda key: int(key.removeprefix("split").removesuffix(ending)))
-    return np.transpose([np.asarray(found[key], dtype=np.float64) for key in keys])
+    columns = [np.asarray(found[key], dtype=np.float64) for key in keys]
+    n_candidates = len(found["params"])
+    for key, column in zip(keys, columns, strict=True):
+        if column.shape != (n_candidates,):
+            raise ValueError(
+                f"search has {key} of shape {column.shape}, must have one score for "
+                f"each of {n_candidates} candidates."
+            )
+    return np.transpose(columns)

@@ -103,8 +103,9 @@ class Search:
 # Base classes, results that calls give back, and what names modules.
 NOT_CALLED = {"Design", "Kernel", "RadialKernel", "RowKernel"}
 NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTests"}
-NOT_CALLED |= {"CKAResult", "DriftReport", "MMDSubsetsResult"}
-NOT_CALLED |= {"HSICMatrixResult", "KSampleResult"}
+NOT_CALLED |= {"ConditionalTestResult", "HSICMatrixResult", "KSampleResult"}
+NOT_CALLED |= {"LagTestResult"}
+NOT_CALLED |= {"CKAResult", "ComparisonResult", "DriftReport", "MMDSubsetsResult"}
 NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
 
 

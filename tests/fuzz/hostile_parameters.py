@@ -260,8 +260,7 @@ CONDITIONAL = {
     "encoder": STATISTIC["encoder"],
     **VERBOSE,
     **TARGET,
-    "pooling": TEST["pooling"],
-    "n_groups": TEST["n_groups"],
+    **{key: TEST[key] for key in ("pooling", "n_groups", "block_length")},
     "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
 }
 PAIRED = {"paired": BOOL}

@@ -20,6 +20,7 @@ JOINT = {
     **params.COLUMN_ENCODER,
     "n_bandwidths": params.STATISTIC["n_bandwidths"],
     "method": params.words("method"),
+    "block_length": params.TEST["block_length"],
 }
 SAMPLES = {
     **POOLED,

@@ -5,6 +5,7 @@
 import hostile_data as data
 import hostile_parameters as params
 from calls import is_array, is_evaluation, is_float, is_test, target
+from comparison_targets import comparison_targets
 from kernel_targets import kernel_targets
 from many_targets import many_targets
 from noun_targets import display_targets, noun_targets
@@ -547,6 +548,7 @@ TARGETS.update(selection_targets())
 TARGETS.update(model_checking_targets())
 TARGETS.update(noun_targets())
 TARGETS.update(kernel_targets())
+TARGETS.update(comparison_targets())
 TARGETS.update(representation_targets())
 TARGETS.update(stream_targets())
 TARGETS.update(table_targets())
