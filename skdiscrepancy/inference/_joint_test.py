@@ -89,8 +89,7 @@ def joint_independence_test(
         Kernels on all variables that hold numbers, as in :func:`hsic_test`. Labels
         (strings, booleans, and integers with at most 20 distinct values of which some
         are equal) have the indicator kernel.
-    bandwidth : "dyadic", "grid", "median", float or array-like of float, \
-            default="dyadic"
+    bandwidth : {"dyadic", "grid", "median"}, float or array-like, default="dyadic"
         Bandwidths of the kernels that do not have their own. A name chooses them for
         each variable from the distances between its rows. "dyadic" takes
         `n_bandwidths` values in equal ratios from half the 5 % quantile of the
