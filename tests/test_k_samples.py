@@ -240,6 +240,15 @@ def test_result_has_one_row_for_each_pair():
     assert repr(result).startswith("KSampleResult(statistic=")
 
 
+def test_repr_shows_the_pairs_with_the_smallest_pvalues():
+    *equal, last = samples(*[15] * 6)
+    result = k_sample_test(*equal, last + 3, **ONE, **FEW)
+    lines = repr(result).splitlines()[2:]
+    shown = {tuple(map(int, line.split()[:2])) for line in lines[:-1]}
+    assert lines[-1] == "... 5 more"
+    assert {(a, 5) for a in range(5)} <= shown
+
+
 def test_figure_has_adjusted_pvalues_in_both_halves():
     parts = samples(20, 30, 25)
     result = k_sample_test(parts[0], parts[1], parts[2] + 2, **FEW)

@@ -235,7 +235,8 @@ def hsic_matrix(
     -------
     result : HSICMatrixResult
         With `matrix`, the CKA of all pairs, `pvalues` and `adjusted_pvalues`. The CKA
-        of a constant column is 0, with a warning, and its p-values are 1.
+        of a constant column, and of labels that are all different, is 0, with a
+        warning, and the p-values of such a column are 1.
 
     See Also
     --------
