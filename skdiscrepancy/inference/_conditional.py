@@ -419,7 +419,9 @@ def _placebo_test(
     Z: np.ndarray,
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
-    **options: Any,
+    *,
+    options: Options,
+    **test_options: Any,
 ) -> float:
     """Return the p-value of the test with the residuals of y of neighbouring rows.
 
@@ -428,7 +430,9 @@ def _placebo_test(
     neighbours are those in the order of each column, or of each principal component if
     there are many columns. Every row has another neighbour.
     """
-    if not Z.shape[1]:
+    n_signs = min(len(Z) // (options.block_length or 1), options.n_groups)
+    if not Z.shape[1] or CHECK_LEVEL * 2.0 ** min(n_signs - 1, 64) < 1:
+        # So few signs have no small p-value, of which the test itself warns.
         return 1.0
     columns = Z
     if Z.shape[1] > MAX_ORDERS:
@@ -438,7 +442,9 @@ def _placebo_test(
     # One kernel on each side is enough, and saves memory for many columns.
     shifted = [target_residuals[0][rows] for rows in partners]
     kernels = list(range(len(shifted)))
-    return residual_test(Z, residuals[:1], shifted, kernels=kernels, **options).pvalue
+    return residual_test(
+        Z, residuals[:1], shifted, kernels=kernels, options=options, **test_options
+    ).pvalue
 
 
 def _next_in_order(column: np.ndarray) -> np.ndarray:

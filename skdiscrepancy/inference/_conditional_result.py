@@ -78,9 +78,4 @@ class ConditionalTestResult(TestResult):
     placebo_pvalue: float = 1.0
 
     def _summary(self) -> dict[str, Any]:
-        return {
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
-            "r2_X": self.r2_X,
-            "r2_y": self.r2_y,
-        }
+        return {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
