@@ -403,3 +403,11 @@ def test_few_signs_warn_once(block_length):
 def test_text_names_the_blocks():
     result = conditional_hsic_test(X, y, z, block_length=5, **FEW)
     assert "method='wild', block_length=5, r2_X=" in repr(result)
+
+
+def test_data_in_blocks_are_refused_by_name():
+    blocks = [X[:60, np.newaxis], X[60:, np.newaxis]]
+    with pytest.raises(ValueError, match="X is a list of blocks, must be an array"):
+        conditional_hsic_test(blocks, y, z)
+    with pytest.raises(ValueError, match="given is a list of blocks, must be an array"):
+        conditional_hsic_test(X, y, blocks)

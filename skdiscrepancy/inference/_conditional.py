@@ -19,6 +19,7 @@ from skdiscrepancy._data import (
     generator_of,
     is_numeric,
     is_table,
+    refuse_blocks,
     warn_user,
 )
 from skdiscrepancy._engine import kernel_source, one_blas_thread, run_all
@@ -214,6 +215,8 @@ def conditional_hsic_test(
         random_state=random_state,
         verbose=verbose,
     )
+    for data, name in ((X, "X"), (y, "y"), (given, "given")):
+        refuse_blocks(data, name)
     table = as_table(X)
     estimator.fit(table, y)
     X, y = estimator._validate_fitted(table, y, check_design("u"))
