@@ -40,6 +40,9 @@ class ConditionalTestResult(TestResult):
     null_limit : None
         Conditional tests always use resamples.
     block_length : int or None
+        Rows of a block if consecutive rows share a random sign, for rows of a series.
+        None if the test treated rows as independent.
+    block_length : int or None
         Rows of the blocks that share a random sign, None for independent rows.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
