@@ -402,7 +402,7 @@ def test_few_signs_warn_once(block_length):
 
 def test_text_names_the_blocks():
     result = conditional_hsic_test(X, y, z, block_length=5, **FEW)
-    assert "method='wild', block_length=5, r2_X=" in repr(result)
+    assert "block_length=5, r2_X=" in repr(result)
 
 
 def test_data_in_blocks_are_refused_by_name():

@@ -81,4 +81,7 @@ class ConditionalTestResult(TestResult):
     placebo_pvalue: float = 1.0
 
     def _summary(self) -> dict[str, Any]:
-        return {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
+        summary = {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
+        # There is only one method.
+        del summary["method"]
+        return summary
