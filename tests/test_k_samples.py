@@ -262,6 +262,21 @@ def test_figure_has_adjusted_pvalues_in_both_halves():
         result.plot(cmap=3)
 
 
+def test_figure_has_room_for_its_texts():
+    Text = pytest.importorskip("matplotlib.text").Text
+    parts = samples(9, 9, 9)
+    groups = np.repeat(["control", "treated", "twenty letters at most"], 9)
+    display = k_sample_test(np.concatenate(parts), groups=groups, **FEW).plot()
+    display.figure_.draw_without_rendering()
+    title = display.ax_.get_title(loc="left")
+    [found] = [a for a in display.ax_.findobj(Text) if a.get_text() == title]
+    for text in (found, display.colorbar_.ax.yaxis.label):
+        box = text.get_window_extent()
+        assert display.figure_.bbox.containsx(box.x1)
+        assert display.figure_.bbox.containsy(box.y0)
+        assert display.figure_.bbox.containsy(box.y1)
+
+
 A = np.random.RandomState(0).normal(size=(12, 2))
 
 
