@@ -99,7 +99,7 @@ def conditional_hsic_test(
     rows (wild bootstrap), with a correction for the degrees of freedom of the
     regressions. The type I error is only as good as the regressions, because no test of
     conditional independence is exact [3]_. The test warns if the residuals of X depend
-    on the residuals of y of *neighbouring* rows, which only errors that both
+    on the residuals of y of *neighbouring* rows in Z, which only errors that both
     regressions share can explain, or if Z predicts nearly all of both.
 
     Read more in the :ref:`User Guide <conditional>`.
@@ -333,9 +333,10 @@ def _test(
     elif placebo <= CHECK_LEVEL:
         warn_user(
             "The p-value may be too small, because the regressions on `given` miss the "
-            "same part of X and of y: the residuals of X even depend on the residuals "
-            f"of y of neighbouring rows, with a p-value of {placebo:.2g}. Pass more "
-            "rows, fewer columns in `given`, or a `regressor` that suits the data."
+            "same part of X and of y. The residuals of X depend even on the residuals "
+            "of y of other rows with similar values of `given`, with a p-value of "
+            f"{placebo:.2g}. Pass more rows, fewer columns in `given`, or a "
+            "`regressor` that suits the data."
         )
     return ConditionalTestResult(
         **{field.name: getattr(result, field.name) for field in fields(result)},

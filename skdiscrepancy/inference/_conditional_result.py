@@ -52,7 +52,7 @@ class ConditionalTestResult(TestResult):
         Fraction of the variance of the kernel features of y that the columns of Z
         predict.
     placebo_pvalue : float
-        p-value of the same test with the residuals of y of neighbouring rows. Rows are
+        p-value of a test with the residuals of y of neighbouring rows in Z. Rows are
         independent, so a small value means that the regressions miss the same part of X
         and of y. Then `pvalue` may be too small, and the test warns.
 
