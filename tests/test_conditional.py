@@ -386,3 +386,28 @@ def test_kernels_that_are_not_positive_definite_are_refused():
 def test_wrong_given_is_named(given, message):
     with pytest.raises(ValueError, match=message):
         conditional_hsic_test(X, y, given, **FEW)
+
+
+@pytest.mark.parametrize("block_length", [None, 20])
+def test_few_signs_warn_once(block_length):
+    n = 5 if block_length is None else 100
+    few = slice(n)
+    options = {**FEW, "block_length": block_length, "regressor": LinearRegression()}
+    with pytest.warns(UserWarning, match="smallest possible p-value") as caught:
+        result = conditional_hsic_test(X[few], y[few], z[few], **options)
+    assert len(caught) == 1
+    # No placebo of so few signs is significant.
+    assert result.placebo_pvalue == 1
+
+
+def test_text_names_the_blocks():
+    result = conditional_hsic_test(X, y, z, block_length=5, **FEW)
+    assert "block_length=5, r2_X=" in repr(result)
+
+
+def test_data_in_blocks_are_refused_by_name():
+    blocks = [X[:60, np.newaxis], X[60:, np.newaxis]]
+    with pytest.raises(ValueError, match="X is a list of blocks, must be an array"):
+        conditional_hsic_test(blocks, y, z)
+    with pytest.raises(ValueError, match="given is a list of blocks, must be an array"):
+        conditional_hsic_test(X, y, blocks)

@@ -388,6 +388,8 @@ def test_lazy_frames_are_refused():
     for function in (mmd_score, hsic_score):
         with pytest.raises(TypeError, match=r"LazyFrame.*collect"):
             function(X, np.arange(3.0))
+    with pytest.raises(TypeError, match=r"y is a polars LazyFrame.*collect"):
+        hsic_score(np.arange(3.0), X)
 
 
 @pytest.mark.parametrize(

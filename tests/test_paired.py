@@ -159,7 +159,7 @@ def test_wrong_pairs_are_refused():
         mmd_test(X, Y[:-1], paired=True, design="l")
     with pytest.raises(TypeError, match="paired == 1, must be True or False"):
         mmd_test(X, Y, paired=1)
-    with pytest.raises(ValueError, match="method == 'permutation', must be one of"):
+    with pytest.raises(ValueError, match=r"must be one of .* for paired == True"):
         mmd_test(X, Y, paired=True, method="permutation")
     with pytest.raises(ValueError, match="n_components == 16, must be None"):
         mmd_test(X, Y, paired=True, n_components=16)

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import binom
 from sklearn.datasets import load_iris
+from sklearn.mixture import GaussianMixture
 
 from skdiscrepancy import (
     HSICEstimator,
@@ -554,6 +555,33 @@ def test_one_side_in_random_order_is_enough_for_independence():
     with pytest.warns(UserWarning, match="The rows of X, and the rows of y,"):
         hsic_test(x, x > 0, n_bandwidths=1)
     hsic_test(x, SERIES[1][:, 0], n_bandwidths=1, method="shift")
+
+
+def test_groups_and_sorted_columns_are_not_a_series():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(300, 2))
+    # A mixture returns its rows component by component, and iris is sorted by species.
+    mixture = GaussianMixture(3, random_state=0).fit(
+        np.concatenate([X + shift for shift in (-5, 0, 5)])
+    )
+    mmd_test(X, mixture.sample(300)[0], n_resamples=19)
+    iris, labels = load_iris(return_X_y=True)
+    mmd_test(iris[labels == 0], iris[labels > 0], n_resamples=19)
+    hsic_test(iris[:, :2], iris[:, 2:], n_bandwidths=1)
+    x = np.sort(X[:, 0])
+    hsic_test(x, np.sin(x) + 0.1 * X[:, 1], n_bandwidths=1)
+    mmd_test(x, x[::-1] + 1, n_resamples=19)
+    # Groups at 1e-6 in the first check are series with a probability of 0.01 each.
+    # More than 5 of 100 are 1 seed in 2000.
+    groups = [np.repeat(5 * rng.normal(size=6), 50) for _ in range(100)]
+    alarms = [
+        in_order((group + rng.normal(size=300))[:, np.newaxis], FALSE_ALARMS)
+        for group in groups
+    ]
+    assert sum(alarms) <= 5
+    # Groups whose rows are a series are still a series.
+    series = autoregressive(300, 0.8, 0, d=2) + np.repeat([0, 20, 40], 100)[:, None]
+    assert in_order(series, FALSE_ALARMS)
 
 
 def test_positions_and_tables_are_not_looked_at():

@@ -281,6 +281,6 @@ def effect_size(value: float) -> float:
 
 def check_level(level: Any) -> None:
     """Raise an error unless the confidence level is above 0 and below 1."""
-    check_number(level, "level", strict=True, most=1)
+    check_number(level, "level", strict=True, most=1, context=", 0 and 1 excluded")
     if level >= 1:
         raise ValueError(f"level == {shown(level)}, must be > 0 and < 1.")

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import has_missing, refuse_masked, refuse_missing
-from skdiscrepancy._data._lazy import refuse_blocks
+from skdiscrepancy._data._lazy import is_a, refuse_blocks, refuse_lazy
 from skdiscrepancy._data._numbers import holds_dates, too_large
 from skdiscrepancy._data._sparse import as_rows
 
@@ -27,19 +26,6 @@ _HOW_TO_ENCODE = (
     "Encode the data with TableEncoder() from skdiscrepancy.tables, which MMD and HSIC "
     "also take as the parameter `encoder`"
 )
-
-
-def is_a(X: Any, package: str, name: str) -> bool:
-    """Return whether data are of a class of a package that may not be installed."""
-    # Who has a table of a package has imported the package.
-    module = sys.modules.get(package)
-    return isinstance(X, getattr(module, name, ()))
-
-
-def refuse_lazy(X: Any, name: str) -> None:
-    """Raise an error for a table of polars that is not computed yet."""
-    if is_a(X, "polars", "LazyFrame"):
-        raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
 
 def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:

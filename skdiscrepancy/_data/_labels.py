@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data._lazy import refuse_blocks
+from skdiscrepancy._data._lazy import refuse_blocks, refuse_lazy
 
 
 def as_array(labels: Any, name: str) -> np.ndarray:
     """Return labels as an array that keeps the type of each label."""
     refuse_blocks(labels, name)
+    refuse_lazy(labels, name)
     refuse_masked(labels, name)
     try:
         array = np.asarray(labels)

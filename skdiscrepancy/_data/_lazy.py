@@ -17,6 +17,19 @@ BLOCKS = (
 )
 
 
+def is_a(X: Any, package: str, name: str) -> bool:
+    """Return whether data are of a class of a package that may not be installed."""
+    # Who has a table of a package has imported the package.
+    module = sys.modules.get(package)
+    return isinstance(X, getattr(module, name, ()))
+
+
+def refuse_lazy(X: Any, name: str) -> None:
+    """Raise an error for a table of polars that is not computed yet."""
+    if is_a(X, "polars", "LazyFrame"):
+        raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
+
+
 def is_dask(X: Any, *names: str) -> bool:
     """Tell whether X is one of the collections of dask, by the names of the classes."""
     found = (

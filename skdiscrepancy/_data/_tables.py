@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from skdiscrepancy._data._arrays import is_a, names_of, refuse_lazy
+from skdiscrepancy._data._arrays import names_of
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._labels import is_missing, refuse_masked
-from skdiscrepancy._data._lazy import is_dask, refuse_blocks
+from skdiscrepancy._data._lazy import is_a, is_dask, refuse_blocks, refuse_lazy
 from skdiscrepancy._data._numbers import (
     SECONDS,
     as_datetime64,

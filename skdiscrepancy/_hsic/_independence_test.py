@@ -209,11 +209,16 @@ def check_max_lag(max_lag: Any, method: str, shifts: bool) -> None:
     check_number(
         max_lag, "max_lag", integer=True, least=0, context=", or None for no lags"
     )
-    if not shifts or method not in ("auto", "shift"):
+    if method not in ("auto", "shift"):
         raise ValueError(
-            f"max_lag == {max_lag}, must be None for method == {method!r}, for "
-            "incomplete designs and for random features (n_components). Lags need "
-            "method='shift', exact kernels and design='u' or design='v'."
+            f"max_lag == {max_lag}, must be None for method == {method!r}. Lags need "
+            "method='shift'."
+        )
+    if not shifts:
+        raise ValueError(
+            f"max_lag == {max_lag}, must be None for incomplete designs and for random "
+            "features (n_components). Lags need exact kernels and design='u' or "
+            "design='v'."
         )
 
 

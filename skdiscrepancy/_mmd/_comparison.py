@@ -42,13 +42,17 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
     """
     settings = estimator._check_params()
     X = estimator._read(X, "X", settings)
-    candidates = [estimator._read(Y, "Y", settings) for Y in candidates]
-    for Y in candidates:
-        refuse_other_tables(X, Y)
+    names = [f"candidate {c}" for c in range(len(candidates))]
+    candidates = [
+        estimator._read(Y, name, settings)
+        for Y, name in zip(candidates, names, strict=True)
+    ]
+    for Y, name in zip(candidates, names, strict=True):
+        refuse_other_tables(X, Y, name)
     estimator._fit_encoder([X, *candidates], settings.kernels)
     samples: list[Any] = []
-    for Y in candidates:
-        rows, others = validate_pair(estimator, X, Y, settings.kernels, 2)
+    for Y, name in zip(candidates, names, strict=True):
+        rows, others = validate_pair(estimator, X, Y, settings.kernels, 2, name)
         samples.append(others)
     estimator._learn([rows, *samples], settings, table_of(X))
     least = min(map(len, (rows, *samples)))
@@ -71,7 +75,7 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
         a = own - cross_x.mean(axis=0) / n
         b = within_y.mean(axis=0) / (n - 1) - cross_y.mean(axis=0) / m
         some = int(start) + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
-        name = f"candidate {c}"
+        name = names[c]
         found.append(
             Projections(
                 float(a.mean() + b.mean()),

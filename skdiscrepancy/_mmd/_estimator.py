@@ -417,7 +417,10 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
         complete = design.complete and self.n_components is None
         return check_options(
-            allowed=methods, for_blocks=methods if complete else (), **given
+            allowed=methods,
+            for_blocks=methods if complete else (),
+            setting="paired == True" if paired else "this design",
+            **given,
         )
 
     def _is_paired(self, design: Design) -> bool:

@@ -158,7 +158,7 @@ def samples_to_test(
     return reference, sample, layout_of(encoder, X)
 
 
-def refuse_other_columns(names: Any, Y: Any) -> None:
+def refuse_other_columns(names: Any, Y: Any, name: str = "Y") -> None:
     """Refuse a second sample whose columns have other names than those of X.
 
     If only one of the samples has names, columns are compared by their position.
@@ -169,6 +169,8 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
         Names of the columns of X, if X has names.
     Y : object
         Second sample, with as many columns.
+    name : str, default="Y"
+        Name of the second sample, for the error message.
     """
     second = BaseEstimator()
     check_columns(second, table_of(Y), reset=True)
@@ -176,18 +178,18 @@ def refuse_other_columns(names: Any, Y: Any) -> None:
     if names is None or names_of_y is None or np.array_equal(names, names_of_y):
         return
     raise ValueError(
-        f"Y has the columns {_shortened(names_of_y)}, and X has the columns "
-        f"{_shortened(names)}. The columns of Y should be those of X, in the same "
-        "order. For DataFrames of the same columns, pass Y[X.columns]."
+        f"{name} has the columns {_shortened(names_of_y)}, and X has the columns "
+        f"{_shortened(names)}. The columns of {name} should be those of X, in the same "
+        f"order. For DataFrames of the same columns, select [X.columns] from {name}."
     )
 
 
-def refuse_other_tables(X: Any, Y: Any) -> None:
+def refuse_other_tables(X: Any, Y: Any, name: str = "Y") -> None:
     """Refuse two tables with different columns, before they are encoded together."""
     if names_of(X) and names_of(Y):
         first = BaseEstimator()
         check_columns(first, X, reset=True)
-        refuse_other_columns(getattr(first, "feature_names_in_", None), Y)
+        refuse_other_columns(getattr(first, "feature_names_in_", None), Y, name)
 
 
 def _shortened(names: np.ndarray, most: int = 10) -> str:
@@ -214,19 +216,24 @@ def validate_sample(
 
 
 def validate_pair(
-    estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
+    estimator: Any,
+    X: Any,
+    Y: Any,
+    kernels: list[KernelLike],
+    least: int,
+    name: str = "Y",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two samples with the same columns, as the encoder encodes them."""
     X = validate_sample(estimator, X, kernels, reset=True, least=least)
     names = getattr(estimator, "feature_names_in_", None)
     values = as_sample(
-        encode(estimator.encoder_, Y), "Y", kernels, least, estimator.n_components
+        encode(estimator.encoder_, Y), name, kernels, least, estimator.n_components
     )
     if values.shape[1] != X.shape[1]:
         raise ValueError(
-            f"Y has {values.shape[1]} features, must have {X.shape[1]} as X."
+            f"{name} has {values.shape[1]} features, must have {X.shape[1]} as X."
         )
-    refuse_other_columns(names, Y)
+    refuse_other_columns(names, Y, name)
     return X, values
 
 

@@ -34,6 +34,7 @@ def check_options(
     allowed: tuple[str, ...],
     block_length: Any = None,
     for_blocks: tuple[str, ...] = (),
+    setting: str = "this design",
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
@@ -54,6 +55,8 @@ def check_options(
         only None looks whether they are.
     for_blocks : tuple of str, default=()
         Methods that are available for blocks of rows. Empty if the design has none.
+    setting : str, default="this design"
+        What the allowed methods depend on, for the error message.
 
     Returns
     -------
@@ -63,8 +66,7 @@ def check_options(
     block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
         raise ValueError(
-            f"method == {method!r}, must be one of {('auto', *allowed)} for this "
-            "design."
+            f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
         )
     if block_length not in (None, 1):
         allowed = _methods_for_blocks(method, block_length, for_blocks)

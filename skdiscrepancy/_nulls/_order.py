@@ -27,6 +27,12 @@ MAX_CORRECTION = 2.0
 MAX_LABELS = 10
 # Values of a side of an HSIC test that has at most this many are classes.
 MAX_CLASSES = 20
+# A series also depends within stretches of about this many rows. Groups do not.
+STRETCH = 10
+# Probability that rows that are independent within groups look like a series, about.
+FALSE_SERIES = 0.01
+# Standard deviation of a standard normal number that is clipped to [-1, 1].
+CLIPPED_DEVIATION = 0.7184
 
 
 def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray | None:
@@ -124,8 +130,10 @@ def in_order(
     statistic is nearly normal for many rows. The threshold is a normal quantile, with
     the terms of Cornish and Fisher for skewness and kurtosis, divided by the number of
     columns (Bonferroni). Columns whose corrections are large, such as rare labels, are
-    not looked at. Nor are columns in equal steps, which are positions and no sample.
-    With `classes`, ranks and neighbours are taken within each class.
+    not looked at. Nor are columns in equal steps, which are positions and not a sample,
+    and sorted columns. With `classes`, ranks and neighbours are taken within each
+    class. A column must also depend on its predecessors within short stretches of rows,
+    because rows that come group by group, as from a mixture, are not a series.
 
     Parameters
     ----------
@@ -162,6 +170,7 @@ def in_order(
     with np.errstate(all="ignore"):
         steps = np.diff(sample, axis=0)
         looked_at = np.ptp(steps, axis=0) > 1e-9 * np.abs(steps).max(axis=0)
+        looked_at &= (steps[same] < 0).any(axis=0) & (steps[same] > 0).any(axis=0)
     squares = np.square(c).mean(axis=0)
     looked_at &= squares > 0
     c = c / np.sqrt(np.where(looked_at, squares, 1))
@@ -176,7 +185,35 @@ def in_order(
     correction = skewness * (limit**2 - 1) / 6
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
     looked_at &= correction < MAX_CORRECTION
-    return bool(np.any(looked_at & (z > limit + correction)))
+    clear = looked_at & (z > limit + correction)
+    limit = norm.isf(FALSE_SERIES / sample.shape[1])
+    return bool(clear.any()) and bool(
+        np.any(_within_stretches(sample[:, clear], pieces) > limit)
+    )
+
+
+def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarray:
+    """Return how clearly rows depend on their predecessors in short stretches of rows.
+
+    The statistic of a stretch is its lag-one autocorrelation of ranks, minus the mean
+    and divided by the standard deviation for rows in random order. Statistics are
+    clipped to [-1, 1], so that the few stretches in which a group ends and another one
+    begins do not matter. For rows in random order, their scaled sums are nearly normal.
+    """
+    total, n_stretches = np.zeros(sample.shape[1]), np.zeros(sample.shape[1])
+    for piece in pieces:
+        for rows in np.array_split(piece, max(len(piece) // STRETCH, 1)):
+            n = len(rows)
+            if n < STRETCH // 2:
+                continue
+            c = rankdata(sample[rows], axis=0) - (n + 1) / 2
+            squares = np.square(c).sum(axis=0)
+            varies = squares > 0
+            r = (c[1:] * c[:-1]).sum(axis=0) / np.where(varies, squares, 1)
+            z = (r + 1 / n) * n * np.sqrt(n - 1) / (n - 2)
+            total += np.where(varies, np.clip(z, -1, 1), 0)
+            n_stretches += varies
+    return total / (CLIPPED_DEVIATION * np.sqrt(np.maximum(n_stretches, 1)))
 
 
 def _warn(rows: str) -> None:

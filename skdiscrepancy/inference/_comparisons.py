@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import ComparisonResult, check_names
-from skdiscrepancy._data import as_table
+from skdiscrepancy._data import as_table, refuse_blocks
 from skdiscrepancy._hsic import variable_projections
 from skdiscrepancy._ksd import model_projections
 from skdiscrepancy._mmd import MMDEstimator, sample_projections
@@ -104,7 +104,8 @@ def mmd_compare(
         verbose=verbose,
         **STATISTIC,
     )
-    tables = [as_table(Y) for Y in candidates]
+    tables = _in_memory(candidates)
+    refuse_blocks(X, "X")
     found = sample_projections(estimator, as_table(X), tables)
     return ComparisonResult.of(names, found, "MMD")
 
@@ -188,6 +189,7 @@ def ksd_compare(
     ('model 0', True)
     """
     names = _names(models, names, "a model", "model")
+    refuse_blocks(X, "X")
     found = model_projections(
         as_table(X),
         list(models),
@@ -285,8 +287,9 @@ def hsic_compare(
         )
     *candidates, y = variables
     names = _names(candidates, names, "an array")
+    refuse_blocks(y, "y")
     found = variable_projections(
-        [as_table(X) for X in candidates],
+        _in_memory(candidates),
         y,
         kernel=kernel,
         target_kernel=target_kernel,
@@ -311,3 +314,10 @@ def _names(
             "of its own, such as *candidates for a list."
         )
     return check_names(names, len(candidates), f"{word} ")
+
+
+def _in_memory(candidates: Sequence[Any]) -> list[Any]:
+    """Return candidates as tables or arrays. Refuse data that are read by blocks."""
+    for i, candidate in enumerate(candidates):
+        refuse_blocks(candidate, f"candidate {i}")
+    return [as_table(candidate) for candidate in candidates]

@@ -19,6 +19,7 @@ from skdiscrepancy._data import (
     generator_of,
     is_numeric,
     is_table,
+    refuse_blocks,
     warn_user,
 )
 from skdiscrepancy._engine import kernel_source, one_blas_thread, run_all
@@ -98,7 +99,7 @@ def conditional_hsic_test(
     rows (wild bootstrap), with a correction for the degrees of freedom of the
     regressions. The type I error is only as good as the regressions, because no test of
     conditional independence is exact [3]_. The test warns if the residuals of X depend
-    on the residuals of y of *neighbouring* rows, which only errors that both
+    on the residuals of y of *neighbouring* rows in Z, which only errors that both
     regressions share can explain, or if Z predicts nearly all of both.
 
     Read more in the :ref:`User Guide <conditional>`.
@@ -214,6 +215,8 @@ def conditional_hsic_test(
         random_state=random_state,
         verbose=verbose,
     )
+    for data, name in ((X, "X"), (y, "y"), (given, "given")):
+        refuse_blocks(data, name)
     table = as_table(X)
     estimator.fit(table, y)
     X, y = estimator._validate_fitted(table, y, check_design("u"))
@@ -330,9 +333,10 @@ def _test(
     elif placebo <= CHECK_LEVEL:
         warn_user(
             "The p-value may be too small, because the regressions on `given` miss the "
-            "same part of X and of y: the residuals of X even depend on the residuals "
-            f"of y of neighbouring rows, with a p-value of {placebo:.2g}. Pass more "
-            "rows, fewer columns in `given`, or a `regressor` that suits the data."
+            "same part of X and of y. The residuals of X depend even on the residuals "
+            "of y of other rows with similar values of `given`, with a p-value of "
+            f"{placebo:.2g}. Pass more rows, fewer columns in `given`, or a "
+            "`regressor` that suits the data."
         )
     return ConditionalTestResult(
         **{field.name: getattr(result, field.name) for field in fields(result)},
@@ -419,7 +423,9 @@ def _placebo_test(
     Z: np.ndarray,
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
-    **options: Any,
+    *,
+    options: Options,
+    **test_options: Any,
 ) -> float:
     """Return the p-value of the test with the residuals of y of neighbouring rows.
 
@@ -428,7 +434,9 @@ def _placebo_test(
     neighbours are those in the order of each column, or of each principal component if
     there are many columns. Every row has another neighbour.
     """
-    if not Z.shape[1]:
+    n_signs = min(len(Z) // (options.block_length or 1), options.n_groups)
+    if not Z.shape[1] or CHECK_LEVEL * 2.0 ** min(n_signs - 1, 64) < 1:
+        # So few signs have no small p-value, of which the test itself warns.
         return 1.0
     columns = Z
     if Z.shape[1] > MAX_ORDERS:
@@ -438,7 +446,9 @@ def _placebo_test(
     # One kernel on each side is enough, and saves memory for many columns.
     shifted = [target_residuals[0][rows] for rows in partners]
     kernels = list(range(len(shifted)))
-    return residual_test(Z, residuals[:1], shifted, kernels=kernels, **options).pvalue
+    return residual_test(
+        Z, residuals[:1], shifted, kernels=kernels, options=options, **test_options
+    ).pvalue
 
 
 def _next_in_order(column: np.ndarray) -> np.ndarray:

@@ -40,6 +40,9 @@ class ConditionalTestResult(TestResult):
     null_limit : None
         Conditional tests always use resamples.
     block_length : int or None
+        Rows of a block if consecutive rows share a random sign, for rows of a series.
+        None if the test treated rows as independent.
+    block_length : int or None
         Rows of the blocks that share a random sign, None for independent rows.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
@@ -49,7 +52,7 @@ class ConditionalTestResult(TestResult):
         Fraction of the variance of the kernel features of y that the columns of Z
         predict.
     placebo_pvalue : float
-        p-value of the same test with the residuals of y of neighbouring rows. Rows are
+        p-value of a test with the residuals of y of neighbouring rows in Z. Rows are
         independent, so a small value means that the regressions miss the same part of X
         and of y. Then `pvalue` may be too small, and the test warns.
 
@@ -78,9 +81,7 @@ class ConditionalTestResult(TestResult):
     placebo_pvalue: float = 1.0
 
     def _summary(self) -> dict[str, Any]:
-        return {
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
-            "r2_X": self.r2_X,
-            "r2_y": self.r2_y,
-        }
+        summary = {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
+        # There is only one method.
+        del summary["method"]
+        return summary

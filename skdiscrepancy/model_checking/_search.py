@@ -94,7 +94,13 @@ def compare_scores(
         )
     if test_fraction is None:
         test_fraction = 1 / n_splits
-    check_number(test_fraction, "test_fraction", strict=True, most=1)
+    check_number(
+        test_fraction,
+        "test_fraction",
+        strict=True,
+        most=1,
+        context=", 0 and 1 excluded",
+    )
     if test_fraction >= 1:
         raise ValueError(f"test_fraction == {test_fraction}, must be > 0 and < 1.")
     if names is None:
