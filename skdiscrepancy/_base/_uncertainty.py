@@ -35,7 +35,8 @@ class Noise:
     squares, cubes : float
         tr(G^2) and tr(G^3).
     largest : float
-        A bound of the largest eigenvalue of G, tr(G^4)^(1/4).
+        A bound of the largest eigenvalue of G, tr(G^4)^(1/4). Like `cubes`, it is 0 for
+        normalised statistics, whose intervals do not need it.
     bias : float
         The mean of |e|^2, which the V-statistic has more than the U-statistic.
     ratio : float
