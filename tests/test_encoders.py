@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -21,6 +22,7 @@ from skdiscrepancy import (
     MMDEstimator,
     hsic_score,
     hsic_test,
+    k_sample_test,
     ksd_score,
     mmd_score,
     mmd_subsets,
@@ -245,6 +247,17 @@ def test_transformer_takes_polars_tables_of_different_numbers():
     assert_allclose(mmd_score(X, Y, encoder=StandardScaler()), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="Y has columns that cannot be stacked"):
         mmd_score(X, pl.DataFrame({"a": [[1], [2]]}), encoder=StandardScaler())
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_transformer_refuses_samples_of_different_widths_by_name(kind):
+    X = np.random.RandomState(0).normal(size=(9, 2))
+    scaler = StandardScaler(with_mean=False)
+    message = r"Y has the shape \(9, 1\), must have as many features as X"
+    with pytest.raises(ValueError, match=message):
+        mmd_score(kind(X), kind(X[:, :1]), encoder=scaler)
+    with pytest.raises(ValueError, match=r"samples\[2\] has the shape \(9, 1\)"):
+        k_sample_test(kind(X), kind(X), kind(X[:, :1]), encoder=scaler)
 
 
 def test_table_encoder_as_encoder_encodes_numbers_too():

@@ -171,7 +171,7 @@ def test_constant_columns_have_no_dependence():
         assert_array_equal(result.matrix[1], 0)
         assert_array_equal(result.pvalues[1], 1)
         assert np.all(np.isfinite(result.matrix))
-    with pytest.warns(UserWarning, match="CKA with column 'x1' of X is 0"):
+    with pytest.warns(UserWarning, match="all rows are equally different"):
         result = hsic_matrix(np.column_stack((X[:, 0] > 0, np.arange(60))).astype(str))
     assert result.pvalues[0, 1] == 1
 
@@ -218,6 +218,14 @@ def test_frames_are_long_or_square():
     assert_array_equal(np.asarray(result), result.matrix)
     assert hsic_matrix(X[:, :2], X).to_frame().shape == (8, 5)
     assert "6 pairs" in repr(result)
+
+
+def test_names_of_several_types_are_shown():
+    frame = pd.DataFrame(X, columns=[1, "b", ("c", "d"), None])
+    result = hsic_matrix(frame)
+    for name in ("b", "('c', 'd')", "None"):
+        assert name in repr(result)
+    assert "(&#x27;c&#x27;, &#x27;d&#x27;)" in result._repr_html_()
 
 
 def test_heat_map_puts_dependent_columns_side_by_side():

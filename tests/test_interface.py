@@ -171,7 +171,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
         raise AssertionError("The engine runs")
 
     monkeypatch.setattr(_mmd._reference, "kernel_source", engine)
-    monkeypatch.setattr(_mmd._two_sample_test, "kernel_source", engine)
+    monkeypatch.setattr(_mmd._two_sample_tests, "kernel_source", engine)
     monkeypatch.setattr(_hsic._estimator, "kernel_source", engine)
     monkeypatch.setattr(_hsic._independence_test, "kernel_source", engine)
     monkeypatch.setattr(_ksd._estimator, "SteinSource", engine)
@@ -619,7 +619,7 @@ class Recorded(RandomPairs):
 
 
 @pytest.mark.parametrize(
-    "room", [_mmd._two_sample_test, _hsic._independence_test, _ksd._signs]
+    "room", [_mmd._two_sample_tests, _hsic._independence_test, _ksd._signs]
 )
 def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
     states = []
@@ -631,7 +631,7 @@ def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
 
     monkeypatch.setattr(room, "one_sample_test", recorded)
     test, other = {
-        "_two_sample_test": (mmd_test, Y),
+        "_two_sample_tests": (mmd_test, Y),
         "_hsic._independence_test": (hsic_test, y),
         "_ksd._signs": (ksd_test, -X),
     }[room.__name__.removeprefix("skdiscrepancy.").removeprefix("_mmd.")]

@@ -442,7 +442,8 @@ def test_blocks_make_the_test_valid_for_series():
 def test_two_variables_in_order_are_warned_of():
     noise = np.random.RandomState(0).normal(size=(3, 200))
     x, y, z = lfilter([1.0], [1.0, -0.9], noise)
-    with pytest.warns(UserWarning, match="block_length='auto'"):
+    message = r"rows of variables\[1\], and the rows of variables\[2\], clearly depend"
+    with pytest.warns(UserWarning, match=message):
         joint_independence_test(noise[0], y, z, **ONE, **FEW)
     # One series beside independent rows is no reason for a warning.
     joint_independence_test(noise[0], noise[1], z, **ONE, **FEW)

@@ -240,6 +240,15 @@ def test_result_has_one_row_for_each_pair():
     assert repr(result).startswith("KSampleResult(statistic=")
 
 
+def test_repr_shows_the_pairs_with_the_smallest_pvalues():
+    *equal, last = samples(*[15] * 6)
+    result = k_sample_test(*equal, last + 3, **ONE, **FEW)
+    lines = repr(result).splitlines()[2:]
+    shown = {tuple(map(int, line.split()[:2])) for line in lines[:-1]}
+    assert lines[-1] == "... 5 more"
+    assert {(a, 5) for a in range(5)} <= shown
+
+
 def test_figure_has_adjusted_pvalues_in_both_halves():
     parts = samples(20, 30, 25)
     result = k_sample_test(parts[0], parts[1], parts[2] + 2, **FEW)
@@ -251,6 +260,21 @@ def test_figure_has_adjusted_pvalues_in_both_halves():
     assert not result.plot(include_values=False).texts_
     with pytest.raises(TypeError, match="cmap == 3"):
         result.plot(cmap=3)
+
+
+def test_figure_has_room_for_its_texts():
+    Text = pytest.importorskip("matplotlib.text").Text
+    parts = samples(9, 9, 9)
+    groups = np.repeat(["control", "treated", "twenty letters at most"], 9)
+    display = k_sample_test(np.concatenate(parts), groups=groups, **FEW).plot()
+    display.figure_.draw_without_rendering()
+    title = display.ax_.get_title(loc="left")
+    [found] = [a for a in display.ax_.findobj(Text) if a.get_text() == title]
+    for text in (found, display.colorbar_.ax.yaxis.label):
+        box = text.get_window_extent()
+        assert display.figure_.bbox.containsx(box.x1)
+        assert display.figure_.bbox.containsy(box.y0)
+        assert display.figure_.bbox.containsy(box.y1)
 
 
 A = np.random.RandomState(0).normal(size=(12, 2))

@@ -149,7 +149,7 @@ class DiscrepancyResult(Result):
         >>> mmd = MMDEstimator(pooling="mean", normalize=False).fit(X)
         >>> low, high = mmd.evaluate(Y).confidence_interval()
         >>> round(low, 2), round(high, 2)
-        (0.13, 0.28)
+        (0.06, 0.17)
         """
         check_level(level)
         return self._known_uncertainty().interval(float(level))

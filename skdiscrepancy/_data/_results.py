@@ -118,29 +118,33 @@ class Result(metaclass=ABCMeta):
         return "\n".join([first, *self._lines(self._repr_rows)])
 
     def _lines(self, max_rows: int | None) -> list[str]:
-        """Return the first rows of the table as aligned lines, None for all rows."""
+        """Return some rows of the table as aligned lines, None for all rows."""
         columns = self._columns()
         n_rows = _n_rows(columns)
-        n_shown = n_rows if max_rows is None else min(n_rows, max_rows)
-        if not n_shown:
+        rows = np.arange(n_rows)
+        if max_rows is not None:
+            rows = _first_rows(
+                self._priorities() if max_rows else None, n_rows, max_rows
+            )
+        if not len(rows):
             return []
         aligned = []
         for name, values in columns.items():
-            cells = [_heading(name), *(_cell(value) for value in values[:n_shown])]
+            cells = [_heading(name), *(_cell(values[row]) for row in rows)]
             width = max(map(len, cells))
             numeric = _is_numeric(values)
             aligned.append(
                 [f"{c:>{width}}" if numeric else c.ljust(width) for c in cells]
             )
         lines = ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
-        if n_shown < n_rows:
-            lines.append(f"... {n_rows - n_shown} more")
+        if len(rows) < n_rows:
+            lines.append(f"... {n_rows - len(rows)} more")
         return lines
 
     def _repr_html_(self) -> str:
         columns = self._columns()
         n_rows = _n_rows(columns)
-        rows = _first_rows(self._priorities(), n_rows)
+        rows = _first_rows(self._priorities(), n_rows, MAX_ROWS)
         summary = ", ".join(
             f"{escape(_heading(key))} <b>{escape(_cell(value))}</b>"
             for key, value in self._summary().items()
@@ -205,12 +209,14 @@ def _n_rows(columns: dict[str, Any]) -> int:
     return len(next(iter(columns.values())))
 
 
-def _first_rows(priorities: np.ndarray | None, n_rows: int) -> np.ndarray:
+def _first_rows(
+    priorities: np.ndarray | None, n_rows: int, max_rows: int
+) -> np.ndarray:
     """Return the rows that are shown, in their order."""
     rows = np.arange(n_rows)
     if priorities is not None:
         rows = np.argsort(priorities, kind="stable")
-    return np.sort(rows[:MAX_ROWS])
+    return np.sort(rows[:max_rows])
 
 
 def _heading(name: str) -> str:
@@ -219,7 +225,10 @@ def _heading(name: str) -> str:
 
 
 def _is_numeric(values: Any) -> bool:
-    return np.asarray(values).dtype.kind in "fiu"
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "fiu"
+    # Names in a list may be tuples, of which numpy makes no array.
+    return all(map(_is_number, values))
 
 
 def _written(value: Any) -> str:

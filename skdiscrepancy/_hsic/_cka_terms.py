@@ -194,8 +194,9 @@ def alignments(
     """
     if constant:
         warn_user(
-            f"CKA with {', '.join(constant)} is 0: HSIC with itself is not positive, "
-            "because the kernel does not distinguish the rows."
+            f"CKA with {', '.join(constant)} is 0, because HSIC with itself is not "
+            "positive. For the kernel, all rows are equal, all rows are equally "
+            "different, or all rows but one are equal."
         )
     # Root by root: the product of two HSIC may be beyond floating point.
     scale = np.sqrt(np.maximum(own_x, 0))[:, np.newaxis] * np.sqrt(np.maximum(own_y, 0))

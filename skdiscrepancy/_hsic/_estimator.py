@@ -43,7 +43,7 @@ from skdiscrepancy._hsic._lazy_samples import lazy_target_kernels, least_rows, r
 from skdiscrepancy._hsic._noise import hsic_noise
 from skdiscrepancy._hsic._samples import SamplesMixin
 from skdiscrepancy._hsic._statistics import hsic_statistics
-from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._nulls import Options, TestResult
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import (
@@ -451,11 +451,9 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         """
         check_is_fitted(self)
         design = self._check_params().design
-        options = independence_options(
+        options = self._check_options(
             design,
-            method,
-            second_order=self.second_order,
-            n_components=self.n_components,
+            method=method,
             n_resamples=n_resamples,
             pooling=pooling,
             block_length=block_length,
@@ -482,6 +480,15 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
     def _pairs(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
+
+    def _check_options(self, design: Design, **given: Any) -> Options:
+        """Check the options of `test`."""
+        return independence_options(
+            design,
+            second_order=self.second_order,
+            n_components=self.n_components,
+            **given,
+        )
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)

@@ -364,7 +364,8 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         )
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
-        options = with_block_length(options, len(X), X)
+        in_memory = None if isinstance(X, LazyRows) else X
+        options = with_block_length(options, len(X), in_memory)
         generator = generator_of(self.random_state)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, design, options, generator)

@@ -26,7 +26,7 @@ from skdiscrepancy._mmd._samples import (
     validate_sample,
 )
 from skdiscrepancy._mmd._scoring import ScoringMixin
-from skdiscrepancy._mmd._two_sample_test import refuse_other_order, test_samples
+from skdiscrepancy._mmd._two_sample_tests import refuse_other_order, test_samples
 from skdiscrepancy._mmd._witness import WitnessMixin
 from skdiscrepancy._nulls import Options, TestResult, check_options, one_sample_methods
 from skdiscrepancy.bandwidths import N_BANDWIDTHS

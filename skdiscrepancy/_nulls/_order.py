@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -78,7 +79,9 @@ def warn_if_dependent(*samples: np.ndarray | None) -> None:
         _warn("The rows of a sample")
 
 
-def warn_if_both_dependent(*variables: np.ndarray | None) -> None:
+def warn_if_both_dependent(
+    *variables: np.ndarray | None, names: Sequence[str] = ("X", "y")
+) -> None:
     """Warn if the rows of two variables clearly depend on each other.
 
     A permutation test of independence is valid if the rows of all variables but one are
@@ -89,14 +92,17 @@ def warn_if_both_dependent(*variables: np.ndarray | None) -> None:
     ----------
     *variables : ndarray of shape (n_samples, n_columns), or None
         Variables in the order of their rows. None is not looked at.
+    names : sequence of str, default=("X", "y")
+        Names of the variables, for the warning.
     """
-    known = [variable for variable in variables if variable is not None]
-    if any(
-        in_order(x, FALSE_ALARMS, classes_of(y))
-        and in_order(y, FALSE_ALARMS, classes_of(x))
-        for x, y in combinations(known, 2)
-    ):
-        _warn("The rows of X, and the rows of y,")
+    pairs = zip(variables, names, strict=True)
+    known = [(variable, name) for variable, name in pairs if variable is not None]
+    for (x, first), (y, second) in combinations(known, 2):
+        if in_order(x, FALSE_ALARMS, classes_of(y)) and in_order(
+            y, FALSE_ALARMS, classes_of(x)
+        ):
+            _warn(f"The rows of {first}, and the rows of {second},")
+            return
 
 
 def classes_of(sample: np.ndarray) -> np.ndarray | None:

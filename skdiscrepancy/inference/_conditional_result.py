@@ -39,6 +39,8 @@ class ConditionalTestResult(TestResult):
         p-value of each pair of kernels, adjusted for the number of pairs.
     null_limit : None
         Conditional tests always use resamples.
+    block_length : int or None
+        Rows of the blocks that share a random sign, None for independent rows.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no

@@ -196,6 +196,8 @@ def hsic_matrix(
     over tiles above 512 rows. The p-values are tails of a gamma distribution with the
     first three moments of all permutations [2]_, so no permutation is drawn. Above 512
     rows, only the 128 largest components of kernels that are not smooth enter them.
+    The p-values are for independent rows. For time series, test pairs by
+    :func:`hsic_test` with `block_length`.
 
     Read more in the :ref:`User Guide <many_variables>`.
 
@@ -235,7 +237,8 @@ def hsic_matrix(
     -------
     result : HSICMatrixResult
         With `matrix`, the CKA of all pairs, `pvalues` and `adjusted_pvalues`. The CKA
-        of a constant column is 0, with a warning, and its p-values are 1.
+        of a constant column, and of labels that are all different, is 0, with a
+        warning, and the p-values of such a column are 1.
 
     See Also
     --------

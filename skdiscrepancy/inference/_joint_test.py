@@ -244,7 +244,8 @@ def _rows_of_blocks(options: Options, variables: list[JointVariable]) -> int | N
     columns = [columns_of(v.rows, v.kernels, all_rows=in_series) for v in variables]
     if options.block_length is None:
         if options.method != "shift":
-            warn_if_both_dependent(*columns)
+            names = [f"variables[{i}]" for i in range(len(columns))]
+            warn_if_both_dependent(*columns, names=names)
         return None
     return rows_of_blocks(options.block_length, len(variables[0].rows), *columns)
 

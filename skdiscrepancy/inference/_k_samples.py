@@ -205,6 +205,9 @@ def k_sample_test(
     corrected for their number, by default with Shaffer's procedure [2]_, which controls
     the probability of any false discovery.
 
+    The rows must be independent of each other. For time series, test pairs by
+    :func:`mmd_test` with `block_length`.
+
     Read more in the :ref:`User Guide <many_variables>`.
 
     Parameters

@@ -223,7 +223,7 @@ class HSICMatrixDisplay:
         set_title(
             ax,
             f"{small.sum() // share} of {np.sum(~same) // share} pairs significant\n"
-            f"({marks}: at most {level:g})",
+            f"({marks}: adjusted p-value at most {level:g})",
         )
         return self
 

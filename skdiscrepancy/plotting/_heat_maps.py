@@ -16,6 +16,8 @@ from skdiscrepancy.plotting._style import import_pyplot, plain, set_axes
 MAX_WRITTEN = 12
 # Inches of a cell, and of a whole side.
 CELL, LEAST, MOST = 0.5, 3.0, 9.0
+# Inches of a letter of a name, and letters of a name at most.
+LETTER, MAX_LETTERS = 0.08, 20
 # Above this fraction of the colour scale, cells are light and need dark letters.
 LIGHT = 0.6
 # Names of rows or columns, at most.
@@ -64,13 +66,17 @@ def draw_heat_map(
     ax : matplotlib Axes
         Axes of the figure.
     """
+    texts = [[plain(name, MAX_LETTERS) for name in of_axis] for of_axis in names]
+    room = LETTER * np.array([max(map(len, of_axis)) for of_axis in texts])
     height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
-    ax = set_axes(display, ax, figsize=(width + 1.2, height))
+    # Long names of columns are written at an angle, below the cells.
+    figsize = (width + 1.2 + room[0], height + 0.7 * room[1])
+    ax = set_axes(display, ax, figsize=figsize)
     display.image_ = ax.imshow(matrix, aspect="auto", **image_options)
     display.colorbar_ = ax.figure.colorbar(display.image_, ax=ax, label=label)
-    for axis, of_axis in zip((ax.yaxis, ax.xaxis), names, strict=True):
+    for axis, of_axis in zip((ax.yaxis, ax.xaxis), texts, strict=True):
         places = np.arange(len(of_axis))[:: -(-len(of_axis) // MAX_NAMES)]
-        axis.set_ticks(places, [plain(of_axis[i], 20) for i in places])
+        axis.set_ticks(places, [of_axis[i] for i in places])
     if any(len(str(name)) > 4 for name in names[1]):
         ax.tick_params(axis="x", rotation=45)
         for text in ax.get_xticklabels():

@@ -179,7 +179,8 @@ class KSampleDisplay:
                     ax, matrix, texts, (low, high), fontweight=weight
                 )
         n_small = int(np.sum(pvalues <= level))
-        marks = " (bold)" if self.texts_ else ""
-        title = f"{n_small} of {len(pvalues)} pairs differ at level {level:g}{marks}"
-        set_title(ax, title)
+        marks = f"(bold: adjusted p-value at most {level:g})"
+        if not self.texts_:
+            marks = f"(adjusted p-value at most {level:g})"
+        set_title(ax, f"{n_small} of {len(pvalues)} pairs differ\n{marks}")
         return self

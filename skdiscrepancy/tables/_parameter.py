@@ -67,10 +67,10 @@ def fit_encoder(
             return None
         encoder = TableEncoder()
     fitted = clone(encoder)
+    titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
-        titles = [*names, *[names[-1]] * len(tables)]
-        return fitted._fit_tables(tables, titles[: len(tables)])
-    return fitted.fit(_stacked(tables))
+        return fitted._fit_tables(tables, titles)
+    return fitted.fit(_stacked(tables, titles))
 
 
 def encode(encoder: Any, X: Any) -> Any:
@@ -104,7 +104,7 @@ def layout_of(encoder: Any, X: Any) -> Any:
     return Layout(names, [[j] for j in range(len(names))])
 
 
-def _stacked(tables: list[Any]) -> Any:
+def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
         return tables[0]
@@ -129,6 +129,11 @@ def _stacked(tables: list[Any]) -> Any:
             raise ValueError(
                 f"Y has columns that cannot be stacked below the columns of X: {error}"
             ) from error
-    if any(map(issparse, tables)):
-        return vstack(tables, format="csr")
-    return np.concatenate([np.asarray(table) for table in tables])
+    parts = [table if issparse(table) else np.asarray(table) for table in tables]
+    for part, title in zip(parts, titles, strict=True):
+        if part.shape[1:] != parts[0].shape[1:]:
+            raise ValueError(
+                f"{title} has the shape {part.shape}, must have as many features as "
+                f"{titles[0]}, which has the shape {parts[0].shape}."
+            )
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)

@@ -160,7 +160,7 @@ def two_sample_test(
     options: Options,
     *,
     paired: bool,
-    by_groups: bool,
+    by_groups: bool = False,
     random_state: RandomStateLike,
     **walk_options: Any,
 ) -> TestResult:
@@ -178,7 +178,7 @@ def two_sample_test(
         Options of the test.
     paired : bool
         Whether the core on pairs (X_i, Y_i) is used.
-    by_groups : bool
+    by_groups : bool, default=False
         Whether groups of pairs are swapped if there are more pairs than groups, for
         complete designs.
     random_state : object
