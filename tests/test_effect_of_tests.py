@@ -18,7 +18,7 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._mmd import _two_sample_test
+from skdiscrepancy._mmd import _two_sample_tests
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 from skdiscrepancy.monitoring import drift_report
 
@@ -222,13 +222,13 @@ def test_summary_shows_the_effect_beside_the_pvalue():
 
 
 def test_report_computes_one_effect(monkeypatch):
-    found, original = [], _two_sample_test.effect_of
+    found, original = [], _two_sample_tests.effect_of
 
     def counted(*args, **kwargs):
         found.append(original(*args, **kwargs))
         return found[-1]
 
-    monkeypatch.setattr(_two_sample_test, "effect_of", counted)
+    monkeypatch.setattr(_two_sample_tests, "effect_of", counted)
     X, Y = samples(d=3, shift=[1.0, 0.0, 0.5])
     report = drift_report(X, Y, **FEW)
     assert sum(effect is not None for effect in found) == 1
