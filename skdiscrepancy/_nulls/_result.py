@@ -70,12 +70,13 @@ class TestResult(Result):
         How large the difference of two samples is: the normalised unbiased MMD of one
         kernel as `value`, with its `standard_error` and `confidence_interval`. The
         kernel is the first kernel of the test, by default a Gaussian kernel, with the
-        median distance as bandwidth. If a sample has more than 300 rows, the effect
-        uses 40 % of its rows, but at least 300 rows, chosen with a fixed seed. None
-        for paired samples, incomplete designs, `second_order`, `block_length` and
-        `n_components`, for fewer than 4 rows in a sample, and for samples that are
-        constant. None for the tests of HSIC and KSD, whose estimators have an effect
-        size in the result of `evaluate`.
+        median distance as bandwidth, or the middle of the bandwidths if you pass
+        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
+        but at least 300 rows, chosen with a fixed seed. None for paired samples,
+        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
+        than 4 rows in a sample, and for samples that are constant. None for the tests
+        of HSIC and KSD, whose estimators have an effect size in the result of
+        `evaluate`.
 
     See Also
     --------

@@ -41,6 +41,8 @@ class ConditionalTestResult(TestResult):
         Conditional tests always use resamples.
     block_length : int or None
         Rows of the blocks that share a random sign, None for independent rows.
+    effect : None
+        Tests of dependence have no effect size of two samples.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no
