@@ -3,17 +3,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import pearson3
+from scipy.stats import norm, pearson3
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, mmd_column_tests
 from skdiscrepancy._base import noise_rows
 from skdiscrepancy._base._noise import TwoSampleRows, jackknife
 from skdiscrepancy._base._uncertainty import (
     Noise,
+    Uncertainty,
     _pearson_quantile,
     quadratic_interval,
 )
@@ -423,3 +425,12 @@ def test_changed_fraction_counts_missing_values():
     tests = mmd_column_tests(X, Y, n_resamples=9, random_state=0)
     # Four of ten numbers became missing.
     assert_allclose(tests.changed_fractions, [0.4])
+
+
+def test_interval_of_a_negative_normalised_score_is_not_moved_further_down():
+    noise = Noise(1.0, 0.9, 0.0, 0.0, 0.0, ratio=0.01, ratio_bias=0.1)
+    negative = Uncertainty(-0.1, noise, normalized=True)
+    width = norm.ppf(0.975) * negative.standard_error
+    assert_allclose(negative.interval(0.95), (0.0, width - 0.1), rtol=1e-12)
+    corrected = replace(negative, value=0.3, noise=replace(noise, ratio_bias=-0.1))
+    assert_allclose(corrected.interval(0.95), (0.4 - width, 0.4 + width), rtol=1e-12)

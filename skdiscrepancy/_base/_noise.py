@@ -109,7 +109,8 @@ def one_sample_noise(
     rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
     projections = (rows - rows.mean()) * size * _correction(weights @ scales, spread)
     ratio = _jackknife_variance(left_out, n) if normalize else 0.0
-    return noise_of(projections, doubly_centred(total) * size**2, ratio, bias)
+    G = doubly_centred(total) * size**2
+    return noise_of(projections, G, ratio, bias, normalize=normalize)
 
 
 def two_sample_noise(
@@ -168,7 +169,10 @@ def two_sample_noise(
             left_out[0] = left_out[0] + x.jackknife(y, parts) * share
             left_out[1] = left_out[1] + y.jackknife(x, parts[::-1]) * share
     assert total is not None
-    G = _centred_by_sample(total, n_first) * np.outer(sizes, sizes)
+    if normalize and len(scales) == 1 and scales[0] > 0:
+        G *= weights[0]
+    else:
+        G = _centred_by_sample(total, n_first) * np.outer(sizes, sizes)
     np.fill_diagonal(total, 0)
     both = TwoSampleRows.of_both(total, n_first)
     differences = np.concatenate([s.values - s.values.mean() for s in both])
@@ -176,24 +180,38 @@ def two_sample_noise(
     ratio = 0.0
     if normalize:
         ratio = sum(map(_jackknife_variance, left_out, (m, n)))
-    return noise_of(projections, G, ratio, bias)
+    return noise_of(projections, G, ratio, bias, normalize=normalize)
 
 
 def noise_of(
-    projections: np.ndarray, G: np.ndarray, ratio: float = 0.0, ratio_bias: float = 0.0
+    projections: np.ndarray,
+    G: np.ndarray,
+    ratio: float = 0.0,
+    ratio_bias: float = 0.0,
+    *,
+    normalize: bool = False,
 ) -> Noise:
     """Compute the moments of the noise from its linear and quadratic form.
 
-    The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out.
+    The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out. The
+    interval of a normalised statistic does not need the third and fourth moment, which
+    take the time of a product of matrices.
     """
     bias = float(np.trace(G))
-    G = G - np.diag(np.diag(G))
-    square = G @ G
+    cubes = largest = 0.0
+    if normalize:
+        squares = _off_diagonal_squares(G)
+    else:
+        G = G - np.diag(np.diag(G))
+        square = G @ G
+        squares = float(np.trace(square))
+        cubes = float(np.vdot(square, G))
+        largest = float(np.sqrt(np.linalg.norm(square)))
     return Noise(
         linear=float(projections @ projections),
-        squares=float(np.trace(square)),
-        cubes=float(np.vdot(square, G)),
-        largest=float(np.sqrt(np.linalg.norm(square))),
+        squares=squares,
+        cubes=cubes,
+        largest=largest,
         bias=bias,
         ratio=ratio,
         ratio_bias=ratio_bias,

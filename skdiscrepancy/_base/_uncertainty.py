@@ -35,7 +35,8 @@ class Noise:
     squares, cubes : float
         tr(G^2) and tr(G^3).
     largest : float
-        A bound of the largest eigenvalue of G, tr(G^4)^(1/4).
+        A bound of the largest eigenvalue of G, tr(G^4)^(1/4). Like `cubes`, it is 0 for
+        normalised statistics, whose intervals do not need it.
     bias : float
         The mean of |e|^2, which the V-statistic has more than the U-statistic.
     ratio : float
@@ -116,7 +117,9 @@ class Uncertainty:
         centre = value - self.noise.bias if self.biased else value
         if self.normalized:
             width = float(norm.ppf((1 + level) / 2)) * self.standard_error
-            centre = float(centre - self.noise.ratio_bias)
+            # No discrepancy is negative, so the correction for noise in the scales must
+            # not make a negative statistic more negative.
+            centre = float(centre - min(self.noise.ratio_bias, 0.0))
             return max(centre - width, 0.0), max(centre + width, 0.0)
         low, high = quadratic_interval(centre, self.noise, level)
         return (float(np.sqrt(low)), float(np.sqrt(high))) if self.root else (low, high)

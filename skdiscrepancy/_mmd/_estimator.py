@@ -365,8 +365,8 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         Returns
         -------
         result : TestResult
-            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
-            each kernel.
+            With `statistic`, `pvalue`, `null_distribution`, an adjusted p-value for
+            each kernel, and `effect_size`, which tells how large the difference is.
         """
         check_is_fitted(self)
         refuse_weighted_reference(self.reference_weight_)
@@ -391,10 +391,16 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
         how = {"bandwidth": bandwidth, "table": layout, "paired": paired}
-        return test_samples(self, reference, Y, settings, options, **how)
+        return test_samples(self, reference, Y, settings, options, effect=True, **how)
 
     def _test_pair(
-        self, X: ArrayLike, Y: ArrayLike, *, paired: bool = False, **given: Any
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        *,
+        paired: bool = False,
+        effect: bool = True,
+        **given: Any,
     ) -> TestResult:
         """Test whether two samples have the same distribution."""
         settings = self._check_params()
@@ -405,7 +411,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         rows, others = self._validate_pair(X, Y, settings)
         layout = layout_of(self.encoder_, table_of(X))
         how = {"bandwidth": self.bandwidth, "table": layout, "paired": paired}
-        return test_samples(self, rows, others, settings, options, **how)
+        return test_samples(self, rows, others, settings, options, effect=effect, **how)
 
     def _check_options(
         self, design: Design, paired: bool = False, **given: Any

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from skdiscrepancy._base import Settings
 from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._mmd._effect import choose_kernels, effect_of
 from skdiscrepancy._mmd._feature_scores import test_of_features
 from skdiscrepancy._mmd._statistics import paired_size
 from skdiscrepancy._nulls import (
@@ -38,6 +40,7 @@ def test_samples(
     bandwidth: Any,
     table: Any,
     paired: bool,
+    effect: bool,
 ) -> TestResult:
     """Test two samples with bandwidths from both.
 
@@ -57,6 +60,8 @@ def test_samples(
         Layout of the columns, for kernels on some columns.
     paired : bool
         Whether row i of Y belongs to row i of X.
+    effect : bool
+        Whether the result has an effect size, if the test has one.
 
     Returns
     -------
@@ -75,11 +80,16 @@ def test_samples(
         raise ValueError(
             f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
         )
-    kernels = estimator._collection([X, Y], settings.kernels, bandwidth, table=table)
+    # Effect sizes need independent rows, and intervals need exact kernels.
+    effect = effect and not on_pairs and estimator.n_components is None
+    effect = effect and options.block_length in (None, 1)
+    kernels, kernel = choose_kernels(
+        estimator, [X, Y], settings.kernels, bandwidth, table=table, effect=effect
+    )
     options = _with_block_length(options, kernels, X, Y, paired=on_pairs)
     if estimator.n_components is not None:
         return test_of_features(estimator, kernels, X, Y, design, options)
-    return two_sample_test(
+    result = two_sample_test(
         kernels,
         X,
         Y,
@@ -90,6 +100,7 @@ def test_samples(
         random_state=estimator.random_state,
         **estimator._walk_options(),
     )
+    return replace(result, effect=effect_of(kernel, X, Y, n_jobs=estimator.n_jobs))
 
 
 def refuse_other_order(X: Any, Y: Any) -> None:

@@ -44,6 +44,8 @@ class LagTestResult(TestResult):
         The test resamples.
     block_length : int or None
         Pairs of rows that are nearer than this are left out, None for all pairs.
+    effect : None
+        Tests of dependence have no effect size of two samples.
     lags : ndarray of shape (n_lags,), of int
         Lags from -`max_lag` to `max_lag`.
     lag_statistics : ndarray of shape (n_lags,)

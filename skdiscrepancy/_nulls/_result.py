@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._base import check_finite
+from skdiscrepancy._base import DiscrepancyResult, check_finite, check_level
 from skdiscrepancy._data import Result, warn_user
 from skdiscrepancy.kernels import kernel_columns
 from skdiscrepancy.pooling import fuse
@@ -66,6 +66,17 @@ class TestResult(Result):
     block_length : int or None
         Rows of a block if the test resampled whole blocks of consecutive rows, for rows
         of a series. None if the test treated rows as independent.
+    effect : DiscrepancyResult or None
+        How large the difference of two samples is: the normalised unbiased MMD of one
+        kernel as `value`, with its `standard_error` and `confidence_interval`. The
+        kernel is the first kernel of the test, by default a Gaussian kernel, with the
+        median distance as bandwidth, or the middle of the bandwidths if you pass
+        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
+        but at least 300 rows, chosen with a fixed seed. None for paired samples,
+        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
+        than 4 rows in a sample, and for samples that are constant. None for the tests
+        of HSIC and KSD, whose estimators have an effect size in the result of
+        `evaluate`.
 
     See Also
     --------
@@ -91,6 +102,9 @@ class TestResult(Result):
     >>> statistic, pvalue = result
     >>> round(statistic, 2), pvalue
     (4.11, 0.01)
+    >>> low, high = result.effect_interval()
+    >>> 0 <= low < result.effect_size < high < 1
+    True
     """
 
     # Not a test for pytest.
@@ -105,6 +119,7 @@ class TestResult(Result):
     pvalues: np.ndarray
     null_limit: Any = None
     block_length: int | None = None
+    effect: DiscrepancyResult | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
@@ -118,12 +133,55 @@ class TestResult(Result):
     def __getitem__(self, index: Any) -> Any:
         return (self.statistic, self.pvalue)[index]
 
+    @property
+    def effect_size(self) -> float | None:
+        """The difference of two samples as a number from 0 (none) to 1 (largest).
+
+        For the normalised MMD t of `effect`, it is t / sqrt(1 + t^2), and 0 if t is
+        negative. Unlike a p-value, it does not depend on the number of rows, apart from
+        noise.
+
+        Returns
+        -------
+        size : float or None
+            The effect size, None if `effect` is None.
+        """
+        return None if self.effect is None else self.effect.effect_size
+
+    def effect_interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Return a confidence interval of the effect size.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        interval : tuple of two floats, or None
+            Bounds of the interval, from 0 to 1. None if `effect` is None.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import mmd_test
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> result = mmd_test(X, Y, random_state=0)
+        >>> low, high = result.effect_interval()
+        >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
+        (0.26, 0.36, 0.46)
+        """
+        check_level(level)
+        return None if self.effect is None else self.effect.effect_interval(level)
+
     def _summary(self) -> dict[str, Any]:
-        summary = {
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
-            "method": self.method,
-        }
+        summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
+        if self.effect is not None:
+            low, high = self.effect.effect_interval()
+            size = self.effect.effect_size
+            summary["effect_size"] = f"{size:.2g} ({low:.2g} to {high:.2g})"
+        summary["method"] = self.method
         if self.block_length is not None:
             summary["block_length"] = self.block_length
         return summary

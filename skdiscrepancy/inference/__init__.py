@@ -17,7 +17,12 @@ from skdiscrepancy.inference._gram_tests import (
 from skdiscrepancy.inference._joint_test import joint_independence_test
 from skdiscrepancy.inference._k_samples import KSampleResult, k_sample_test
 from skdiscrepancy.inference._tables import ColumnTests
-from skdiscrepancy.inference._tests import hsic_test, ksd_test, mmd_test
+from skdiscrepancy.inference._tests import (
+    hsic_test,
+    ksd_test,
+    mmd_test,
+    mmd_test_without_effect as mmd_test_without_effect,
+)
 
 __all__ = [
     "ColumnTests",

@@ -31,7 +31,7 @@ from skdiscrepancy.inference._tables import (
     check_correction,
     columnwise_tests,
 )
-from skdiscrepancy.inference._tests import hsic_test, mmd_test
+from skdiscrepancy.inference._tests import hsic_test, mmd_test, mmd_test_without_effect
 from skdiscrepancy.kernels import (
     ColumnKernel,
     Kernel,
@@ -169,7 +169,7 @@ def mmd_column_tests(
         columns,
         partial(
             _test_column,
-            mmd_test,
+            mmd_test_without_effect,
             kernel=kernel,
             n_resamples=_resamples(n_resamples, len(names)),
             **params,

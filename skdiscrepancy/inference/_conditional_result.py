@@ -44,6 +44,8 @@ class ConditionalTestResult(TestResult):
         None if the test treated rows as independent.
     block_length : int or None
         Rows of the blocks that share a random sign, None for independent rows.
+    effect : None
+        Tests of dependence have no effect size of two samples.
     r2_X : float
         Fraction of the variance of the kernel features of X that the columns of Z
         predict for rows that the regression has not seen. 0 means that Z carries no

@@ -15,6 +15,16 @@ from skdiscrepancy._ksd import KSDEstimator, KSDTestParams, as_given
 from skdiscrepancy._mmd import MMDEstimator, MMDTestParams
 from skdiscrepancy._nulls import TestResult
 
+# Options of `mmd_test` that are not parameters of the estimator, and their defaults.
+MMD_TEST_OPTIONS: dict[str, Any] = {
+    "method": "auto",
+    "n_resamples": 999,
+    "n_groups": 256,
+    "pooling": "max",
+    "block_length": None,
+    "paired": False,
+}
+
 
 @takes_parameters_of(MMDEstimator)
 def mmd_test(
@@ -87,7 +97,9 @@ def mmd_test(
     -------
     result : TestResult
         With `statistic`, `pvalue`, `null_distribution`, `method`, `kernels`, and an
-        adjusted p-value for each kernel.
+        adjusted p-value for each kernel. `effect_size`, from 0 to 1, and
+        `effect_interval` tell how large the difference is; see
+        :class:`~skdiscrepancy.inference.TestResult`.
 
     See Also
     --------
@@ -111,10 +123,11 @@ def mmd_test(
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    rule = _rule(bandwidth, params)
-    return MMDEstimator(bandwidth=rule, **params)._test_pair(
-        as_table(X),
-        as_table(Y),
+    return _test_two_samples(
+        X,
+        Y,
+        bandwidth,
+        params,
         method=method,
         n_resamples=n_resamples,
         n_groups=n_groups,
@@ -122,6 +135,23 @@ def mmd_test(
         block_length=block_length,
         paired=paired,
     )
+
+
+def mmd_test_without_effect(
+    X: ArrayLike, Y: ArrayLike, *, bandwidth: Any = "dyadic", **given: Any
+) -> TestResult:
+    """Call :func:`mmd_test` without the time for an effect size."""
+    options = {
+        name: given.pop(name, default) for name, default in MMD_TEST_OPTIONS.items()
+    }
+    return _test_two_samples(X, Y, bandwidth, given, effect=False, **options)
+
+
+def _test_two_samples(
+    X: ArrayLike, Y: ArrayLike, bandwidth: Any, params: Any, **options: Any
+) -> TestResult:
+    estimator = MMDEstimator(bandwidth=_rule(bandwidth, params), **params)
+    return estimator._test_pair(as_table(X), as_table(Y), **options)
 
 
 @takes_parameters_of(HSICEstimator)

@@ -23,7 +23,7 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._engine import progress
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy.inference import mmd_column_tests, mmd_test
+from skdiscrepancy.inference import mmd_column_tests, mmd_test, mmd_test_without_effect
 from skdiscrepancy.kernels import LaplaceKernel
 from skdiscrepancy.monitoring._explanation import explain
 from skdiscrepancy.monitoring._marginals import marginal, pair_points, write_value
@@ -183,7 +183,7 @@ def drift_report(
         groups, remaining = explain(
             *tables.sampled_blocks(random_state),
             joint_test.pvalue,
-            lambda columns: mmd_test(*tables.of(columns), **tested).pvalue,
+            lambda some: mmd_test_without_effect(*tables.of(some), **tested).pvalue,
             level=level,
             max_columns=max_columns,
             n_jobs=n_jobs,
