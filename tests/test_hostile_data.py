@@ -67,7 +67,7 @@ ON_X = {
     "mmd_test": lambda X: mmd_test(X, NUMBERS),
     "mmd_column_tests": lambda X: mmd_column_tests(X, NUMBERS),
     "mmd_compare": lambda X: mmd_compare(X, NUMBERS, NUMBERS + 1),
-    "mmd_compare of Y": lambda X: mmd_compare(NUMBERS, NUMBERS, X),
+    "mmd_compare of a candidate": lambda X: mmd_compare(NUMBERS, NUMBERS, X),
     "hsic_compare": lambda X: hsic_compare(NUMBERS, X, NUMBERS),
     "ksd_compare": lambda X: ksd_compare(X, minus, np.negative),
     "MMDEstimator": lambda X: MMDEstimator().fit(X),
@@ -117,14 +117,16 @@ def missing_dates(shape):
 @pytest.mark.parametrize("call", ON_X.values(), ids=ON_X)
 class TestMissingRows:
     def test_masked_entries_are_refused(self, call):
-        with pytest.raises(ValueError, match=r"[XYs].* contains masked entries"):
+        with pytest.raises(ValueError, match=r"([XYs]|candidate).* contains masked"):
             call(MASKED)
 
     def test_a_mask_that_hides_nothing_is_accepted(self, call):
         call(np.ma.masked_array(np.round(NUMBERS), mask=np.zeros((N, 2), dtype=bool)))
 
     def test_missing_dates_are_refused(self, call):
-        with pytest.raises(ValueError, match=r"[XYs].* (contains NaN, NaT|holds date)"):
+        with pytest.raises(
+            ValueError, match=r"([XYs]|candidate).* (contains NaN, NaT|holds date)"
+        ):
             call(missing_dates((N, 2)))
 
     def test_columns_of_one_name_are_refused(self, call):
