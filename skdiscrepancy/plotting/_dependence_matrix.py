@@ -92,7 +92,7 @@ class HSICMatrixDisplay:
     >>> X[:, 2] = X[:, 0] ** 2
     >>> display = HSICMatrixDisplay.from_result(hsic_matrix(X))
     >>> display.ax_.get_title(loc="left").splitlines()
-    ['1 of 3 pairs significant', '(bold: at most 0.05)']
+    ['1 of 3 pairs significant', '(bold: adjusted p-value at most 0.05)']
     """
 
     def __init__(

@@ -73,8 +73,8 @@ class KSampleDisplay:
     >>> a, b, c = np.random.RandomState(0).normal(size=(3, 60, 2))
     >>> result = k_sample_test(a, b, c + 1, random_state=0)
     >>> display = KSampleDisplay.from_result(result)
-    >>> display.ax_.get_title(loc="left")
-    '2 of 3 pairs differ at level 0.05 (bold)'
+    >>> display.ax_.get_title(loc="left").splitlines()
+    ['2 of 3 pairs differ', '(bold: adjusted p-value at most 0.05)']
     """
 
     def __init__(
