@@ -72,6 +72,31 @@ def test_each_column_has_the_result_of_its_own_test():
         assert of_y.pvalues[j] == own.pvalue
 
 
+@pytest.mark.parametrize(
+    ("correction", "enough"),
+    # With three columns, "by" multiplies by 1 + 1/2 + 1/3 if all p-values are equal.
+    [("holm", 59), ("by", 36), ("bh", 19), (None, 19)],
+)
+def test_a_correction_that_no_column_can_pass_is_a_warning(correction, enough):
+    X, Y = np.random.RandomState(0).normal(size=(2, 30, 3))
+    options = {"correction": correction, "n_bandwidths": 1}
+    mmd_column_tests(X, Y, n_resamples=enough, **options)
+    with pytest.warns(UserWarning, match=r"smallest possible adjusted p-value is 0.05"):
+        mmd_column_tests(X, Y, n_resamples=enough - 1, **options)
+
+
+def test_few_shifts_cannot_pass_a_correction_and_gamma_distributions_can():
+    X = np.random.RandomState(0).normal(size=(59, 3))
+    options = {"correction": "holm", "n_bandwidths": 1}
+    with pytest.warns(UserWarning, match="3 columns, .* has at most 58 resamples"):
+        hsic_column_tests(X, X[:, 0], method="shift", **options)
+    one = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
+    tests = hsic_column_tests(
+        X, X[:, 0], method="asymptotic", n_resamples=1, **one, correction="holm"
+    )
+    assert tests.adjusted_pvalues[0] < 1e-6
+
+
 def test_columns_do_not_depend_on_threads():
     X, Y = np.random.RandomState(0).normal(size=(2, 40, 4))
     one, two = (

@@ -409,11 +409,11 @@ def test_changed_fraction_is_the_largest_difference_of_an_interval():
     tests = mmd_column_tests(
         pd.DataFrame({"label": first * 2}),
         pd.DataFrame({"label": second}),
-        n_resamples=9,
+        n_resamples=19,
         random_state=0,
     )
     assert_allclose(tests.changed_fractions, [0.5])
-    tests = mmd_column_tests(x[:, np.newaxis], y[:, np.newaxis], n_resamples=9)
+    tests = mmd_column_tests(x[:, np.newaxis], y[:, np.newaxis], n_resamples=19)
     assert_allclose(tests.changed_fractions, [expected], rtol=1e-12)
     assert list(tests.to_frame().columns)[-1] == "changed_fraction"
 
@@ -422,7 +422,7 @@ def test_changed_fraction_counts_missing_values():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"a": np.arange(10.0)})
     Y = X.where(X["a"] > 3)
-    tests = mmd_column_tests(X, Y, n_resamples=9, random_state=0)
+    tests = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
     # Four of ten numbers became missing.
     assert_allclose(tests.changed_fractions, [0.4])
 

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from skdiscrepancy._base import holm
-from skdiscrepancy._data import Result, draw_seeds
+from skdiscrepancy._data import Result, draw_seeds, warn_user
 from skdiscrepancy._engine import Task, run_all
 from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._nulls._result import LEVEL, TIES
 from skdiscrepancy.inference._column_inputs import ColumnSample
 
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -206,6 +207,7 @@ def columnwise_tests(
     work = _ColumnTask(run)
     results = list(run_all(tasks, work, n_jobs, verbose, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
+    _warn_if_powerless(results, correction)
     missing_x, *others = np.array([column.missing for column in columns]).T
     return ColumnTests(
         feature_names=names,
@@ -220,6 +222,21 @@ def columnwise_tests(
         if others
         else None,
     )
+
+
+def _warn_if_powerless(results: list[TestResult], correction: str | None) -> None:
+    """Warn if no column can have a small adjusted p-value, whatever the data are."""
+    # Gamma and normal distributions have no resamples, and any p-value.
+    n_resamples = [len(result.null_distribution) or np.inf for result in results]
+    smallest = adjust_pvalues(1 / (1 + np.array(n_resamples)), correction).min()
+    if smallest > LEVEL * (1 + TIES):
+        warn_user(
+            f"The smallest possible adjusted p-value is {smallest:.2g}, because "
+            f"correction == {correction!r} is for {len(results)} columns, and the test "
+            f"of a column has at most {max(n_resamples)} resamples. No column can be "
+            f"significant at the level {LEVEL}. Pass a larger n_resamples, or for "
+            "method='shift' more rows."
+        )
 
 
 def check_correction(correction: Any) -> None:
