@@ -36,7 +36,6 @@ from skdiscrepancy.plotting import (
     ColumnTestsDisplay,
     DesignDisplay,
     DriftReportDisplay,
-    LagDisplay,
     NullDistributionDisplay,
     SelectionCVDisplay,
     SelectionDisplay,
@@ -58,7 +57,6 @@ def displays():
     X, Y = draw(12, 10)
     mmd = MMDEstimator(bandwidth=(1.0, 2.0)).fit(X)
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
-    lags = hsic_test(*draw(40, 40), max_lag=2, n_bandwidths=1)
     selector = HSICSelector(1).fit(X, X[:, 0])
     columns = mmd_column_tests(X, Y, n_resamples=19, random_state=0)
     report = drift_report(X, Y, n_resamples=19, random_state=0)
@@ -73,7 +71,6 @@ def displays():
         "batches": lambda ax: BatchScoresDisplay.from_estimator(
             mmd, Y, batch_size=5, n_resamples=3, ax=ax
         ),
-        "lags": lambda ax: LagDisplay.from_result(lags, ax=ax),
         "null": lambda ax: NullDistributionDisplay.from_result(result, ax=ax),
         "selection": lambda ax: SelectionDisplay.from_estimator(selector, ax=ax),
         "columns": lambda ax: ColumnTestsDisplay.from_result(columns, ax=ax),

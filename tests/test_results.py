@@ -83,7 +83,6 @@ RESULTS = {
     "mmd test": lambda: mmd_test(X, Y, **FEW),
     "hsic test": lambda: hsic_test(X, Y, n_bandwidths=3, **FEW),
     "conditional test": lambda: conditional_hsic_test(X[:30], Y[:30], X[:30], **FEW),
-    "lags": lambda: hsic_test(X, Y, n_bandwidths=2, max_lag=2),
     "asymptotic test": lambda: mmd_test(X, Y, design="x"),
     "column tests": lambda: mmd_column_tests(X, Y, **FEW),
     "joint test": lambda: joint_independence_test(

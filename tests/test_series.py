@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import binom
 from sklearn.datasets import load_iris
@@ -30,10 +30,8 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._nulls._block_length import automatic_length, scalar_series
 from skdiscrepancy._nulls._order import FALSE_ALARMS, in_order
-from skdiscrepancy.inference import LagTestResult
 from skdiscrepancy.kernels import GaussianKernel
 from skdiscrepancy.monitoring import drift_report
-from skdiscrepancy.plotting import LagDisplay
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.5, "random_state": 0, "n_resamples": 99}
 
@@ -284,71 +282,6 @@ def test_shifts_without_near_pairs_equal_sums_over_rows(n):
     assert result.pvalue == np.mean(np.array(values) >= values[0] - 1e-12)
 
 
-def test_lags_are_compared_with_windows_of_larger_shifts():
-    n, most = 60, 3
-    X, y = autoregressive(n, 0.3, 0), autoregressive(n, 0.3, 1)
-    y[2:] += X[:-2] ** 2
-    options = {"kernel": "gaussian", "bandwidth": 1.0, "target_bandwidth": 1.0}
-    shifts = hsic_test(X, y, method="shift", **options)
-    result = hsic_test(X, y, max_lag=most, **options)
-    assert isinstance(result, LagTestResult)
-    assert result.method == "shift"
-    values = [shifts.statistic, *shifts.null_distribution]
-    assert_array_equal(result.lags, range(-most, most + 1))
-    assert_allclose(result.lag_statistics, [values[lag % n] for lag in result.lags])
-    null = [
-        max(values[centre + lag] for lag in range(-most, most + 1))
-        for centre in range(2 * most + 1, n - 2 * most)
-    ]
-    assert_allclose(np.sort(result.null_distribution), np.sort(null))
-    expected = [
-        (1 + sum(v >= t - 1e-9 for v in null)) / (1 + len(null))
-        for t in result.lag_statistics
-    ]
-    assert_allclose(result.lag_pvalues, expected)
-    assert result.lag == 2
-    assert result.pvalue == min(expected) == result.pvalues[0]
-    assert result.statistic == max(result.lag_statistics)
-    # With blocks, windows next to the lags are left out too.
-    in_blocks = hsic_test(X, y, max_lag=most, block_length=5, **options)
-    assert len(in_blocks.null_distribution) == len(null) - 2 * 4
-
-
-def test_lags_of_several_kernels_are_adjusted_for_all():
-    X, y = autoregressive(80, 0.3, 0), autoregressive(80, 0.3, 1)
-    y[1:] += X[:-1]
-    result = HSICEstimator(n_bandwidths=2).fit(X, y).test(X, y, max_lag=2)
-    assert len(result.kernels) == len(result.pvalues) == 16
-    assert result.lag == 1
-    assert result.pvalues.min() >= 1 / (1 + len(result.null_distribution))
-    assert result.pvalues.min() < 0.05
-    direct = [result.lags, result.lag_statistics, result.lag_pvalues]
-    assert_array_equal(result.to_frame(), np.transpose(direct))
-    assert "lag=1, 5 lags" in repr(result)
-    assert "<table" in result._repr_html_()
-    assert tuple(result) == (result.statistic, result.pvalue)
-
-
-def test_display_of_lags_marks_significant_lags():
-    X, y = autoregressive(120, 0.3, 0), autoregressive(120, 0.3, 1)
-    y[1:] += X[:-1]
-    result = hsic_test(X, y, max_lag=4, n_bandwidths=2)
-    display = result.plot()
-    found = result.lag_pvalues <= 0.05
-    marked = display.significant_.markerline.get_xdata()
-    assert_array_equal(marked, result.lags[found])
-    assert_array_equal(display.stems_.markerline.get_xdata(), result.lags[~found])
-    [limit, _] = display.threshold_.get_ydata()
-    assert_array_equal(result.lag_statistics > limit, found)
-    none = LagDisplay.from_result(result, level=1e-3)
-    assert none.significant_ is None
-    assert none.threshold_.get_ydata()[0] == result.null_distribution.max()
-    with pytest.raises(ValueError, match="level == 2"):
-        LagDisplay.from_result(result, level=2)
-    with pytest.raises(TypeError, match="must be a LagTestResult"):
-        LagDisplay.from_result(hsic_test(X, y, block_length=3, n_bandwidths=1))
-
-
 TESTS = {
     "mmd": lambda a, b, **options: mmd_test(a, b, **options),
     "ksd": lambda a, b, **options: ksd_test(a, normal_scores, **options),
@@ -477,24 +410,6 @@ def test_blocks_need_complete_designs_and_exact_kernels():
         ksd_test(X[:3], normal_scores, block_length="auto")
 
 
-def test_wrong_lags_are_refused():
-    X, Y = autoregressive(60, 0.5, 0), autoregressive(60, 0.5, 1)
-    for wrong in (-1, 2.5, "many", True):
-        with pytest.raises((TypeError, ValueError), match="max_lag == "):
-            hsic_test(X, Y, max_lag=wrong)
-    with pytest.raises(ValueError, match="max_lag == 11, must be at most 10 for 60"):
-        hsic_test(X, Y, max_lag=11)
-    assert len(hsic_test(X, Y, max_lag=10, n_bandwidths=1).null_distribution) == 19
-    for other in (
-        {"method": "permutation"},
-        {"design": "l"},
-        {"n_components": 16},
-        {"second_order": True},
-    ):
-        with pytest.raises(ValueError, match="max_lag == 3, must be None for"):
-            hsic_test(X, Y, max_lag=3, **other)
-
-
 def test_few_blocks_warn_of_a_test_that_cannot_reject():
     X = autoregressive(40, 0.5, 0)
     with pytest.warns(UserWarning, match="so few blocks have only 8 different"):
@@ -600,5 +515,29 @@ def test_column_tests_take_blocks():
     tests = mmd_column_tests(X, Y, block_length=20, n_resamples=99, random_state=0)
     plain = mmd_column_tests(X, Y, n_resamples=99, random_state=0)
     assert np.all(tests.pvalues >= plain.pvalues)
-    lags = hsic_column_tests(X, Y[:, 0], max_lag=3, n_bandwidths=1)
-    assert len(lags.pvalues) == 2
+
+
+def test_lagged_copies_find_the_lag_with_p_values_of_single_tests():
+    most = 2
+    x = pd.Series(autoregressive(120, 0.5, 0)[:, 0])
+    y = x.shift(1) ** 2 + autoregressive(120, 0.5, 1)[:, 0]
+    lags = pd.DataFrame({s: x.shift(s) for s in range(-most, most + 1)}).dropna()
+    y = y[lags.index]
+    options = {"n_bandwidths": 2, "block_length": "auto", "n_resamples": 199}
+    tests = hsic_column_tests(lags, y, correction="holm", random_state=0, **options)
+    assert tests.to_frame().index[0] == 1
+    assert tests.adjusted_pvalues.min() <= 0.05
+    # Row i of y beside row i - s of x, and one seed for each column.
+    a, b = x.to_numpy(), y.to_numpy()
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=5)
+    pvalues = {
+        s: hsic_test(a[most - s : 118 - s], b, random_state=int(seed), **options).pvalue
+        for s, seed in zip(range(-most, most + 1), seeds, strict=True)
+    }
+    adjusted, largest = {}, 0
+    for n_left, s in zip(
+        (5, 4, 3, 2, 1), sorted(pvalues, key=pvalues.get), strict=True
+    ):
+        largest = max(largest, n_left * pvalues[s])
+        adjusted[s] = min(largest, 1)
+    assert_allclose(tests.adjusted_pvalues, [adjusted[s] for s in pvalues])

@@ -402,7 +402,6 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         n_resamples: int = 999,
         pooling: str = "max",
         block_length: int | str | None = None,
-        max_lag: int | None = None,
     ) -> TestResult:
         """Test whether X and y are independent.
 
@@ -439,15 +438,12 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
             Rows of a series: permute whole blocks of this many consecutive rows of y,
             or leave out near pairs of rows for "shift"; see
             :func:`~skdiscrepancy.hsic_test`. Needs a complete design.
-        max_lag : int or None, default=None
-            Test all lags from -`max_lag` to `max_lag` by "shift"; see
-            :func:`~skdiscrepancy.hsic_test`. None tests only rows of the same time.
 
         Returns
         -------
         result : TestResult
             With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
-            each product of kernels. With `max_lag`, also for each lag.
+            each product of kernels.
         """
         check_is_fitted(self)
         design = self._check_params().design
@@ -457,7 +453,6 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
             n_resamples=n_resamples,
             pooling=pooling,
             block_length=block_length,
-            max_lag=max_lag,
         )
         X, y = self._validate_fitted(X, y, design)
         options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._data import RandomStateLike, check_number, draw_seeds, generator_of
+from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
 from skdiscrepancy._engine import PairedSource, ProductRowSums, factor_of, kernel_source
 from skdiscrepancy._hsic._statistics import paired_rows, unbiased_offsets
 from skdiscrepancy._nulls import (
@@ -28,9 +28,6 @@ from skdiscrepancy._nulls import (
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import Kernel, KernelLike
-
-# Windows of shifts beyond the lags, at least.
-MIN_WINDOWS = 19
 
 
 def independence_test(
@@ -76,7 +73,6 @@ def independence_test(
         return _gamma_test(kernels, target_kernels, X, y)
     if complete:
         check_enough(n)
-        _refuse_long_lags(n, options)
         shuffle, nearest = options.method == "permutation", options.block_length
         in_order = not shuffle or nearest is not None
         order = np.arange(n) if in_order else generator.permutation(n)
@@ -96,7 +92,6 @@ def independence_test(
             pooling=options.pooling,
             kernels=pairs,
             block_length=nearest,
-            max_lag=options.max_lag,
             **walk_options,
         )
     half = paired_rows(n, design)
@@ -125,7 +120,6 @@ def independence_options(
     *,
     second_order: bool,
     n_components: int | None,
-    max_lag: Any,
     **given: Any,
 ) -> Options:
     """Check the options of a test of independence.
@@ -140,8 +134,6 @@ def independence_options(
         Whether the core on pairs of rows is used for a complete design too.
     n_components : int or None
         Number of random features.
-    max_lag : int or None
-        Largest lag to test.
     **given : dict
         Other options of the test.
 
@@ -157,13 +149,9 @@ def independence_options(
         for_blocks = ("permutation", "shift")
     if n_components is not None:
         methods, for_blocks = ("permutation", "shift"), ()
-    check_max_lag(max_lag, method, bool(for_blocks))
-    if max_lag is not None:
-        method, max_lag = "shift", int(max_lag)
-    options = check_options(
+    return check_options(
         method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
     )
-    return options._replace(max_lag=max_lag)
 
 
 def with_block_length(
@@ -190,50 +178,6 @@ def with_block_length(
         return options
     length = rows_of_blocks(options.block_length, len(X), *sides)
     return options._replace(block_length=length)
-
-
-def check_max_lag(max_lag: Any, method: str, shifts: bool) -> None:
-    """Check the largest lag of a test. Lags need the shifts of exact kernels.
-
-    Parameters
-    ----------
-    max_lag : object
-        Parameter of the test.
-    method : str
-        Null distribution.
-    shifts : bool
-        Whether the design has all shifts.
-    """
-    if max_lag is None:
-        return
-    check_number(
-        max_lag, "max_lag", integer=True, least=0, context=", or None for no lags"
-    )
-    if method not in ("auto", "shift"):
-        raise ValueError(
-            f"max_lag == {max_lag}, must be None for method == {method!r}. Lags need "
-            "method='shift'."
-        )
-    if not shifts:
-        raise ValueError(
-            f"max_lag == {max_lag}, must be None for incomplete designs and for random "
-            "features (n_components). Lags need exact kernels and design='u' or "
-            "design='v'."
-        )
-
-
-def _refuse_long_lags(n: int, options: Options) -> None:
-    """Refuse lags that leave too few other shifts for a p-value of 0.05."""
-    if options.max_lag is None:
-        return
-    gap = options.block_length or 1
-    most = (n + 1 - MIN_WINDOWS - 2 * int(gap)) // 4
-    if options.max_lag > most:
-        raise ValueError(
-            f"max_lag == {options.max_lag}, must be at most {most} for {n} rows"
-            f"{f' and blocks of {gap} rows' if gap != 1 else ''}, because the "
-            "null distribution needs shifts that are larger than the lags."
-        )
 
 
 def check_enough(n: int) -> None:

@@ -16,7 +16,6 @@ from skdiscrepancy._nulls._feature_windows import feature_window_test
 from skdiscrepancy._nulls._gamma import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls._joint_shifts import joint_shift_test
 from skdiscrepancy._nulls._k_samples import k_sample_permutation_test
-from skdiscrepancy._nulls._lags import LagTestResult
 from skdiscrepancy._nulls._moments import gamma_pvalue, invariants
 from skdiscrepancy._nulls._one_sample import (
     normal_test,
@@ -49,7 +48,6 @@ from skdiscrepancy._nulls._signs import (
 
 __all__ = [
     "MIN_ROWS",
-    "LagTestResult",
     "Options",
     "TestResult",
     "block_permutation_test",

@@ -23,7 +23,6 @@ class Options(NamedTuple):
     pooling: str
     # An integer, "auto" or None.
     block_length: Any = None
-    max_lag: int | None = None
 
 
 def check_options(

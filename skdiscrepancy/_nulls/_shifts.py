@@ -22,7 +22,6 @@ from skdiscrepancy._engine import (
     run_all,
     source_bytes,
 )
-from skdiscrepancy._nulls._lags import lag_result
 from skdiscrepancy._nulls._result import TestResult, combine, warn_if_powerless
 
 # Numbers of the values of one kernel on some diagonals.
@@ -45,7 +44,6 @@ def shift_test(
     pooling: str,
     kernels: list[Any],
     block_length: int | None = None,
-    max_lag: int | None = None,
     **walk_options: Any,
 ) -> TestResult:
     """Test whether n rows of x and y are independent, by HSIC for all products.
@@ -81,9 +79,6 @@ def shift_test(
         Rows of a block. Random orders then keep blocks of neighbouring rows together,
         and pairs of rows that are nearer than this are left out, of the first and last
         rows as well. None for independent rows.
-    max_lag : int or None, default=None
-        Largest shift to test, in both directions. Larger shifts are then the null
-        distribution. None tests the shift 0. Only without `shuffle`.
     **walk_options : dict
         `n_jobs` and `verbose`.
 
@@ -131,10 +126,7 @@ def shift_test(
     result = combine(
         values, (scale,), kernels, pooling=pooling, method=method, useful=useful
     )
-    result = replace(result, block_length=block_length)
-    if max_lag is None:
-        return result
-    return lag_result(result, values, max_lag, useful)
+    return replace(result, block_length=block_length)
 
 
 def random_blocks(

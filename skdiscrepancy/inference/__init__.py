@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._base import ComparisonResult
-from skdiscrepancy._nulls import LagTestResult, TestResult
+from skdiscrepancy._nulls import TestResult
 from skdiscrepancy.inference._column_tests import hsic_column_tests, mmd_column_tests
 from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
 from skdiscrepancy.inference._conditional import conditional_hsic_test
@@ -30,7 +30,6 @@ __all__ = [
     "ConditionalTestResult",
     "HSICMatrixResult",
     "KSampleResult",
-    "LagTestResult",
     "TestResult",
     "conditional_hsic_test",
     "hsic_column_tests",

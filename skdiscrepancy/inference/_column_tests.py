@@ -59,7 +59,6 @@ class HSICColumnParams(StatisticParams, total=False):
 
     bandwidth: Any
     block_length: int | str | None
-    max_lag: int | None
     method: str
     n_components: int | None
     pooling: str

@@ -150,7 +150,6 @@ def hsic_test_from_gram(
     random_state: RandomStateLike = None,
     verbose: int = 0,
     block_length: int | None = None,
-    max_lag: int | None = None,
 ) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
@@ -186,9 +185,6 @@ def hsic_test_from_gram(
     block_length : int or None, default=None
         Number of consecutive rows that are kept together if the rows are a series; see
         :func:`~skdiscrepancy.hsic_test`. None for independent rows.
-    max_lag : int or None, default=None
-        Largest lag to test, if the rows are a series; see
-        :func:`~skdiscrepancy.hsic_test`. None tests no lags.
 
     Returns
     -------
@@ -237,7 +233,6 @@ def hsic_test_from_gram(
         n_resamples=n_resamples,
         pooling=pooling,
         block_length=block_length,
-        max_lag=max_lag,
     )
 
 

@@ -165,7 +165,6 @@ def hsic_test(
     bandwidth: Any = "dyadic",
     target_bandwidth: Any = "dyadic",
     block_length: int | str | None = None,
-    max_lag: int | None = None,
     **params: Unpack[HSICTestParams],
 ) -> TestResult:
     """Test whether X and y are independent.
@@ -212,11 +211,6 @@ def hsic_test(
         "auto" chooses the length from the data by the rule of [2]_. None treats rows as
         independent, and warns if those of X and of y clearly are not. 1 does not warn.
         Needs a complete design and ``n_components=None``. See :ref:`series`.
-    max_lag : int or None, default=None
-        Which lag depends? Tests all lags from -`max_lag` to `max_lag` of two series
-        with ``method="shift"``. At a positive lag, y follows X. The result is a
-        :class:`~skdiscrepancy.inference.LagTestResult` with an adjusted p-value for
-        each lag. None tests only rows of the same time.
     **params : dict
         Parameters of :class:`skdiscrepancy.HSICEstimator`, such as `kernel`, `design`,
         `n_jobs` and `random_state`.
@@ -261,7 +255,6 @@ def hsic_test(
         n_resamples=n_resamples,
         pooling=pooling,
         block_length=block_length,
-        max_lag=max_lag,
     )
 
 

@@ -19,7 +19,6 @@ from skdiscrepancy.plotting._dependence_matrix import HSICMatrixDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
 from skdiscrepancy.plotting._k_samples import KSampleDisplay
-from skdiscrepancy.plotting._lags import LagDisplay
 from skdiscrepancy.plotting._null import NullDistributionDisplay
 from skdiscrepancy.plotting._selection import SelectionDisplay
 from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
@@ -36,7 +35,6 @@ __all__ = [
     "DriftReportDisplay",
     "HSICMatrixDisplay",
     "KSampleDisplay",
-    "LagDisplay",
     "NullDistributionDisplay",
     "SelectionCVDisplay",
     "SelectionDisplay",

@@ -126,7 +126,6 @@ PACKAGE_IMPORTS = {
         "DriftReportDisplay",
         "HSICMatrixDisplay",
         "KSampleDisplay",
-        "LagDisplay",
         "NullDistributionDisplay",
         "SelectionCVDisplay",
         "SelectionDisplay",

@@ -104,7 +104,6 @@ class Search:
 NOT_CALLED = {"Design", "Kernel", "RadialKernel", "RowKernel"}
 NOT_CALLED |= {"DiscrepancyResult", "TestResult", "ColumnTests"}
 NOT_CALLED |= {"ConditionalTestResult", "HSICMatrixResult", "KSampleResult"}
-NOT_CALLED |= {"LagTestResult"}
 NOT_CALLED |= {"CKAResult", "ComparisonResult", "DriftReport", "MMDSubsetsResult"}
 NOT_CALLED |= {name for name in skdiscrepancy.__all__ if name.islower()} & MODULES
 

@@ -264,7 +264,6 @@ CONDITIONAL = {
     "regressor": values(["None", "LinearRegression()"], ["3", "LinearRegression"]),
 }
 PAIRED = {"paired": BOOL}
-LAGS = {"max_lag": values(["None", "0", "1", "np.int64(2)"], HOSTILE_SIZES, 3)}
 # What takes one kernel, and one bandwidth.
 ONE_KERNEL = {
     "kernel": KERNEL,

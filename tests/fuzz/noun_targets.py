@@ -206,14 +206,6 @@ def display_targets():
             "drift_report DriftReportDisplay",
         ),
         (
-            "LagDisplay",
-            "LagDisplay.from_result(hsic_test(X, y, n_bandwidths=1, {keywords}), "
-            "{options})",
-            pairs,
-            [params.LAGS, level],
-            "hsic_test LagDisplay",
-        ),
-        (
             "SubsetsDisplay",
             "SubsetsDisplay.from_result(mmd_subsets(X, Y, {keywords}), {options})",
             two,

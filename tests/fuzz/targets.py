@@ -19,7 +19,7 @@ PAIRS = data.with_target("X", "y")
 MODEL = data.with_model("X")
 KSD_TEST = {**params.TEST, **RESAMPLES}
 MMD_TEST = {**KSD_TEST, **params.PAIRED}
-HSIC_TEST = {key: v for key, v in KSD_TEST.items() if key != "n_groups"} | params.LAGS
+HSIC_TEST = {key: v for key, v in KSD_TEST.items() if key != "n_groups"}
 TEST_OF = {
     "MMDEstimator": MMD_TEST,
     "HSICEstimator": HSIC_TEST,
@@ -158,7 +158,7 @@ TARGETS = {
     "hsic_test_from_gram": target(
         "hsic_test_from_gram(K, L, {keywords})",
         data.gram_matrices(("K", "m"), ("L", "m"), lists=True),
-        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"} | params.LAGS,
+        {k: v for k, v in params.GRAM_TEST.items() if k != "n_groups"},
         callables="hsic_test_from_gram",
         documented=is_test,
         near="pvalue",
