@@ -32,7 +32,7 @@ from skdiscrepancy._nulls._order import (
 )
 from skdiscrepancy._nulls._parametric import parametric_test
 from skdiscrepancy._nulls._permutations import permutation_test
-from skdiscrepancy._nulls._result import TestResult, rank_pvalue
+from skdiscrepancy._nulls._result import LEVEL, TestResult, rank_pvalue
 from skdiscrepancy._nulls._series import (
     block_permutation_test,
     block_sign_test,
@@ -47,6 +47,7 @@ from skdiscrepancy._nulls._signs import (
 )
 
 __all__ = [
+    "LEVEL",
     "MIN_ROWS",
     "Options",
     "TestResult",

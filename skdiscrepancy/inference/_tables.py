@@ -14,8 +14,7 @@ from scipy.stats import false_discovery_control
 from skdiscrepancy._base import holm
 from skdiscrepancy._data import Result, draw_seeds, warn_user
 from skdiscrepancy._engine import Task, run_all
-from skdiscrepancy._nulls import TestResult
-from skdiscrepancy._nulls._result import LEVEL, TIES
+from skdiscrepancy._nulls import LEVEL, TestResult
 from skdiscrepancy.inference._column_inputs import ColumnSample
 
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -229,7 +228,7 @@ def _warn_if_powerless(results: list[TestResult], correction: str | None) -> Non
     # Gamma and normal distributions have no resamples, and any p-value.
     n_resamples = [len(result.null_distribution) or np.inf for result in results]
     smallest = adjust_pvalues(1 / (1 + np.array(n_resamples)), correction).min()
-    if smallest > LEVEL * (1 + TIES):
+    if smallest > LEVEL:
         warn_user(
             f"The smallest possible adjusted p-value is {smallest:.2g}, because "
             f"correction == {correction!r} is for {len(results)} columns, and the test "
