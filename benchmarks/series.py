@@ -3,7 +3,7 @@
 Usage: ``python benchmarks/series.py [--draws N] [--only NAME] [--output DIR]``. Prints
 a line for each setting and writes ``series.csv``. The rows are one column of a
 stationary AR(1) process with variance 1. Half as many draws measure the power, and the
-tests that treat rows as independent. One thread; about 8 minutes for 400 draws.
+tests that treat rows as independent. One thread; about 13 minutes for 400 draws.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
