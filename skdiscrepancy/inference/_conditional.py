@@ -129,7 +129,8 @@ def conditional_hsic_test(
         "mean" the mean, "fuse" a smooth maximum, and "agg" the smallest p-value.
     block_length : int, "auto" or None, default=None
         Rows of a series: blocks of this many consecutive rows share a random sign.
-        "auto" chooses the length from the residuals, as in :func:`hsic_test`. None is
+        "auto" chooses the length from the residuals, as in :func:`hsic_test`. With only
+        100 rows of a series, the test rejects slightly too often. None is
         for independent rows, and warns if the residuals of both X and y clearly depend
         on each other in the given order. 1 is for independent rows, without this check.
     kernel : str, kernel object or list of them, default="gaussian"
