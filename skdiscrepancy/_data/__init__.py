@@ -9,6 +9,7 @@ from skdiscrepancy._data._arrays import (
     validate_rows,
 )
 from skdiscrepancy._data._checks import (
+    MOST_DRAWS,
     check_flag,
     check_number,
     refuse_changed,
@@ -98,6 +99,7 @@ from skdiscrepancy._data._weights import (
 __all__ = [
     "MAX_LABELS",
     "MAX_ROWS",
+    "MOST_DRAWS",
     "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",

@@ -14,6 +14,8 @@ from sklearn.utils import check_scalar
 
 # Largest integer that can be a size.
 LARGEST = 2**63 - 1
+# Largest number of resamples, subsets or draws. More take days, and much memory.
+MOST_DRAWS = 10**7
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 # Packages that run tasks of this package.
@@ -31,8 +33,10 @@ def check_number(
     finite: bool = True,
     keyword: str | None = None,
     context: str = "",
-) -> None:
-    """Raise an error unless the value is a number in the allowed range.
+) -> Any:
+    """Return a number of Python, or raise an error if it is not in the allowed range.
+
+    Numbers of numpy overflow, and change the precision of arrays.
 
     Parameters
     ----------
@@ -54,6 +58,11 @@ def check_number(
         String that is also allowed, for the error message.
     context : str, default=""
         What the range depends on, for the error message.
+
+    Returns
+    -------
+    number : int or float
+        The value as an int if it is an integer, else as a float.
     """
     kind = "an integer" if integer else "a finite number" if finite else "a number"
     if most is None:
@@ -86,6 +95,7 @@ def check_number(
         raise ValueError(f"{message} It must be below 2**63.")
     if not (_has_float(value) or (value == np.inf and not finite)):
         raise ValueError(message)
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def shown(value: Any) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    MOST_DRAWS,
     RandomStateLike,
     Result,
     as_table,
@@ -201,10 +202,10 @@ def mmd_subsets(
     >>> round(mmd_subsets(real, bad, **options).mean, 3)
     0.063
     """
-    check_number(n_subsets, "n_subsets", integer=True, least=1)
-    check_number(subset_size, "subset_size", integer=True, least=2)
-    # Sums of numbers of eight bits overflow.
-    n_subsets, subset_size = int(n_subsets), int(subset_size)
+    n_subsets = check_number(
+        n_subsets, "n_subsets", integer=True, least=1, most=MOST_DRAWS
+    )
+    subset_size = check_number(subset_size, "subset_size", integer=True, least=2)
     mmd = MMDEstimator(
         kernel=kernel,
         bandwidth=bandwidth,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data import MOST_DRAWS, check_number
 from skdiscrepancy._nulls._block_length import check_block_length
 from skdiscrepancy.pooling import TEST_POOLINGS
 
@@ -70,9 +70,9 @@ def check_options(
         )
     if block_length not in (None, 1):
         allowed = _methods_for_blocks(method, block_length, for_blocks)
-    check_number(n_resamples, "n_resamples", integer=True, least=1)
+    n_resamples = check_resamples(n_resamples)
     if n_groups is not None:
-        check_number(
+        n_groups = check_number(
             n_groups,
             "n_groups",
             integer=True,
@@ -83,10 +83,19 @@ def check_options(
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     if method == "auto":
         method = allowed[0]
-    # 2**62 is more groups than any sample has rows. Python integers, unlike numpy
-    # integers, do not overflow.
-    return Options(
-        method, int(n_resamples), int(n_groups or 2**62), pooling, block_length
+    # 2**62 is more groups than any sample has rows.
+    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+
+
+def check_resamples(n_resamples: Any, least: int = 1) -> int:
+    """Return the number of resamples."""
+    return check_number(
+        n_resamples,
+        "n_resamples",
+        integer=True,
+        least=least,
+        most=MOST_DRAWS,
+        context=", because every resample takes time and memory",
     )
 
 

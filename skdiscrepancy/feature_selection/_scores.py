@@ -12,13 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import (
-    KeywordHints,
-    RandomStateLike,
-    check_number,
-    check_run_options,
-)
-from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
+from skdiscrepancy._data import KeywordHints, RandomStateLike, check_run_options
+from skdiscrepancy._nulls import check_resamples, gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._inputs import read_inputs
 from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
@@ -192,7 +187,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             )
         if self.pvalue not in PVALUES:
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
-        check_number(self.n_resamples, "n_resamples", integer=True, least=1)
+        check_resamples(self.n_resamples)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
         inputs, y = read_inputs(
@@ -240,7 +235,7 @@ class HSICScore(KeywordHints, BaseEstimator):
                 return gamma_pvalue(np.square(G @ F.T).sum(), invariants(G), of_target)
 
             return by_moments
-        orders = Permutations(n, self.n_resamples, self.random_state)
+        orders = Permutations(n, int(self.n_resamples), self.random_state)
 
         def by_permutations(column: Variable) -> float:
             G = column.factor.rows

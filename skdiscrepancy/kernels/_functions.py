@@ -287,8 +287,8 @@ class PolynomialKernel(RowKernel):
         return self._power(aligned_products(A, B), A.shape[1])
 
     def _power(self, products: np.ndarray, n_features: int) -> np.ndarray:
-        products *= 1 / n_features if self.gamma is None else self.gamma
-        products += self.coef0
+        products *= 1 / n_features if self.gamma is None else float(self.gamma)
+        products += float(self.coef0)
         if self.degree == 1:
             return products
         # Products of arrays: powers of numpy call a function for every entry.

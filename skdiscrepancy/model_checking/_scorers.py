@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
+    MOST_DRAWS,
     KeywordHints,
     RandomStateLike,
     check_number,
@@ -138,10 +139,10 @@ class KSDScorer(KeywordHints, BaseEstimator):
         score : float
             Negative squared KSD. A larger score means a better fit.
         """
-        check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
+        factor = check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
         kernels = check_differentiable(self.kernel)
         model, X = last_step(estimator, X)
-        bandwidth = self.bandwidth_factor * median_bandwidth(X)
+        bandwidth = factor * median_bandwidth(X)
         kernels = [
             clone(kernel).set_params(bandwidth=bandwidth)
             if kernel.bandwidth is None
@@ -322,11 +323,11 @@ class MMDScorer(KeywordHints, BaseEstimator):
         score : float
             Negative squared MMD. A larger score means a better fit.
         """
-        if self.n_samples is not None:
-            check_number(self.n_samples, "n_samples", integer=True, least=2)
+        n = self.n_samples
+        if n is not None:
+            n = check_number(n, "n_samples", integer=True, least=2, most=MOST_DRAWS)
         model, X = last_step(estimator, X)
-        n = len(X) if self.n_samples is None else self.n_samples
-        draws = draw_from(model, n, generator_of(self.random_state))
+        draws = draw_from(model, n or len(X), generator_of(self.random_state))
         estimator = MMDEstimator(
             normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
         )

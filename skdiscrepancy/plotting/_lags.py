@@ -135,9 +135,9 @@ class LagDisplay:
         display : LagDisplay
             The display itself.
         """
-        check_number(self.level, "level", strict=True, most=1)
+        level = check_number(self.level, "level", strict=True, most=1)
         lags, statistics = np.asarray(self.lags), np.asarray(self.statistics)
-        found = np.asarray(self.pvalues) <= self.level
+        found = np.asarray(self.pvalues) <= level
         ax = set_axes(self, ax, figsize=(6.4, 4.0))
         self.stems_ = _draw_stems(
             ax, lags[~found], statistics[~found], BLUE, "other lags"

@@ -20,6 +20,7 @@ from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
+    MOST_DRAWN,
     VERMILLION,
     legend_above,
     plain,
@@ -163,7 +164,9 @@ class WitnessDisplay:
         columns, names = _check_features(features, estimator)
         if grid_resolution is None:
             grid_resolution = RESOLUTION[len(columns)]
-        check_number(grid_resolution, "grid_resolution", integer=True, least=2)
+        grid_resolution = check_number(
+            grid_resolution, "grid_resolution", integer=True, least=2, most=MOST_DRAWN
+        )
         reference = None
         if isinstance(estimator, MMDEstimator):
             if estimator.reference_.dtype.kind != "f":
