@@ -71,6 +71,7 @@ from skdiscrepancy._data._sparse import (
     as_rows,
     inner_products,
     of_one_kind,
+    read_only,
 )
 from skdiscrepancy._data._tables import (
     Column,
@@ -163,6 +164,7 @@ __all__ = [
     "of_one_kind",
     "other_weights",
     "read_columns",
+    "read_only",
     "refuse_blocks",
     "refuse_changed",
     "refuse_different_labels",

@@ -348,7 +348,7 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             # A copy, because steps that work in place must not change the sample.
-            X = estimator[:-1].transform(copy.copy(X))
+            X = estimator[:-1].transform(copy.deepcopy(X))
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)
