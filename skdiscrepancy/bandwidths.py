@@ -47,8 +47,6 @@ __all__ = [
 RULES = ("grid", "median", "dyadic")
 # Default number of bandwidths of a grid.
 N_BANDWIDTHS = 10
-# Range of the number of bandwidths of a grid. Every bandwidth is a kernel.
-COUNT: dict[str, Any] = {"integer": True, "least": 1, "most": 10_000}
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
 # Number of rows in a block of distances.
@@ -184,7 +182,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     >>> bandwidth_grid(X, n_bandwidths=3).round(3).tolist()
     [1.0, 4.275, 7.55]
     """
-    n_bandwidths = check_number(n_bandwidths, "n_bandwidths", **COUNT)
+    n_bandwidths = check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     distances = ListedDistances(inter_sample_distances(X, p=p))
     return np.array(_choose(distances, "grid", n_bandwidths))
 
@@ -326,7 +324,7 @@ def check_bandwidths(
     n_bandwidths: int = N_BANDWIDTHS,
 ) -> None:
     """Check a bandwidth parameter and the bandwidths that kernel objects have."""
-    check_number(n_bandwidths, "n_bandwidths", **COUNT)
+    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     check_bandwidth(bandwidth, name)
     dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
     if dyadic and n_bandwidths != N_BANDWIDTHS:

@@ -708,7 +708,7 @@ MANY = 10**9
     ids=range(16),
 )
 def test_more_resamples_than_anybody_needs_are_refused_before_they_are_drawn(call):
-    match = r"n_resamples == 1000000000, must be an integer from [12] to 10000000, beca"
+    match = r"n_resamples == 1000000000, must be .* at most 10000000, because each one"
     with pytest.raises(ValueError, match=match):
         call(MANY)
 
@@ -738,7 +738,7 @@ def test_more_resamples_than_anybody_needs_are_refused_before_they_are_drawn(cal
     ids=range(8),
 )
 def test_numbers_that_no_memory_holds_are_refused(name, most, call):
-    match = rf"{name} == 1000000000, must be an integer from [12] to {most}\."
+    match = rf"{name} == 1000000000, must be .* {most}\b"
     with pytest.raises(ValueError, match=match):
         call(MANY)
 

@@ -14,8 +14,12 @@ from sklearn.utils import check_scalar
 
 # Largest integer that can be a size.
 LARGEST = 2**63 - 1
-# Largest number of resamples, subsets or draws. More take days, and much memory.
+# Largest number of draws. More take days, and much memory.
 MOST_DRAWS = 10**7
+# Largest numbers by the name of a parameter, whatever the function is.
+MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000)
+for _name in ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"):
+    MOST[_name] = MOST_DRAWS
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 # Packages that run tasks of this package.
@@ -91,8 +95,11 @@ def check_number(
         raise (ValueError if wrong_word else TypeError)(message) from None
     except ValueError:
         raise ValueError(message) from None
-    if integer and value > LARGEST:
-        raise ValueError(f"{message} It must be below 2**63.")
+    if integer and value > MOST.get(name, LARGEST):
+        limit = "below 2**63"
+        if name in MOST:
+            limit = f"at most {MOST[name]}, because each one takes time and memory"
+        raise ValueError(f"{message} It must be {limit}.")
     if not (_has_float(value) or (value == np.inf and not finite)):
         raise ValueError(message)
     return int(value) if isinstance(value, Integral) else float(value)

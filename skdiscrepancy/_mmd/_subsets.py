@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
-    MOST_DRAWS,
     RandomStateLike,
     Result,
     as_table,
@@ -202,9 +201,7 @@ def mmd_subsets(
     >>> round(mmd_subsets(real, bad, **options).mean, 3)
     0.063
     """
-    n_subsets = check_number(
-        n_subsets, "n_subsets", integer=True, least=1, most=MOST_DRAWS
-    )
+    n_subsets = check_number(n_subsets, "n_subsets", integer=True, least=1)
     subset_size = check_number(subset_size, "subset_size", integer=True, least=2)
     mmd = MMDEstimator(
         kernel=kernel,

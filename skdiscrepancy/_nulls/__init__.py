@@ -25,7 +25,7 @@ from skdiscrepancy._nulls._one_sample import (
     signed_means,
     swap_test,
 )
-from skdiscrepancy._nulls._options import Options, check_options, check_resamples
+from skdiscrepancy._nulls._options import Options, check_options
 from skdiscrepancy._nulls._order import (
     columns_of,
     warn_if_both_dependent,
@@ -55,7 +55,6 @@ __all__ = [
     "block_permutation_test",
     "block_sign_test",
     "check_options",
-    "check_resamples",
     "columns_of",
     "complete_means",
     "far_offsets",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from skdiscrepancy._data import MOST_DRAWS, check_number
+from skdiscrepancy._data import check_number
 from skdiscrepancy._nulls._block_length import check_block_length
 from skdiscrepancy.pooling import TEST_POOLINGS
 
@@ -70,7 +70,7 @@ def check_options(
         )
     if block_length not in (None, 1):
         allowed = _methods_for_blocks(method, block_length, for_blocks)
-    n_resamples = check_resamples(n_resamples)
+    n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:
         n_groups = check_number(
             n_groups,
@@ -85,18 +85,6 @@ def check_options(
         method = allowed[0]
     # 2**62 is more groups than any sample has rows.
     return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
-
-
-def check_resamples(n_resamples: Any, least: int = 1) -> int:
-    """Return the number of resamples."""
-    return check_number(
-        n_resamples,
-        "n_resamples",
-        integer=True,
-        least=least,
-        most=MOST_DRAWS,
-        context=", because every resample takes time and memory",
-    )
 
 
 def _methods_for_blocks(

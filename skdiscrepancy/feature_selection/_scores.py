@@ -12,8 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import KeywordHints, RandomStateLike, check_run_options
-from skdiscrepancy._nulls import check_resamples, gamma_pvalue, invariants, rank_pvalue
+from skdiscrepancy._data import (
+    KeywordHints,
+    RandomStateLike,
+    check_number,
+    check_run_options,
+)
+from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._inputs import read_inputs
 from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
@@ -187,7 +192,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             )
         if self.pvalue not in PVALUES:
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
-        check_resamples(self.n_resamples)
+        check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         kernel = check_single_kernel(self.kernel, "kernel")
         inputs, y = read_inputs(

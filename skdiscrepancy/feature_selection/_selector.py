@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
-    MOST_DRAWS,
     KeywordHints,
     RandomStateLike,
     check_number,
@@ -294,7 +293,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             raise ValueError(
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
             )
-        check_number(self.n_probes, "n_probes", integer=True, least=1, most=MOST_DRAWS)
+        check_number(self.n_probes, "n_probes", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         if isinstance(self.step, Integral):
             check_number(self.step, "step", integer=True, least=1)

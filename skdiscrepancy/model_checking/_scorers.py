@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
-    MOST_DRAWS,
     KeywordHints,
     RandomStateLike,
     check_number,
@@ -325,7 +324,7 @@ class MMDScorer(KeywordHints, BaseEstimator):
         """
         n = self.n_samples
         if n is not None:
-            n = check_number(n, "n_samples", integer=True, least=2, most=MOST_DRAWS)
+            n = check_number(n, "n_samples", integer=True, least=2)
         model, X = last_step(estimator, X)
         draws = draw_from(model, n or len(X), generator_of(self.random_state))
         estimator = MMDEstimator(

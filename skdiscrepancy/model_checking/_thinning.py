@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import (
-    MOST_DRAWS,
     KeywordHints,
     check_flag,
     check_number,
@@ -251,7 +250,7 @@ def _check_params(
         raise ValueError(
             f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
         )
-    return check_number(n_points, "n_points", integer=True, least=1, most=MOST_DRAWS)
+    return check_number(n_points, "n_points", integer=True, least=1)
 
 
 def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import RandomStateLike, check_number, shown
 from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._nulls import check_resamples
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -158,7 +157,7 @@ class BatchScoresDisplay:
                 f"estimator == {shown(estimator)}, must be a fitted MMDEstimator."
             )
         level = check_number(level, "level", strict=True, most=1)
-        n_resamples = check_resamples(n_resamples, least=2)
+        n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=2)
         scores, labels, sizes = estimator._score_batches(batches, batch_size, by)
         known = np.unique(sizes)
         if len(known) > MOST_SIZES:

@@ -155,9 +155,7 @@ class ColumnTestsDisplay:
         """
         level = check_number(level, "level", strict=True, most=1)
         if max_columns is not None:
-            max_columns = check_number(
-                max_columns, "max_columns", integer=True, least=1
-            )
+            check_number(max_columns, "max_columns", integer=True, least=1)
         names = list(self.feature_names)[:max_columns]
         pvalues = np.asarray(self.adjusted_pvalues)
         ax = set_axes(self, ax, figsize=(6.4, rows_height(len(names))))

@@ -154,9 +154,7 @@ class DriftReportDisplay:
             The display itself.
         """
         if max_columns is not None:
-            max_columns = check_number(
-                max_columns, "max_columns", integer=True, least=1
-            )
+            check_number(max_columns, "max_columns", integer=True, least=1)
         names = list(self.feature_names)[:max_columns]
         n_drawn, n_columns = len(names), len(self.feature_names)
         sizes, pvalues, explains = (

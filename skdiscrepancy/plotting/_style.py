@@ -17,8 +17,6 @@ OVERHANG = 1.2
 # One marker more than colours, so that pairs of marker and colour repeat late.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#555555"
-# Largest number of rows and columns of a matrix that is drawn.
-MOST_DRAWN = 10_000
 # Space between a title and the legend below it, in points.
 TITLE_GAP = 4
 

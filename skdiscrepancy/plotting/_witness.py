@@ -20,7 +20,6 @@ from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
-    MOST_DRAWN,
     VERMILLION,
     legend_above,
     plain,
@@ -164,9 +163,7 @@ class WitnessDisplay:
         columns, names = _check_features(features, estimator)
         if grid_resolution is None:
             grid_resolution = RESOLUTION[len(columns)]
-        grid_resolution = check_number(
-            grid_resolution, "grid_resolution", integer=True, least=2, most=MOST_DRAWN
-        )
+        check_number(grid_resolution, "grid_resolution", integer=True, least=2)
         reference = None
         if isinstance(estimator, MMDEstimator):
             if estimator.reference_.dtype.kind != "f":

@@ -179,9 +179,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
 
     def _fit_tables(self, tables: Sequence[Any], names: Sequence[str]) -> TableEncoder:
         """Learn from the rows of several tables with the same columns."""
-        most = self.max_categories
-        if most is not None:
-            most = check_number(most, "max_categories", integer=True, least=1)
+        if self.max_categories is not None:
+            check_number(self.max_categories, "max_categories", integer=True, least=1)
         parts: list[list[Column]] = []
         found: list[Column | None] = []
         for table, name in zip(tables, names, strict=True):
@@ -203,7 +202,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             if any(f.kind in CODED and c.kind not in CODED for f, c in pairs):
                 parts[i] = self._read(table, name, forms, reset=False)
         self._blocks: list[_NumberBlock | _CategoryBlock] = [
-            _CategoryBlock.learn(form, columns, most)
+            _CategoryBlock.learn(form, columns, self.max_categories)
             if form.kind == "category"
             else _NumberBlock.learn(form, columns, names)
             for form, *columns in zip(forms, *parts, strict=True)
