@@ -45,7 +45,8 @@ class FunctionKernel(RowKernel):
         n_features) and returns their Gram matrix of shape (n_rows_A, n_rows_B), as for
         :class:`sklearn.svm.SVC`. A string is a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`, such as "sigmoid" or "chi2".
-        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``.
+        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``. The
+        arrays are read-only, and the kernel must be symmetric.
     params : dict or None, default=None
         Keywords for the function.
 
