@@ -99,7 +99,7 @@ def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
     >>> sorted(inter_sample_distances([[0.0], [0.0], [3.0]]).tolist())
     [3.0, 3.0]
     """
-    check_number(p, "p", least=1, finite=False)
+    p = check_number(p, "p", least=1, finite=False)
     X = check_rows(X, accept_sparse="csr" if p in (1, 2) else False)
     return _distances(representative_rows([X]), p)
 
@@ -182,7 +182,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     >>> bandwidth_grid(X, n_bandwidths=3).round(3).tolist()
     [1.0, 4.275, 7.55]
     """
-    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
+    n_bandwidths = check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
     distances = ListedDistances(inter_sample_distances(X, p=p))
     return np.array(_choose(distances, "grid", n_bandwidths))
 

@@ -177,9 +177,7 @@ def pool_statistics(
         unit = 2.0 ** (1 + len(statistics).bit_length())
     if pooling == "mean":
         return unit * float(np.mean(statistics / unit))
-    check_number(nu, "nu", strict=True)
-    assert nu is not None
-    rate = min(unit * float(nu), np.finfo(np.float64).max)
+    rate = min(unit * check_number(nu, "nu", strict=True), np.finfo(np.float64).max)
     return unit * float(fuse(statistics / unit, rate))
 
 

@@ -12,12 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import binom
 
+from skdiscrepancy._data import check_number
 from skdiscrepancy.inference import (
     hsic_column_tests,
     hsic_test,
     mmd_column_tests,
     mmd_test,
 )
+from skdiscrepancy.inference._column_tests import _resamples
 from skdiscrepancy.inference._tables import adjust_pvalues
 
 FEW = {"n_bandwidths": 2, "n_resamples": 49}
@@ -412,3 +414,9 @@ def test_tables_without_rows_are_refused_by_name():
     for tables, name in (((table[:0], table), "X"), ((table, table[:0]), "Y")):
         with pytest.raises(ValueError, match=f"{name} has 0 rows, must have"):
             mmd_column_tests(*tables)
+
+
+@pytest.mark.parametrize("n_columns", [1, 10**4, 10**6])
+def test_the_default_number_of_resamples_is_allowed(n_columns):
+    default = _resamples(None, n_columns)
+    assert check_number(default, "n_resamples", integer=True, least=999) == default

@@ -8,34 +8,45 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.metrics.pairwise import chi2_kernel
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from skdiscrepancy import (
     CKAEstimator,
     KSDEstimator,
     MMDEstimator,
     cka_score,
+    conditional_hsic_test,
     hsic_column_tests,
     hsic_from_gram,
+    hsic_matrix,
     hsic_score,
     hsic_test,
     hsic_test_from_gram,
+    joint_independence_test,
+    k_sample_test,
     ksd_from_gram,
     ksd_score,
     ksd_test,
+    ksd_test_from_gram,
+    mmd_column_tests,
     mmd_from_gram,
     mmd_score,
+    mmd_subsets,
     mmd_test,
+    mmd_test_from_gram,
 )
-from skdiscrepancy.bandwidths import kernel_collection
+from skdiscrepancy.bandwidths import bandwidth_grid, kernel_collection
 from skdiscrepancy.designs import (
     Blocks,
     CompleteU,
@@ -49,6 +60,7 @@ from skdiscrepancy.feature_selection import HSICScore, HSICSelector, HSICSelecto
 from skdiscrepancy.kernels import (
     ColumnKernel,
     EnergyKernel,
+    FeatureKernel,
     FunctionKernel,
     GaussianKernel,
     IMQKernel,
@@ -57,17 +69,27 @@ from skdiscrepancy.kernels import (
     MaternKernel,
     PolynomialKernel,
     PrecomputedKernel,
+    RowKernel,
 )
 from skdiscrepancy.model_checking import (
     HyvarinenScorer,
+    KSDScorer,
     MMDScorer,
     neg_mmd_scorer,
     stein_thinning,
 )
-from skdiscrepancy.plotting import CKADisplay, WitnessDisplay
+from skdiscrepancy.monitoring import drift_report
+from skdiscrepancy.plotting import (
+    BatchScoresDisplay,
+    CKADisplay,
+    DesignDisplay,
+    WitnessDisplay,
+)
 from skdiscrepancy.pooling import normalize_statistics, pool_statistics
+from skdiscrepancy.tables import TableEncoder
 
 X = np.random.RandomState(0).normal(size=(60, 2))
+GRAM = X @ X.T
 HUGE = 10**400
 DESIGNS = [
     CompleteV(),
@@ -656,3 +678,236 @@ def test_missing_dates_are_refused_before_a_pipeline():
     dates = np.array([["2020-01-01"], ["NaT"]] * 3, dtype="M8[D]")
     with pytest.raises(ValueError, match="NaT"):
         MMDScorer()(model, dates)
+
+
+MANY = 10**9
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: mmd_test(X, X, n_resamples=n),
+        lambda n: MMDEstimator().fit(X).test(X, n_resamples=n),
+        lambda n: hsic_test(X, X[:, 0], n_resamples=n),
+        lambda n: ksd_test(X, -X, n_resamples=n),
+        lambda n: ksd_test(X, GaussianMixture(), method="parametric", n_resamples=n),
+        lambda n: conditional_hsic_test(X, X[:, 0], X, n_resamples=n),
+        lambda n: joint_independence_test(X, X[:, 0], n_resamples=n),
+        lambda n: k_sample_test(X, X, n_resamples=n),
+        lambda n: mmd_column_tests(X, X, n_resamples=n),
+        lambda n: hsic_column_tests(X, X[:, 0], n_resamples=n),
+        lambda n: mmd_test_from_gram(GRAM, GRAM, GRAM, n_resamples=n),
+        lambda n: hsic_test_from_gram(GRAM, GRAM, n_resamples=n),
+        lambda n: ksd_test_from_gram(GRAM, n_resamples=n),
+        lambda n: drift_report(X, X, n_resamples=n),
+        lambda n: HSICScore(pvalue="permutation", n_resamples=n)(X, X[:, 0]),
+        lambda n: BatchScoresDisplay.from_estimator(
+            MMDEstimator().fit(X), X, batch_size=9, n_resamples=n
+        ),
+    ],
+    ids=range(16),
+)
+def test_more_resamples_than_anybody_needs_are_refused_before_they_are_drawn(call):
+    match = r"n_resamples == 1000000000, must be .* at most 10000000, because each one"
+    with pytest.raises(ValueError, match=match):
+        call(MANY)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "call"),
+    [
+        ("n_subsets", 10**7, lambda n: mmd_subsets(X, X, n_subsets=n, subset_size=5)),
+        ("n_probes", 10**7, lambda n: HSICSelector(n_probes=n).fit(X, X[:, 0])),
+        ("n_bandwidths", 10**4, lambda n: mmd_score(X, X, n_bandwidths=n)),
+        ("n_bandwidths", 10**4, lambda n: bandwidth_grid(X, n_bandwidths=n)),
+        ("n_points", 10**7, lambda n: stein_thinning(X, -X, n)),
+        (
+            "n_samples",
+            10**7,
+            lambda n: MMDScorer(n_samples=n)(GaussianMixture().fit(X), X),
+        ),
+        ("n_samples", 10**4, lambda n: DesignDisplay.from_design("u", n)),
+        (
+            "grid_resolution",
+            10**4,
+            lambda n: WitnessDisplay.from_estimator(
+                MMDEstimator().fit(X), X, grid_resolution=n
+            ),
+        ),
+    ],
+    ids=range(8),
+)
+def test_numbers_that_no_memory_holds_are_refused(name, most, call):
+    match = rf"{name} == 1000000000, must be .* {most}\b"
+    with pytest.raises(ValueError, match=match):
+        call(MANY)
+
+
+def test_categories_that_no_memory_holds_are_refused_before_they_are_encoded():
+    n = 50_000
+    table = pd.DataFrame({"name": np.arange(n).astype(str), "number": 1.0})
+    encoder = TableEncoder(max_categories=None).fit(table)
+    n_columns = len(encoder.get_feature_names_out())
+    match = (
+        f"max_categories == None, must be smaller here, such as 30: {n} rows of "
+        rf"{n_columns} columns, one for each category, take 18\.6 GiB"
+    )
+    with pytest.raises(ValueError, match=match):
+        encoder.transform(table)
+    assert encoder.transform(table[:2]).shape == (2, n_columns)
+
+
+class TestGradientsInBlocks:
+    @staticmethod
+    def gradients():
+        return iter([-X[:25], -X[25:]])
+
+    def test_a_function_of_gradient_blocks_gives_the_score_of_the_gradients(self):
+        options = {"n_components": 64, "random_state": 0}
+        expected = ksd_score([X[:25], X[25:]], -X, **options)
+        found = ksd_score([X[:25], X[25:]], self.gradients, **options)
+        assert_allclose(found, expected, rtol=1e-12)
+
+    def test_rows_in_memory_need_gradients_in_memory(self):
+        match = "model is a function that returns blocks, must be an array or a table"
+        for function in (ksd_score, ksd_test):
+            with pytest.raises(ValueError, match=match):
+                function(X, self.gradients)
+
+    def test_a_model_takes_rows(self):
+        match = "model == .*must take the rows X .* but it takes no arguments"
+        with pytest.raises(TypeError, match=match):
+            KSDEstimator(lambda: -X).fit(X)
+
+
+LARGEST = np.column_stack((X[:, 0], X[:, 1] / np.abs(X[:, 1]).max() * 1.7e308))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hsic_matrix(LARGEST),
+        lambda: hsic_column_tests(LARGEST, X[:, 0]),
+        lambda: mmd_score(LARGEST, X),
+        lambda: ksd_score(LARGEST, -X),
+        lambda: cka_score(LARGEST, X),
+    ],
+    ids=range(5),
+)
+def test_the_largest_floats_of_both_signs_are_refused_without_a_warning(call):
+    # Every warning is an error in this suite.
+    with pytest.raises(ValueError, match=r"(distances|statistic).* not finite"):
+        call()
+
+
+@pytest.mark.parametrize("kind", [csr_array, np.array])
+def test_scorers_do_not_let_the_steps_of_a_pipeline_change_the_rows(kind):
+    rows = kind(np.where(X > 0, 9 * X, 0.0))
+    before = rows.copy()
+    model = make_pipeline(
+        MaxAbsScaler(copy=False),
+        TruncatedSVD(1, random_state=0),
+        GaussianMixture(random_state=0),
+    ).fit(rows.copy())
+    scores = [KSDScorer()(model, rows) for _ in range(2)]
+    assert scores[0] == scores[1]
+    assert abs(rows - before).max() == 0
+
+
+class TestFunctionsOfUsers:
+    @staticmethod
+    def writes(A, B):
+        A *= 0
+        return A @ B.T
+
+    @staticmethod
+    def writes_sparse(A, B):
+        A.data[:] = 0
+        return A @ B.T
+
+    @pytest.mark.parametrize("design", ["u", "r"])
+    def test_a_kernel_that_writes_into_its_rows_is_refused(self, design):
+        rows = X.copy()
+        match = "kernel function 'writes' failed .* read-only"
+        with pytest.raises(ValueError, match=match):
+            mmd_score(rows, rows + 1, kernel=self.writes, design=design)
+        with pytest.raises(ValueError, match=match):
+            FunctionKernel(self.writes)(rows)
+        assert_array_equal(rows, X)
+
+    def test_a_kernel_that_writes_into_sparse_rows_is_refused(self):
+        rows = csr_array(np.where(X > 0, X, 0.0))
+        before = rows.copy()
+        with pytest.raises(ValueError, match=r"'writes_sparse' failed .* read-only"):
+            FunctionKernel(self.writes_sparse)(rows)
+        assert (rows != before).nnz == 0
+
+    def test_a_kernel_object_that_writes_into_its_rows_is_refused(self):
+        class Writes(RowKernel):
+            def gram(self, A, B):
+                A[:] = 0
+                return A @ B.T
+
+        rows = X.copy()
+        with pytest.raises(ValueError, match="read-only"):
+            mmd_score(rows, rows + 1, kernel=Writes())
+        assert_array_equal(rows, X)
+
+    @pytest.mark.parametrize("design", ["u", "r"])
+    def test_a_metric_that_writes_into_its_rows_is_refused(self, design):
+        def metric(a, b):
+            a[:] = 0
+            return np.abs(a - b).sum()
+
+        rows, kernel = X.copy(), GaussianKernel(bandwidth=1.0, metric=metric)
+        with pytest.raises(ValueError, match="read-only"):
+            mmd_score(rows, rows + 1, kernel=kernel, design=design)
+        assert_array_equal(rows, X)
+
+    def test_a_transformer_that_works_in_place_gives_the_score_of_a_copy(self):
+        scores, rows = [], X.copy()
+        for copy in (True, False):
+            kernel = FeatureKernel(MaxAbsScaler(copy=copy))
+            scores.append(mmd_score(rows, X + 1, kernel=kernel))
+        assert scores[0] == scores[1]
+        assert_array_equal(rows, X)
+
+    def test_compiled_functions_get_arrays_that_they_can_read(self):
+        A, B = np.abs(X), np.abs(X) + 1
+        found = mmd_score(A, B, kernel=chi2_kernel)
+        assert_allclose(found, mmd_score(A, B, kernel="chi2"), rtol=1e-12)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("wrap", [FunctionKernel, None, "sum", "columns"])
+    def test_an_asymmetric_kernel_is_named(self, wrap, dtype):
+        def later(A, B):
+            return np.exp(-np.maximum(A[:, :1] - B[:, 0], 0))
+
+        kernel = {
+            FunctionKernel: FunctionKernel(later),
+            "sum": FunctionKernel(later) + LinearKernel(),
+            "columns": ColumnKernel(FunctionKernel(later), [0]),
+        }.get(wrap, later)
+        rows = X.astype(dtype)
+        match = (
+            r"kernel function 'later' returned k\(x, y\) == 1 and k\(y, x\) == 0\..*"
+        )
+        match += "must be symmetric"
+        for call in (
+            lambda: mmd_score(rows, rows + 1, kernel=kernel),
+            lambda: hsic_test(rows, rows[:, 0], kernel=kernel, random_state=0),
+        ):
+            with pytest.raises(ValueError, match=match):
+                call()
+
+    def test_rounding_errors_are_not_an_asymmetry(self):
+        signs = np.random.RandomState(0).choice([-1, 1], size=(60, 60))
+
+        def rounded(A, B):
+            # The rounding errors of a function that computes in float16.
+            relative = np.finfo(np.float16).eps * signs[: len(A), : len(B)]
+            return (A @ B.T) * (1 + relative)
+
+        found = hsic_score(X, X[:, 0], kernel=rounded, target_kernel="linear")
+        exact = hsic_score(X, X[:, 0], kernel="linear", target_kernel="linear")
+        assert_allclose(found, exact, rtol=1e-2)

@@ -497,6 +497,57 @@ def test_rows_that_are_dicts_are_refused_with_what_to_pass(rows):
     assert len(monitor.update(pd.DataFrame([{"a": 1.0, "b": 2.0}]))) == 1
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_small_integers_give_the_alarms_of_python_integers(kind):
+    X, rows = draw(400, 1), draw(200, 1, seed=1) + 2
+    found, expected = (
+        fitted(X, window_size=size, run_length=100) for size in (kind(127), 127)
+    )
+    alarms = found.update(rows)
+    assert alarms.any()
+    assert_array_equal(alarms, expected.update(rows))
+    assert_array_equal(found.thresholds_, expected.thresholds_)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_masked_entries_of_a_row_are_refused(text):
+    X = pd.DataFrame(draw(40)) if not text else pd.DataFrame({0: 0.5, 1: ["a"] * 40})
+    row = np.ma.masked_array(X.iloc[0].to_numpy(), mask=[True, False])
+    with pytest.raises(ValueError, match="Input X contains masked entries"):
+        fitted(X).update(row)
+
+
+def test_rows_of_polars_are_rows_of_pandas():
+    polars = pytest.importorskip("polars")
+    n = 40
+    table = pd.DataFrame(
+        {
+            "number": draw(n, 1)[:, 0],
+            "text": list("ab") * (n // 2),
+            "time": pd.date_range("2020-01-01", periods=n),
+        }
+    )
+    other = polars.DataFrame({name: table[name].to_list() for name in table})
+    found, expected = fitted(other), fitted(table)
+    assert_array_equal(found.update(other), expected.update(table))
+    assert found.statistic_ == expected.statistic_
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (None, r"X == None, must be one row of 2 values, or several rows\."),
+        ([], r"X == \[\], must be one row of 2 values, or several rows\."),
+        (["1", "2"], r"X == \['1', '2'\], must be .* of numbers, not text\."),
+        (np.array(["1", "2"]), "must be one row of 2 values, .* of numbers, not text"),
+    ],
+    ids=range(4),
+)
+def test_what_is_not_a_row_is_named(rows, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(draw(40)).update(rows)
+
+
 def test_sparse_reference_is_refused():
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         fitted(csr_array(draw(60)))

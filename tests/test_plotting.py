@@ -259,7 +259,7 @@ def test_random_state_of_the_estimator_seeds_its_design():
 
 
 def test_too_few_samples_for_a_drawing_are_refused():
-    with pytest.raises(ValueError, match="n_samples == 0, must be an integer >= 1"):
+    with pytest.raises(ValueError, match="n_samples == 0, must be an integer from 1"):
         DesignDisplay.from_design(CompleteV(), 0)
 
 

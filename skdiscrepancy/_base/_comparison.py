@@ -181,8 +181,7 @@ class ComparisonResult(Result):
         low, high : float
             Bounds of the interval.
         """
-        check_level(level)
-        width = self._quantile(float(level)) * self.standard_error
+        width = self._quantile(check_level(level)) * self.standard_error
         return self.difference - width, self.difference + width
 
     def pair(self, first: Any, second: Any) -> ComparisonResult:
@@ -241,7 +240,7 @@ class ComparisonResult(Result):
         names : list
             Names of the candidates, the best score first.
         """
-        check_level(level)
+        level = check_level(level)
         adjusted = self.adjusted_pvalues
         return [self.names[i] for i in self._order() if adjusted[i] > level]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._base._uncertainty import NormalUncertainty, Uncertainty
-from skdiscrepancy._data import Result, check_number, shown
+from skdiscrepancy._data import Result, check_number
 from skdiscrepancy.kernels import kernel_columns
 
 
@@ -151,8 +151,7 @@ class DiscrepancyResult(Result):
         >>> round(low, 2), round(high, 2)
         (0.06, 0.17)
         """
-        check_level(level)
-        return self._known_uncertainty().interval(float(level))
+        return self._known_uncertainty().interval(check_level(level))
 
     @property
     def effect_size(self) -> float:
@@ -279,8 +278,11 @@ def effect_size(value: float) -> float:
     return float(max(value, 0.0) / np.hypot(1.0, value))
 
 
-def check_level(level: Any) -> None:
-    """Raise an error unless the confidence level is above 0 and below 1."""
-    check_number(level, "level", strict=True, most=1, context=", 0 and 1 excluded")
+def check_level(level: Any) -> float:
+    """Return a level, or raise an error unless it is above 0 and below 1."""
+    level = check_number(
+        level, "level", strict=True, most=1, context=", 0 and 1 excluded"
+    )
     if level >= 1:
-        raise ValueError(f"level == {shown(level)}, must be > 0 and < 1.")
+        raise ValueError(f"level == {level}, must be > 0 and < 1.")
+    return level

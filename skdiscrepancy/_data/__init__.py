@@ -9,6 +9,7 @@ from skdiscrepancy._data._arrays import (
     validate_rows,
 )
 from skdiscrepancy._data._checks import (
+    MOST_DRAWS,
     check_flag,
     check_number,
     refuse_changed,
@@ -70,6 +71,7 @@ from skdiscrepancy._data._sparse import (
     as_rows,
     inner_products,
     of_one_kind,
+    read_only,
 )
 from skdiscrepancy._data._tables import (
     Column,
@@ -98,6 +100,7 @@ from skdiscrepancy._data._weights import (
 __all__ = [
     "MAX_LABELS",
     "MAX_ROWS",
+    "MOST_DRAWS",
     "SPARSE_METRICS",
     "TOO_LARGE",
     "Codes",
@@ -161,6 +164,7 @@ __all__ = [
     "of_one_kind",
     "other_weights",
     "read_columns",
+    "read_only",
     "refuse_blocks",
     "refuse_changed",
     "refuse_different_labels",

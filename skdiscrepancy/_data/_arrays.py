@@ -108,7 +108,9 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     if dtype is not None:
         _refuse_date_columns(X, name)
     try:
-        yield
+        # The sum by which scikit-learn looks for NaN overflows for the largest floats.
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except OverflowError:
         raise ValueError(too_large(name)) from None
     except (TypeError, ValueError) as error:

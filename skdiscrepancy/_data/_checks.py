@@ -14,6 +14,12 @@ from sklearn.utils import check_scalar
 
 # Largest integer that can be a size.
 LARGEST = 2**63 - 1
+# Largest number of draws. More take days, and much memory.
+MOST_DRAWS = 10**7
+# Largest numbers by the name of a parameter, whatever the function is.
+MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000)
+for _name in ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"):
+    MOST[_name] = MOST_DRAWS
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 # Packages that run tasks of this package.
@@ -31,8 +37,10 @@ def check_number(
     finite: bool = True,
     keyword: str | None = None,
     context: str = "",
-) -> None:
-    """Raise an error unless the value is a number in the allowed range.
+) -> Any:
+    """Return a number of Python, or raise an error if it is not in the allowed range.
+
+    Numbers of numpy overflow, and change the precision of arrays.
 
     Parameters
     ----------
@@ -54,6 +62,11 @@ def check_number(
         String that is also allowed, for the error message.
     context : str, default=""
         What the range depends on, for the error message.
+
+    Returns
+    -------
+    number : int or float
+        The value as an int if it is an integer, else as a float.
     """
     kind = "an integer" if integer else "a finite number" if finite else "a number"
     if most is None:
@@ -82,10 +95,14 @@ def check_number(
         raise (ValueError if wrong_word else TypeError)(message) from None
     except ValueError:
         raise ValueError(message) from None
-    if integer and value > LARGEST:
-        raise ValueError(f"{message} It must be below 2**63.")
+    if integer and value > MOST.get(name, LARGEST):
+        limit = "below 2**63"
+        if name in MOST:
+            limit = f"at most {MOST[name]}, because each one takes time and memory"
+        raise ValueError(f"{message} It must be {limit}.")
     if not (_has_float(value) or (value == np.inf and not finite)):
         raise ValueError(message)
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def shown(value: Any) -> str:

@@ -13,6 +13,7 @@ from sklearn.metrics import pairwise_distances
 
 from skdiscrepancy._data._checks import shown
 from skdiscrepancy._data._distances import Distances, block_distances
+from skdiscrepancy._data._sparse import read_only
 
 # Metrics that take their parameters from all rows, so that a tile would have others.
 OF_ALL_ROWS = ("seuclidean", "mahalanobis")
@@ -77,6 +78,8 @@ def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
         A, B = A.astype(bool), B.astype(bool)
     elif metric in DOT_PRODUCTS:
         A, B = A - A[0], B - A[0]
+    elif callable(metric):
+        A, B = read_only(A, B)
     values = np.array(pairwise_distances(A, B, metric=metric, n_jobs=1), dtype=dtype)
     return Distances(_checked(values, metric), squared=False)
 
@@ -86,7 +89,7 @@ def aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Dista
     n = A.shape[0]
     values = np.empty(n, dtype=A.dtype)
     if callable(metric):
-        for i, (a, b) in enumerate(zip(A, B, strict=True)):
+        for i, (a, b) in enumerate(zip(*read_only(A, B), strict=True)):
             values[i] = metric(a, b)
         return Distances(_checked(values, metric), squared=False)
     for start in range(0, n, PAIRS_AT_ONCE):

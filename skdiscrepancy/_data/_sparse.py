@@ -88,6 +88,21 @@ def as_block(rows: Any) -> Any:
     return rows.matrix if isinstance(rows, SparseRows) else rows
 
 
+def read_only(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return the same blocks, but functions of the user cannot write into them."""
+    first = _read_only(A)
+    return first, first if B is A else _read_only(B)
+
+
+def _read_only(block: Any) -> Any:
+    if issparse(block):
+        parts = (_read_only(block.data), block.indices, block.indptr)
+        return csr_array(parts, shape=block.shape)
+    view = block.view()
+    view.flags.writeable = False
+    return view
+
+
 def of_one_kind(*parts: Any) -> tuple[Any, ...]:
     """Return samples that are all sparse if one of them is, else as they are."""
     if not any(isinstance(part, SparseRows) for part in parts):

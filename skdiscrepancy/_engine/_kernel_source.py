@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     block_distances,
     encode_labels,
     metric_distances,
+    read_only,
 )
 from skdiscrepancy._engine._feature_maps import have_features
 from skdiscrepancy._engine._forms import decay_rate
@@ -192,7 +193,7 @@ class FunctionReading(Reading):
         for k, kernel in members.items():
             values = out[k] if out.ndim == 3 else out
             if isinstance(kernel, RowKernel):
-                values[...] = kernel.gram(A, A if B is None else B)
+                values[...] = kernel.gram(*read_only(A, A if B is None else B))
             else:
                 # A white kernel has a diagonal only if it is called with one argument.
                 values[...] = kernel(A, B)
@@ -205,7 +206,7 @@ class FunctionReading(Reading):
         A, B, same = self.rows.take(rows), self.rows.take(cols), rows == cols
         for k, kernel in members.items():
             if isinstance(kernel, RowKernel):
-                out[k] = kernel.pairs(A, B)
+                out[k] = kernel.pairs(*read_only(A, B))
                 continue
             for start in range(0, len(rows), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)

@@ -9,6 +9,7 @@ from skdiscrepancy._gradients._dispatch import (
     is_density_estimator,
     score_function,
     score_function_of,
+    takes_nothing,
 )
 from skdiscrepancy._gradients._distributions import copyable
 from skdiscrepancy._gradients._draws import can_be_drawn_from, draw_from
@@ -25,6 +26,7 @@ __all__ = [
     "is_density_estimator",
     "score_function",
     "score_function_of",
+    "takes_nothing",
     "widths",
     "without_names",
 ]

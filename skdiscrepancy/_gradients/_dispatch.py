@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from functools import partial, singledispatch
 from typing import Any
@@ -260,6 +261,11 @@ def score_function_of(model: Any) -> ScoreFunction:
     """
     _refuse(model)
     if callable(model) and not isinstance(model, type):
+        if takes_nothing(model):
+            raise TypeError(
+                f"model == {model!r}, must take the rows X and return the gradients of "
+                "the log-density at these rows, but it takes no arguments."
+            )
         return model
     has_values = hasattr(model, "score_samples") or hasattr(model, "logpdf")
     if has_values and not isinstance(model, type):
@@ -273,6 +279,15 @@ def score_function_of(model: Any) -> ScoreFunction:
         f"model == {model!r}, must be a density of scikit-learn or scipy, not its "
         "class, or a callable that returns the gradient of the log-density."
     )
+
+
+def takes_nothing(model: Any) -> bool:
+    """Return whether a model is a function without arguments."""
+    try:
+        return callable(model) and not inspect.signature(model).parameters
+    except (TypeError, ValueError):
+        # Compiled functions may have no signature.
+        return False
 
 
 def check_model(model: Any) -> None:

@@ -33,6 +33,7 @@ from skdiscrepancy._gradients import (
     copyable,
     is_density_estimator,
     score_function_of,
+    takes_nothing,
 )
 from skdiscrepancy.kernels import KERNELS, Kernel, check_kernel
 
@@ -141,9 +142,11 @@ class GivenGradients:
 def as_given(model: Any) -> Any:
     """Prepare the model of a one-call function, which does not refit a fitted model.
 
-    An array holds the gradients at the rows of the sample.
+    An array, or a function without arguments that returns blocks, holds the gradients
+    at the rows of the sample.
     """
-    if hasattr(model, "__array__") or isinstance(model, (list, tuple)):
+    given = hasattr(model, "__array__") or isinstance(model, (list, tuple))
+    if given or takes_nothing(model):
         return GivenGradients(as_table(model))
     return freeze(model) if is_fitted(model) else copyable(model)
 

@@ -210,8 +210,8 @@ def divide(
     if by is not None:
         yield from _by_label(batches, by)
     elif batch_size is not None:
-        check_number(batch_size, "batch_size", integer=True, least=least)
-        yield from enumerate(_by_size(batches, int(batch_size), least))
+        size = check_number(batch_size, "batch_size", integer=True, least=least)
+        yield from enumerate(_by_size(batches, size, least))
     else:
         if _is_table(batches):
             raise ValueError(

@@ -201,10 +201,8 @@ def mmd_subsets(
     >>> round(mmd_subsets(real, bad, **options).mean, 3)
     0.063
     """
-    check_number(n_subsets, "n_subsets", integer=True, least=1)
-    check_number(subset_size, "subset_size", integer=True, least=2)
-    # Sums of numbers of eight bits overflow.
-    n_subsets, subset_size = int(n_subsets), int(subset_size)
+    n_subsets = check_number(n_subsets, "n_subsets", integer=True, least=1)
+    subset_size = check_number(subset_size, "subset_size", integer=True, least=2)
     mmd = MMDEstimator(
         kernel=kernel,
         bandwidth=bandwidth,

@@ -42,7 +42,7 @@ def check_block_length(block_length: Any) -> int | str | None:
         isinstance(block_length, str) and block_length == "auto"
     ):
         return block_length
-    check_number(
+    return check_number(
         block_length,
         "block_length",
         integer=True,
@@ -50,7 +50,6 @@ def check_block_length(block_length: Any) -> int | str | None:
         keyword="auto",
         context=", or None for independent rows",
     )
-    return int(block_length)
 
 
 def rows_of_blocks(

@@ -69,9 +69,9 @@ def check_options(
         )
     if block_length not in (None, 1):
         allowed = _methods_for_blocks(method, block_length, for_blocks)
-    check_number(n_resamples, "n_resamples", integer=True, least=1)
+    n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:
-        check_number(
+        n_groups = check_number(
             n_groups,
             "n_groups",
             integer=True,
@@ -82,11 +82,8 @@ def check_options(
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
     if method == "auto":
         method = allowed[0]
-    # 2**62 is more groups than any sample has rows. Python integers, unlike numpy
-    # integers, do not overflow.
-    return Options(
-        method, int(n_resamples), int(n_groups or 2**62), pooling, block_length
-    )
+    # 2**62 is more groups than any sample has rows.
+    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
 
 
 def _methods_for_blocks(

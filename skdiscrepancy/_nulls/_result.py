@@ -172,7 +172,7 @@ class TestResult(Result):
         >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
         (0.26, 0.36, 0.46)
         """
-        check_level(level)
+        level = check_level(level)
         return None if self.effect is None else self.effect.effect_interval(level)
 
     def _summary(self) -> dict[str, Any]:

@@ -304,8 +304,7 @@ def at_least(n: Any, least: int, design: Design) -> int:
 
 def check_max_pairs(max_pairs: Any) -> int:
     """Return the size of a chunk."""
-    check_number(max_pairs, "max_pairs", integer=True, least=1)
-    return int(max_pairs)
+    return check_number(max_pairs, "max_pairs", integer=True, least=1)
 
 
 def check_count(
@@ -314,7 +313,7 @@ def check_count(
     """Return a count of at least 1 that was passed as an integer or a keyword."""
     if isinstance(value, str) and value == keyword:
         return default
-    check_number(
+    return check_number(
         value,
         name,
         integer=True,
@@ -323,4 +322,3 @@ def check_count(
         keyword=keyword,
         context=f" for {n} samples",
     )
-    return int(value)

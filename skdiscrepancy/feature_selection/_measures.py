@@ -29,8 +29,7 @@ def check_factor(factor: Any, name: str) -> float:
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
             "of the median distance: 1.0 is the median itself."
         )
-    check_number(factor, name, strict=True)
-    return float(factor)
+    return check_number(factor, name, strict=True)
 
 
 def column_scales(
@@ -62,7 +61,7 @@ def column_scales(
         return scales
     if isinstance(own, str) and own == "median":
         return _named_medians(X, names)
-    check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
+    own = check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
     return np.full(X.shape[1], float(own))
 
 

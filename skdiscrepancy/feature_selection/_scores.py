@@ -240,7 +240,7 @@ class HSICScore(KeywordHints, BaseEstimator):
                 return gamma_pvalue(np.square(G @ F.T).sum(), invariants(G), of_target)
 
             return by_moments
-        orders = Permutations(n, self.n_resamples, self.random_state)
+        orders = Permutations(n, int(self.n_resamples), self.random_state)
 
         def by_permutations(column: Variable) -> float:
             G = column.factor.rows

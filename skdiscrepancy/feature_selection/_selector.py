@@ -277,7 +277,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         if k is None:
             orders = Permutations(inputs.n_samples, self.n_probes, self.random_state)
             probes = Probes(columns, orders)
-        options = {"step": self.step} if self.method == "backward" else {}
+        options = {"step": float(self.step)} if self.method == "backward" else {}
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()
@@ -313,7 +313,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         if isinstance(k, str) and k == "auto":
             return None
         if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
-            check_number(
+            return check_number(
                 k,
                 "n_features_to_select",
                 integer=True,
@@ -322,13 +322,12 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
                 keyword="auto",
                 context=f", the number of {what}, or a number between 0 and 1",
             )
-            return int(k)
         if not 0 < k < 1:
             raise ValueError(
                 f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
                 f"{n_features}, the number of {what}, or a number between 0 and 1."
             )
-        return max(1, int(k * n_features))
+        return max(1, int(float(k) * n_features))
 
     def _warn_of_noise(self, inputs: Inputs, choice: Choice) -> None:
         path, n_informative = choice.path, choice.n_informative

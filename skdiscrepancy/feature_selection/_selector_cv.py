@@ -283,12 +283,11 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         least, most = self.min_features_to_select, self.max_features_to_select
         bounds: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
         bounds["context"] = context
-        check_number(least, "min_features_to_select", **bounds)
+        least = check_number(least, "min_features_to_select", **bounds)
         if most is None:
-            return int(least), n_features
+            return least, n_features
         bounds["least"] = least
-        check_number(most, "max_features_to_select", **bounds)
-        return int(least), int(most)
+        return least, check_number(most, "max_features_to_select", **bounds)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

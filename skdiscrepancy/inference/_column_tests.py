@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import StatisticParams
 from skdiscrepancy._data import (
+    MOST_DRAWS,
     RandomStateLike,
     as_array,
     check_run_options,
@@ -359,4 +360,6 @@ def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:
 
 
 def _resamples(n_resamples: int | None, n_columns: int) -> int:
-    return max(999, 100 * n_columns - 1) if n_resamples is None else n_resamples
+    if n_resamples is not None:
+        return n_resamples
+    return min(max(999, 100 * n_columns - 1), MOST_DRAWS)

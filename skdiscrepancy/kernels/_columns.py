@@ -103,7 +103,8 @@ class ColumnKernel(RowKernel):
         return ColumnKernel(learnt, kernel.columns)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self.kernel.gram(self.take(A), self.take(B))
+        some = self.take(A)
+        return self.kernel.gram(some, some if B is A else self.take(B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return self.kernel.pairs(self.take(A), self.take(B))

@@ -102,7 +102,8 @@ class EnergyKernel(RowKernel):
     def _from_origin(self, A: np.ndarray) -> np.ndarray:
         if self.origin is None:
             return A
-        return (A - np.asarray(self.origin)).astype(A.dtype, copy=False)
+        origin = np.asarray(self.origin, dtype=np.float64)
+        return (A - origin).astype(A.dtype, copy=False)
 
     def _lengths(self, A: np.ndarray) -> np.ndarray:
         return self._power(np.einsum("ij,ij->i", A, A))
@@ -111,4 +112,4 @@ class EnergyKernel(RowKernel):
         """Return lengths to the power of the exponent, from their squares."""
         if self.exponent == 1:
             return np.sqrt(squares)
-        return squares ** (self.exponent / 2)
+        return squares ** (float(self.exponent) / 2)

@@ -208,9 +208,10 @@ class FeatureKernel(RowKernel):
 def _run(transformer: Any, method: str, A: Any) -> Any:
     """Call a method of a transformer, and say which one it was if it fails."""
     try:
-        # Numbers beyond floating point end in features that are refused.
+        # Numbers beyond floating point end in features that are refused. A copy,
+        # because a transformer that works in place must not change the sample.
         with np.errstate(all="ignore"):
-            return getattr(transformer, method)(A)
+            return getattr(transformer, method)(A.copy())
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(

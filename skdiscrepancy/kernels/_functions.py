@@ -13,11 +13,20 @@ from scipy.sparse import issparse
 from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
 from sklearn.preprocessing import normalize
 
-from skdiscrepancy._data import aligned_products, check_number, inner_products, shown
+from skdiscrepancy._data import (
+    aligned_products,
+    check_number,
+    inner_products,
+    read_only,
+    shown,
+)
 from skdiscrepancy.kernels._base import RowKernel
 
 # Names of `pairwise_kernels` that take dense rows only.
 DENSE_ONLY = ("additive_chi2", "chi2")
+# Larger differences of k(x, y) and k(y, x), relative to the largest value of a tile,
+# are not rounding errors, not even of a function that computes in float16.
+ASYMMETRY = 1e-2
 
 
 class FunctionKernel(RowKernel):
@@ -36,7 +45,8 @@ class FunctionKernel(RowKernel):
         n_features) and returns their Gram matrix of shape (n_rows_A, n_rows_B), as for
         :class:`sklearn.svm.SVC`. A string is a name of
         :func:`sklearn.metrics.pairwise.pairwise_kernels`, such as "sigmoid" or "chi2".
-        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``.
+        If your data are sparse, a callable gets two ``scipy.sparse.csr_array``. The
+        arrays are read-only, and the kernel must be symmetric.
     params : dict or None, default=None
         Keywords for the function.
 
@@ -115,9 +125,9 @@ class FunctionKernel(RowKernel):
         params = dict(self.params or {})
         if isinstance(self.function, str):
             return self._of_scikit_learn(A, B, params)
-        shape = (A.shape[0], B.shape[0])
+        shape, same = (A.shape[0], B.shape[0]), B is A
         try:
-            K = self.function(A, B, **params)
+            K = self._call(*read_only(A, B), params)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
@@ -125,7 +135,31 @@ class FunctionKernel(RowKernel):
                 f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
                 f"return their Gram matrix. {self._single_rows}"
             ) from error
-        return self._checked(K, shape)
+        K = self._checked(K, shape)
+        if same:
+            self._refuse_asymmetric(K)
+        return K
+
+    def _call(self, A: Any, B: Any, params: dict[str, Any]) -> Any:
+        assert callable(self.function)
+        try:
+            return self.function(A, B, **params)
+        except ValueError as error:
+            # Compiled functions may not read arrays that are read-only.
+            if "buffer source array is read-only" not in str(error):
+                raise
+            return self.function(A.copy(), B.copy(), **params)
+
+    def _refuse_asymmetric(self, K: np.ndarray) -> None:
+        """Refuse a function whose values depend on the order of two rows."""
+        K = K if K.dtype.kind == "f" else K.astype(np.float64)
+        gaps = np.abs(K - K.T)
+        if gaps.size and gaps.max() > ASYMMETRY * np.abs(K).max():
+            i, j = np.unravel_index(np.argmax(gaps), gaps.shape)
+            raise ValueError(
+                f"The kernel function {self._name!r} returned k(x, y) == {K[i, j]:g} "
+                f"and k(y, x) == {K[j, i]:g} for two rows, must be symmetric."
+            )
 
     def _of_scikit_learn(
         self, A: np.ndarray, B: np.ndarray, params: dict[str, Any]
@@ -287,8 +321,8 @@ class PolynomialKernel(RowKernel):
         return self._power(aligned_products(A, B), A.shape[1])
 
     def _power(self, products: np.ndarray, n_features: int) -> np.ndarray:
-        products *= 1 / n_features if self.gamma is None else self.gamma
-        products += self.coef0
+        products *= 1 / n_features if self.gamma is None else float(self.gamma)
+        products += float(self.coef0)
         if self.degree == 1:
             return products
         # Products of arrays: powers of numpy call a function for every entry.

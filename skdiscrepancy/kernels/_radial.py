@@ -322,7 +322,7 @@ class MaternKernel(RadialKernel):
     @property
     def norm(self) -> Any:
         """Order of the Minkowski distance, None if the kernel has a `metric`."""
-        return self.p if self.metric is None else None
+        return float(self.p) if self.metric is None else None
 
     @property
     def differentiable(self) -> bool:

@@ -138,10 +138,10 @@ class KSDScorer(KeywordHints, BaseEstimator):
         score : float
             Negative squared KSD. A larger score means a better fit.
         """
-        check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
+        factor = check_number(self.bandwidth_factor, "bandwidth_factor", strict=True)
         kernels = check_differentiable(self.kernel)
         model, X = last_step(estimator, X)
-        bandwidth = self.bandwidth_factor * median_bandwidth(X)
+        bandwidth = factor * median_bandwidth(X)
         kernels = [
             clone(kernel).set_params(bandwidth=bandwidth)
             if kernel.bandwidth is None
@@ -322,11 +322,11 @@ class MMDScorer(KeywordHints, BaseEstimator):
         score : float
             Negative squared MMD. A larger score means a better fit.
         """
-        if self.n_samples is not None:
-            check_number(self.n_samples, "n_samples", integer=True, least=2)
+        n = self.n_samples
+        if n is not None:
+            n = check_number(n, "n_samples", integer=True, least=2)
         model, X = last_step(estimator, X)
-        n = len(X) if self.n_samples is None else self.n_samples
-        draws = draw_from(model, n, generator_of(self.random_state))
+        draws = draw_from(model, n or len(X), generator_of(self.random_state))
         estimator = MMDEstimator(
             normalize=self.normalize, pooling=self.pooling, n_jobs=self.n_jobs
         )
@@ -347,7 +347,7 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             # A copy, because steps that work in place must not change the sample.
-            X = estimator[:-1].transform(copy.copy(X))
+            X = estimator[:-1].transform(copy.deepcopy(X))
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)

@@ -94,7 +94,7 @@ def compare_scores(
         )
     if test_fraction is None:
         test_fraction = 1 / n_splits
-    check_number(
+    test_fraction = check_number(
         test_fraction,
         "test_fraction",
         strict=True,

@@ -95,7 +95,7 @@ def stein_thinning(
     >>> X[chosen].mean(axis=0).round(2).tolist()
     [0.04, 0.08]
     """
-    _check_params(n_points, standardize, preconditioner, verbose)
+    n_points = _check_params(n_points, standardize, preconditioner, verbose)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
     with np.errstate(all="ignore"):
@@ -219,7 +219,7 @@ class SteinThinning(KeywordHints, BaseEstimator):
         self : SteinThinning
             Fitted estimator.
         """
-        _check_params(
+        n_points = _check_params(
             self.n_points, self.standardize, self.preconditioner, self.verbose
         )
         if gradients is None:
@@ -232,7 +232,7 @@ class SteinThinning(KeywordHints, BaseEstimator):
         self.support_ = stein_thinning(
             rows,
             gradients,
-            self.n_points,
+            n_points,
             standardize=self.standardize,
             preconditioner=self.preconditioner,
             verbose=self.verbose,
@@ -243,14 +243,14 @@ class SteinThinning(KeywordHints, BaseEstimator):
 
 def _check_params(
     n_points: Any, standardize: Any, preconditioner: Any, verbose: Any
-) -> None:
+) -> int:
     check_flag(standardize, "standardize")
     check_verbose(verbose)
-    check_number(n_points, "n_points", integer=True, least=1)
     if preconditioner not in PRECONDITIONERS:
         raise ValueError(
             f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
         )
+    return check_number(n_points, "n_points", integer=True, least=1)
 
 
 def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

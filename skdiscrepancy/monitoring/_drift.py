@@ -159,9 +159,9 @@ def drift_report(
     >>> report.explanation
     [['x3', 'x1']]
     """
-    check_number(level, "level", strict=True, most=1)
-    check_number(max_columns, "max_columns", integer=True, least=1)
-    check_number(max_rows, "max_rows", integer=True, least=1)
+    level = check_number(level, "level", strict=True, most=1)
+    max_columns = check_number(max_columns, "max_columns", integer=True, least=1)
+    max_rows = check_number(max_rows, "max_rows", integer=True, least=1)
     check_run_options(n_jobs, random_state, verbose)
     check_encoder(encoder)
     new, first, second = _read_tables(reference, new)

@@ -211,10 +211,10 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self : DriftMonitor
             Fitted monitor, which has seen no rows of a stream.
         """
-        kernels = self._check_params()
+        kernels, size, run_length = self._check_params()
         encoder = fit_encoder(self.encoder, [X])
         rows = self._validate(X, encoder, reset=True, ensure_min_samples=2)
-        self._check_size(len(rows))
+        _check_size(len(rows), size, run_length)
         collection = collection_of(
             [rows],
             kernels,
@@ -230,8 +230,8 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             sums = self._reference_sums(source, len(rows))
             both.advance()
             learnt = simulate_thresholds(
-                StreamTask(source, sums, self.window_size),
-                self.run_length,
+                StreamTask(source, sums, size),
+                run_length,
                 random_state=self.random_state,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
@@ -242,7 +242,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self._learnt_from = values_of(self, LEARNT_FROM)
         self._sums, self._scales = sums, learnt.scales
         self.thresholds_ = learnt.values
-        self._stream = StreamKernels(evaluated, rows, self.window_size)
+        self._stream = StreamKernels(evaluated, rows, size)
         return self.reset()
 
     def reset(self) -> DriftMonitor:
@@ -320,33 +320,15 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         check_is_fitted(self)
         return self._window.contributions(self._stream, self._sums)
 
-    def _check_params(self) -> list[Any]:
-        """Check every parameter, and return the kernels of `kernel`."""
-        check_number(self.window_size, "window_size", integer=True, least=2)
-        check_number(self.run_length, "run_length", least=2)
+    def _check_params(self) -> tuple[list[Any], int, float]:
+        """Return the kernels, the size of the window and the run length."""
+        size = check_number(self.window_size, "window_size", integer=True, least=2)
+        run_length = check_number(self.run_length, "run_length", least=2)
         kernels = check_kernel(self.kernel)
         check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
         check_encoder(self.encoder)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
-        return kernels
-
-    def _check_size(self, n: int) -> None:
-        """Refuse a reference sample that is too small for the window."""
-        least = LEAST_WINDOWS * self.window_size
-        if n < least:
-            raise ValueError(
-                f"n_samples == {n}, must be >= {least} for window_size == "
-                f"{self.window_size}. Pass a larger reference sample, or choose a "
-                "smaller window_size."
-            )
-        advised = int(np.ceil(2 * np.log(self.run_length) * self.window_size))
-        if n < advised:
-            warn_user(
-                f"The reference sample has {n} rows. For window_size == "
-                f"{self.window_size} and run_length == {self.run_length}, it should "
-                f"have at least {advised} rows. With fewer rows, the run length varies "
-                "much from one reference sample to another."
-            )
+        return kernels, size, run_length
 
     def _reference_sums(self, source: Any, n: int) -> Reference:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
@@ -357,7 +339,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
         dtype, plain = self.reference_.dtype, self.encoder_ is None
-        if plain and isinstance(X, np.ndarray) and X.shape == (self.n_features_in_,):
+        if plain and type(X) is np.ndarray and X.shape == (self.n_features_in_,):
             # The common case, without the checks that take longer than the kernels.
             row = X[np.newaxis].astype(dtype) if X.dtype.kind in "fiu" else X
             if row.dtype == dtype and np.isfinite(row).all():
@@ -368,12 +350,21 @@ class DriftMonitor(KeywordHints, BaseEstimator):
                 f"X == {shown(X)}, must be an array, a DataFrame or a Series. For rows "
                 "that are dicts, pass a DataFrame of a list of rows: DataFrame([row])."
             )
-        if np.ndim(X) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
+        # Not `ndim`, which a DataFrame of polars does not have.
+        shape = np.shape(X)
+        one_row = f"must be one row of {self.n_features_in_} values, or several rows"
+        if X is None or shape == (0,):
+            raise ValueError(f"X == {shown(X)}, {one_row}.")
+        if len(shape) == 1 and hasattr(X, "to_frame") and hasattr(X, "index"):
             # A row of a DataFrame of pandas, whose index are the names of columns.
             X = X.to_frame().T.infer_objects()
-        elif np.ndim(X) == 1:
-            # An array of text and numbers would make text of the numbers.
-            X = np.asarray(X, dtype=None if plain else object)[np.newaxis]
+        elif len(shape) == 1:
+            # An array of text and numbers would make text of the numbers. A masked
+            # array keeps its mask.
+            row = np.asanyarray(X, dtype=None if plain else object)
+            if row.dtype.kind in "US":
+                raise ValueError(f"X == {shown(X)}, {one_row}, of numbers, not text.")
+            X = row[np.newaxis]
         rows = self._validate(X, self.encoder_, reset=False)
         return rows.astype(dtype, copy=False)
 
@@ -402,6 +393,24 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True
+
+
+def _check_size(n: int, size: int, run_length: float) -> None:
+    """Refuse a reference sample that is too small for the window."""
+    least = LEAST_WINDOWS * size
+    if n < least:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {least} for window_size == {size}. Pass a "
+            "larger reference sample, or choose a smaller window_size."
+        )
+    advised = int(np.ceil(2 * np.log(run_length) * size))
+    if n < advised:
+        warn_user(
+            f"The reference sample has {n} rows. For window_size == {size} and "
+            f"run_length == {run_length}, it should have at least {advised} rows. With "
+            "fewer rows, the run length varies much from one reference sample to "
+            "another."
+        )
 
 
 def _streamed(kernel: Any, n_features: int) -> Any:

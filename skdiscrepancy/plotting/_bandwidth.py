@@ -281,7 +281,7 @@ class BandwidthDisplay:
         display : BandwidthDisplay
             The display itself.
         """
-        check_number(level, "level", strict=True, most=1)
+        level = check_number(level, "level", strict=True, most=1)
         bandwidths = np.asarray(self.bandwidths)
         panels = self._panels(bandwidths)
         # With bars for kernels without a bandwidth, the figure grows with their number.

@@ -156,8 +156,8 @@ class BatchScoresDisplay:
             raise TypeError(
                 f"estimator == {shown(estimator)}, must be a fitted MMDEstimator."
             )
-        check_number(level, "level", strict=True, most=1)
-        check_number(n_resamples, "n_resamples", integer=True, least=2)
+        level = check_number(level, "level", strict=True, most=1)
+        n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=2)
         scores, labels, sizes = estimator._score_batches(batches, batch_size, by)
         known = np.unique(sizes)
         if len(known) > MOST_SIZES:

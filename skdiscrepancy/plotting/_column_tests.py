@@ -153,7 +153,7 @@ class ColumnTestsDisplay:
         display : ColumnTestsDisplay
             The display itself.
         """
-        check_number(level, "level", strict=True, most=1)
+        level = check_number(level, "level", strict=True, most=1)
         if max_columns is not None:
             check_number(max_columns, "max_columns", integer=True, least=1)
         names = list(self.feature_names)[:max_columns]

@@ -189,7 +189,7 @@ class HSICMatrixDisplay:
         display : HSICMatrixDisplay
             The display itself.
         """
-        check_number(level, "level", strict=True, most=1)
+        level = check_number(level, "level", strict=True, most=1)
         check_flag(cluster, "cluster")
         check_flag(include_values, "include_values")
         check_colormap(self, cmap)

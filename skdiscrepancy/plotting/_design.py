@@ -15,6 +15,8 @@ from skdiscrepancy.plotting._style import BLUE, set_axes
 
 # Numbers are written into the cells of matrices up to this size.
 MAX_WRITTEN = 30
+# Largest number of rows of a matrix that is drawn.
+MOST_DRAWN = 10_000
 
 
 class DesignDisplay:
@@ -106,7 +108,7 @@ class DesignDisplay:
         54
         """
         design = check_design(design)
-        check_number(n_samples, "n_samples", integer=True, least=1)
+        check_number(n_samples, "n_samples", integer=True, least=1, most=MOST_DRAWN)
         mask = design.mask(n_samples, random_state=random_state)
         return cls(mask=mask, design_name=repr(design)).plot(ax=ax)
 

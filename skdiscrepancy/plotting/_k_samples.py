@@ -156,7 +156,7 @@ class KSampleDisplay:
         display : KSampleDisplay
             The display itself.
         """
-        check_number(level, "level", strict=True, most=1)
+        level = check_number(level, "level", strict=True, most=1)
         check_flag(include_values, "include_values")
         check_colormap(self, cmap)
         k = len(self.sample_names)

@@ -29,6 +29,8 @@ WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
 WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
+# Largest number of values of an encoding that has many categories: 16 GiB.
+MOST_NUMBERS = 2**31
 
 
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
@@ -135,7 +137,15 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         check_is_fitted(self)
         forms = [block.form for block in self._blocks]
         columns = self._read(X, "X", forms, reset=False)
-        encoded = np.zeros((len(columns[0].values), self.output_slices_[-1].stop))
+        n_rows, width = len(columns[0].values), self.output_slices_[-1].stop
+        # With the default, a column becomes at most 32 columns.
+        if n_rows * width > MOST_NUMBERS and width > 32 * len(columns):
+            raise ValueError(
+                f"max_categories == {self.max_categories}, must be smaller here, such "
+                f"as 30: {n_rows} rows of {width} columns, one for each category, take "
+                f"{n_rows * width / 2**27:.1f} GiB."
+            )
+        encoded = np.zeros((n_rows, width))
         for block, column, where in zip(
             self._blocks, columns, self.output_slices_, strict=True
         ):

@@ -284,7 +284,7 @@ SUBSETS = {
     "n_subsets": sizes("3", "1", "np.int64(2)"),
     "subset_size": sizes("4", "2", "np.int64(3)", "6"),
 }
-RESAMPLES = {"n_resamples": sizes("19", "9", "np.int64(19)", "1")}
+RESAMPLES = {"n_resamples": values(["19", "9", "np.int64(19)", "1"], HOSTILE_INTEGERS)}
 GRAM = {key: MMD[key] for key in ("design", "normalize", "second_order")}
 FACTORS = {
     "kernel": KERNEL,
