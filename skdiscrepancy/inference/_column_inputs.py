@@ -174,8 +174,8 @@ def _as_tables(parts: Sequence[Any]) -> list[Any]:
 
 def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
     """Read a column that is not numbers, all of them known."""
-    # Labels are compared by their codes, so their blocks are not needed.
-    encoder = TableEncoder(max_categories=1)._fit_tables(tables, names)
+    # Labels are compared by their codes, so no category is merged with others.
+    encoder = TableEncoder(max_categories=None)._fit_tables(tables, names)
     columns = [
         read_columns(table, name)[0] for table, name in zip(tables, names, strict=True)
     ]

@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_number,
     read_columns,
     shown,
+    warn_user,
 )
 
 # What the values of each kind are called in error messages.
@@ -29,6 +30,10 @@ WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
 WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
+# A column with more distinct values than this fraction of its known rows is treated as
+# an identifier. A column that is drawn from as many equally likely values as there are
+# rows has 63 %. Only a column of five times as many values as rows has 90 %.
+ALMOST_ALL = 0.9
 
 
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
@@ -47,6 +52,10 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
       the scale if the row has the category, and 0 otherwise. Missing values are a
       category of their own. All categories that :term:`fit` did not see are one more
       category.
+    - An identifier carries almost no information. A column is treated as an identifier
+      if it has more than `max_categories` categories, and more than 0.9 categories for
+      each row. :term:`fit` names it in a warning, and a value that :term:`fit` did not
+      see is treated as a rare category.
 
     So two missing values are at distance 0 from each other. A column of objects has
     numbers, dates or durations if all known values are, and categories otherwise. If
@@ -61,8 +70,10 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     ----------
     max_categories : int or None, default=30
         Largest number of categories of a column that have a column of their own. The
-        most frequent categories are kept, and all others count as one category. None
-        keeps all categories.
+        most frequent categories are kept, and all others count as one category. If
+        categories at the limit are equally frequent, all of them count with the others,
+        so the encoding does not depend on the names of categories. None keeps all
+        categories.
 
     Attributes
     ----------
@@ -197,6 +208,15 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             else _NumberBlock.learn(form, columns, names)
             for form, *columns in zip(forms, *parts, strict=True)
         ]
+        useless = [block.form.name for block in self._blocks if block.useless]
+        if useless:
+            warn_user(
+                f"The columns {shown(useless)} have more than max_categories == "
+                f"{self.max_categories} distinct values, which are nearly all "
+                "different or equally frequent, so their encoding carries almost no "
+                "information. Drop the columns that are identifiers. To compare the "
+                "values of the others, pass TableEncoder with a larger max_categories."
+            )
         self.kinds_ = [str(form.kind) for form in forms]
         ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
         self.output_slices_ = [
@@ -259,6 +279,7 @@ class _NumberBlock:
     median: float
     scale: float
     suffixes = ("", "_missing")
+    useless = False
 
     @classmethod
     def learn(
@@ -330,12 +351,18 @@ class _CategoryBlock:
         values and categories that fit did not see.
     scale : float
         Value where a row has the category.
+    unseen : int
+        Position of categories that fit did not see.
+    useless : bool
+        Whether the encoding distinguishes almost no rows, although categories differ.
     """
 
     form: Column
     positions: dict[Hashable, int]
     suffixes: tuple[str, ...]
     scale: float
+    unseen: int
+    useless: bool
 
     @classmethod
     def learn(
@@ -353,7 +380,12 @@ class _CategoryBlock:
             (category for category, size in counts.items() if size),
             key=lambda category: (-counts[category], *text_of(category)),
         )
-        kept, rest = categories[:most], categories[len(categories[:most]) :]
+        kept = categories[:most]
+        if len(categories) > len(kept) + 1:
+            # Categories that are tied at the cut would be chosen by their names.
+            tied = counts[categories[len(kept)]]
+            kept = [category for category in kept if counts[category] > tied]
+        rest = categories[len(kept) :]
         positions = {category: i for i, category in enumerate(kept)}
         positions.update(dict.fromkeys(rest, len(kept)))
         suffixes = [f"_{text_of(category)[0]}" for category in kept]
@@ -364,12 +396,15 @@ class _CategoryBlock:
         n_different = n_pairs - sum(size * (size - 1) for size in sizes)
         # Two rows of different categories differ in two columns.
         scale = n_pairs / (2 * n_different) if n_different else 0.5
-        return cls(form, positions, tuple(suffixes), scale)
+        identifier = bool(rest) and len(categories) > ALMOST_ALL * counts.total()
+        unseen = len(kept) if identifier else len(suffixes) - 1
+        useless = identifier or bool(rest and not kept)
+        return cls(form, positions, tuple(suffixes), scale, unseen, useless)
 
     def write(self, column: Column, out: np.ndarray, table: str) -> None:
-        missing, unseen = len(self.suffixes) - 2, len(self.suffixes) - 1
+        missing = len(self.suffixes) - 2
         levels, codes = _coded(column)
-        found = [self.positions.get(level, unseen) for level in levels]
+        found = [self.positions.get(level, self.unseen) for level in levels]
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
 
 
