@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
-from skdiscrepancy._data import warn_user
+from skdiscrepancy._data import shown, warn_user
 from skdiscrepancy.kernels import IndicatorKernel, PrecomputedKernel
 
 # Probability that a test warns of rows in random order, about.
@@ -72,17 +72,28 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
     return np.equal.outer(codes.ravel(), frequent).astype(np.float64)
 
 
-def warn_if_dependent(*samples: np.ndarray | None) -> None:
+def warn_if_dependent(
+    *samples: np.ndarray | None, owners: Sequence[Sequence[Any]] = (), **words: str
+) -> None:
     """Warn if the rows of a sample, in the given order, clearly depend on each other.
 
     Parameters
     ----------
     *samples : ndarray of shape (n_samples, n_columns), or None
         Samples in the order of their rows. None is not looked at.
+    owners : sequence of sequence, default=()
+        For each sample, the names of its columns, for the warning.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
     """
     known = [sample for sample in samples if sample is not None]
-    if any(in_order(sample, FALSE_ALARMS / len(known)) for sample in known):
-        _warn("The rows of a sample")
+    found = [ordered_columns(sample, FALSE_ALARMS / len(known)) for sample in known]
+    if not any(map(len, found)):
+        return
+    pairs = zip(owners, found, strict=bool(owners))
+    names = dict.fromkeys(names[j] for names, some in pairs for j in some)
+    of = f"the columns {shown(list(names))}" if names else "a sample"
+    _warn(f"The rows of {of}", **words)
 
 
 def warn_if_both_dependent(
@@ -111,6 +122,43 @@ def warn_if_both_dependent(
             return
 
 
+def warn_if_columns_dependent(
+    columns: Sequence[np.ndarray],
+    names: Sequence[Any],
+    others: Sequence[np.ndarray] = (),
+    **words: str,
+) -> None:
+    """Warn once if the rows of two variables of many clearly depend on each other.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (n_samples, n_columns)
+        Variables in the order of their rows.
+    names : sequence
+        Names of the variables, for the warning.
+    others : sequence of ndarray of shape (n_samples, n_columns), default=()
+        Variables on the other side. With none, the pairs are among `columns`.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
+    """
+    rate = FALSE_ALARMS / (len(columns) + len(others))
+    left, right = (
+        [j for j, sample in enumerate(side) if in_order(sample, rate)]
+        for side in (columns, others or columns)
+    )
+    found: dict[int, None] = {}
+    for i in left:
+        for j in right:
+            x, y = columns[i], (others or columns)[j]
+            if (bool(others) or i < j) and (
+                in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
+            ):
+                found |= dict.fromkeys([i] if others else [i, j])
+    if found:
+        of = f"The rows of the columns {shown([names[j] for j in found])}"
+        _warn(f"{of}, and the rows of y," if others else of, **words)
+
+
 def classes_of(sample: np.ndarray) -> np.ndarray | None:
     """Return the class of each row, None if there are many different rows."""
     sample = sample[:MAX_ROWS]
@@ -123,7 +171,14 @@ def classes_of(sample: np.ndarray) -> np.ndarray | None:
 def in_order(
     sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
 ) -> bool:
-    """Tell whether the rows of a sample clearly depend on their predecessors.
+    """Tell whether the rows of a sample clearly depend on their predecessors."""
+    return len(ordered_columns(sample, false_alarms, classes)) > 0
+
+
+def ordered_columns(
+    sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the columns of a sample whose rows depend on their predecessors.
 
     The statistic of a column is the sum of c_t c_(t + 1) over neighbouring rows, with
     the centred ranks c. For rows in random order, the mean is -sum c_t^2 / n, and the
@@ -140,20 +195,20 @@ def in_order(
     sample : ndarray of shape (n_samples, n_columns)
         Numbers.
     false_alarms : float
-        Probability of True for rows in random order.
+        Probability of any column for rows in random order.
     classes : ndarray of shape (n_samples,) or None, default=None
         Class of each row.
 
     Returns
     -------
-    dependent : bool
-        Whether the statistic of any column is beyond its threshold.
+    columns : ndarray of int
+        The columns whose statistics are beyond their thresholds.
     """
-    step = -(-sample.shape[1] // MAX_COLUMNS)
-    sample = sample[:MAX_ROWS, :: max(step, 1)]
+    step = max(-(-sample.shape[1] // MAX_COLUMNS), 1)
+    sample = sample[:MAX_ROWS, ::step]
     n = len(sample)
     if n < 3 or not sample.size:
-        return False
+        return np.empty(0, dtype=int)
     same = np.ones(n - 1, dtype=bool)
     pieces = [np.arange(n)]
     if classes is not None:
@@ -185,11 +240,12 @@ def in_order(
     correction = skewness * (limit**2 - 1) / 6
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
     looked_at &= correction < MAX_CORRECTION
-    clear = looked_at & (z > limit + correction)
-    limit = norm.isf(FALSE_SERIES / sample.shape[1])
-    return bool(clear.any()) and bool(
-        np.any(_within_stretches(sample[:, clear], pieces) > limit)
-    )
+    clear = np.flatnonzero(looked_at & (z > limit + correction))
+    if not len(clear):
+        return clear
+    share = min(false_alarms / FALSE_ALARMS, 1.0)
+    limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
+    return step * clear[_within_stretches(sample[:, clear], pieces) > limit]
 
 
 def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarray:
@@ -216,11 +272,17 @@ def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarra
     return total / (CLIPPED_DEVIATION * np.sqrt(np.maximum(n_stretches, 1)))
 
 
-def _warn(rows: str) -> None:
+def _warn(
+    rows: str,
+    *,
+    because: str = "block_length == None treats rows as independent. The p-value may "
+    "be much too small",
+    remedy: str = "pass block_length='auto'",
+    silence: str = "shuffle them or pass block_length=1",
+) -> None:
     warn_user(
-        f"{rows} clearly depend on each other in the given order, but block_length == "
-        "None treats rows as independent. The p-value may be much too small. If the "
-        "rows are a series, such as measurements in the order of time, "
-        "pass block_length='auto'. If they are independent and merely sorted or "
-        "grouped, shuffle them or pass block_length=1 to avoid this warning."
+        f"{rows} clearly depend on each other in the given order, but {because}. If "
+        "the rows are a series, such as measurements in the order of time, "
+        f"{remedy}. If they are independent and merely sorted or grouped, {silence} to "
+        "avoid this warning."
     )

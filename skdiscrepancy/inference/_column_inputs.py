@@ -25,6 +25,8 @@ from skdiscrepancy._data import (
     refuse_blocks,
     refuse_missing,
 )
+from skdiscrepancy._nulls import columns_of
+from skdiscrepancy.kernels import IndicatorKernel
 from skdiscrepancy.tables import TableEncoder
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
@@ -50,6 +52,12 @@ class ColumnSample:
     parts: list[np.ndarray]
     of_labels: bool
     missing: list[float]
+
+    def order(self, part: np.ndarray) -> np.ndarray:
+        """Return columns of numbers that describe the order of the rows of a table."""
+        kernel = IndicatorKernel() if self.of_labels else None
+        rows = part if self.of_labels else np.asarray(part, dtype=np.float64)
+        return np.asarray(columns_of(rows, [kernel], all_rows=False))
 
     def changed_fraction(self) -> float:
         """Return the fraction of rows that differs between two tables, at least.

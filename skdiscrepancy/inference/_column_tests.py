@@ -18,13 +18,19 @@ from skdiscrepancy._data import (
     as_array,
     check_run_options,
     generator_of,
+    is_numeric,
     refuse_missing,
     shown,
     takes_parameters_of,
 )
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._mmd import MMDEstimator, differences
+from skdiscrepancy._nulls import (
+    TestResult,
+    columns_of,
+    warn_if_columns_dependent,
+    warn_if_dependent,
+)
 from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import (
     ColumnTests,
@@ -161,10 +167,11 @@ def mmd_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    # Rows of tables are often sorted, so the tests do not look at their order.
-    params.setdefault("block_length", 1)
+    # One look at the order of the rows of all columns, not one for each test.
+    in_order = params.get("block_length") is None
+    params["block_length"] = 1 if in_order else params["block_length"]
     names, columns = read_samples((X, Y), ("X", "Y"), encoder)
-    return columnwise_tests(
+    tests = columnwise_tests(
         names,
         columns,
         partial(
@@ -179,6 +186,9 @@ def mmd_column_tests(
         n_jobs=n_jobs,
         verbose=verbose,
     )
+    if in_order:
+        _warn_of_order(names, columns, paired=params.get("paired", False))
+    return tests
 
 
 @takes_parameters_of(hsic_test)
@@ -272,8 +282,8 @@ def hsic_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    # Rows of tables are often sorted, so the tests do not look at their order.
-    params.setdefault("block_length", 1)
+    in_order = params.get("block_length") is None
+    params["block_length"] = 1 if in_order else params["block_length"]
     names, columns = read_samples((X,), ("X",), encoder)
     target_kernel = params.get("target_kernel", "auto")
     labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()
@@ -284,7 +294,7 @@ def hsic_column_tests(
     refuse_missing(as_array(y, "y"), "y")
     # Columns of numbers and columns of labels use the same kernels on y.
     params["target_kernel"] = _target_kernels(target_kernel, as_array(y, "y"), kernel)
-    return columnwise_tests(
+    tests = columnwise_tests(
         names,
         columns,
         partial(
@@ -300,6 +310,16 @@ def hsic_column_tests(
         n_jobs=n_jobs,
         verbose=verbose,
     )
+    target = as_array(y, "y")
+    if in_order and target.ndim and params.get("method") != "shift":
+        rows = target.reshape(len(target), -1)
+        rows = rows.astype(np.float64) if is_numeric(rows) else rows
+        kernels = check_kernel(params["target_kernel"])
+        other = columns_of(rows, kernels, all_rows=False)
+        if other is not None:
+            orders = [column.order(*column.parts) for column in columns]
+            warn_if_columns_dependent(orders, names, [other])
+    return tests
 
 
 def _test_column(
@@ -320,6 +340,25 @@ def _test_column(
         random_state=seed,
         **options,
     )
+
+
+def _warn_of_order(
+    names: list[Any], columns: list[ColumnSample], *, paired: bool
+) -> None:
+    """Warn once if rows of any columns of two tables depend on each other."""
+    if paired:
+        # Labels have no differences.
+        names = [n for n, c in zip(names, columns, strict=True) if not c.of_labels]
+        columns = [column for column in columns if not column.of_labels]
+    tables = [[column.order(part) for part in column.parts] for column in columns]
+    if paired:
+        tables = [[differences(*parts)] for parts in tables]
+    sides = list(zip(*tables, strict=True))
+    owners = [
+        [name for name, part in zip(names, side, strict=True) for _ in part.T]
+        for side in sides
+    ]
+    warn_if_dependent(*map(np.hstack, sides), owners=owners)
 
 
 def _check_params(

@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     check_number,
     read_columns,
     shown,
+    text_of,
     warn_user,
 )
 
@@ -30,9 +31,8 @@ WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
 WORDS |= {"ordered": "ordered levels", "category": "categories"}
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
-# A column with more distinct values than this fraction of its known rows is treated as
-# an identifier. A column that is drawn from as many equally likely values as there are
-# rows has 63 %. Only a column of five times as many values as rows has 90 %.
+# Categories for each known row of an identifier, at least. A column that is drawn from
+# as many equally likely categories as there are rows has 0.63.
 ALMOST_ALL = 0.9
 
 
@@ -52,10 +52,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
       the scale if the row has the category, and 0 otherwise. Missing values are a
       category of their own. All categories that :term:`fit` did not see are one more
       category.
-    - An identifier carries almost no information. A column is treated as an identifier
-      if it has more than `max_categories` categories, and more than 0.9 categories for
-      each row. :term:`fit` names it in a warning, and a value that :term:`fit` did not
-      see is treated as a rare category.
+    - An identifier, with more than `max_categories` categories and more than 0.9
+      categories for each row, carries almost no information. :term:`fit` warns of it,
+      and categories that :term:`fit` did not see count as rare categories.
 
     So two missing values are at distance 0 from each other. A column of objects has
     numbers, dates or durations if all known values are, and categories otherwise. If
@@ -70,10 +69,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     ----------
     max_categories : int or None, default=30
         Largest number of categories of a column that have a column of their own. The
-        most frequent categories are kept, and all others count as one category. If
-        categories at the limit are equally frequent, all of them count with the others,
-        so the encoding does not depend on the names of categories. None keeps all
-        categories.
+        most frequent categories are kept, and all others, with all that are as frequent
+        as one of the others, count as one category. None keeps all categories.
 
     Attributes
     ----------
@@ -208,14 +205,12 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             else _NumberBlock.learn(form, columns, names)
             for form, *columns in zip(forms, *parts, strict=True)
         ]
-        useless = [block.form.name for block in self._blocks if block.useless]
-        if useless:
+        if useless := [block.form.name for block in self._blocks if block.useless]:
             warn_user(
                 f"The columns {shown(useless)} have more than max_categories == "
-                f"{self.max_categories} distinct values, which are nearly all "
-                "different or equally frequent, so their encoding carries almost no "
-                "information. Drop the columns that are identifiers. To compare the "
-                "values of the others, pass TableEncoder with a larger max_categories."
+                f"{self.max_categories} values, which are nearly all different or "
+                "equally frequent, so their encoding carries almost no information. "
+                "Drop identifiers, and pass a larger max_categories for other columns."
             )
         self.kinds_ = [str(form.kind) for form in forms]
         ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
@@ -244,8 +239,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             check_columns(self, X, reset=reset)
         except ValueError as error:
             # scikit-learn calls every table X.
-            text = str(error).replace("X has", f"{name} has", 1)
-            raise ValueError(text) from None
+            raise ValueError(str(error).replace("X has", f"{name} has", 1)) from None
         return columns
 
     def __sklearn_tags__(self) -> Any:
@@ -354,7 +348,7 @@ class _CategoryBlock:
     unseen : int
         Position of categories that fit did not see.
     useless : bool
-        Whether the encoding distinguishes almost no rows, although categories differ.
+        Whether the encoding distinguishes almost no rows.
     """
 
     form: Column
@@ -376,29 +370,26 @@ class _CategoryBlock:
             n_missing += sizes[0]
             counts.update(dict(zip(levels, sizes[1:], strict=True)))
         # The order must not depend on the order of the rows.
-        categories = sorted(
-            (category for category, size in counts.items() if size),
-            key=lambda category: (-counts[category], *text_of(category)),
-        )
+        categories = sorted(+counts, key=lambda one: (-counts[one], *text_of(one)))
         kept = categories[:most]
         if len(categories) > len(kept) + 1:
             # Categories that are tied at the cut would be chosen by their names.
             tied = counts[categories[len(kept)]]
-            kept = [category for category in kept if counts[category] > tied]
+            kept = [one for one in kept if counts[one] > tied]
         rest = categories[len(kept) :]
         positions = {category: i for i, category in enumerate(kept)}
         positions.update(dict.fromkeys(rest, len(kept)))
         suffixes = [f"_{text_of(category)[0]}" for category in kept]
         suffixes += [*(["_rest"] if rest else []), "_missing", "_unseen"]
         sizes = [counts[category] for category in kept]
-        sizes += [sum(counts[category] for category in rest), n_missing]
+        sizes += [counts.total() - sum(sizes), n_missing]
         n_pairs = sum(sizes) * (sum(sizes) - 1)
         n_different = n_pairs - sum(size * (size - 1) for size in sizes)
         # Two rows of different categories differ in two columns.
         scale = n_pairs / (2 * n_different) if n_different else 0.5
-        identifier = bool(rest) and len(categories) > ALMOST_ALL * counts.total()
-        unseen = len(kept) if identifier else len(suffixes) - 1
-        useless = identifier or bool(rest and not kept)
+        unseen, useless = len(suffixes) - 1, bool(rest and not kept)
+        if rest and len(categories) > ALMOST_ALL * counts.total():
+            unseen, useless = len(kept), True
         return cls(form, positions, tuple(suffixes), scale, unseen, useless)
 
     def write(self, column: Column, out: np.ndarray, table: str) -> None:
@@ -500,16 +491,6 @@ def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
     """Return the levels of a column of categories or levels, and their codes."""
     assert column.codes is not None
     return column.levels or [], column.codes
-
-
-def text_of(category: Any) -> tuple[str, str]:
-    """Return the text of a category, and its type, since 1 and "1" are different."""
-    try:
-        text = str(category)
-    except ValueError:
-        # Python does not convert integers of several thousand digits to text.
-        text = shown(category)
-    return text, type(category).__name__
 
 
 def _unused(name: str, used: Collection[str]) -> str:
