@@ -352,7 +352,7 @@ def _warn_of_order(
         columns = [column for column in columns if not column.of_labels]
     tables = [[column.order(part) for part in column.parts] for column in columns]
     if paired:
-        tables = [[differences(*parts)] for parts in tables]
+        tables = [[np.asarray(differences(*parts))] for parts in tables]
     sides = list(zip(*tables, strict=True))
     owners = [
         [name for name, part in zip(names, side, strict=True) for _ in part.T]

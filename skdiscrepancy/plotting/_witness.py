@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -352,7 +352,7 @@ def _axes(
             axes[column] = _Axis(len(kept))
             kept.append(column)
             continue
-        kind, block = encoder.kinds_[column], encoder._blocks[column]
+        kind, block = encoder.kinds_[column], cast(Any, encoder._blocks[column])
         if kind != "number" or not np.isfinite(block.scale):
             what = "only missing values" if kind == "number" else f"{kind} values"
             raise ValueError(
