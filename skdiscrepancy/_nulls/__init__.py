@@ -29,7 +29,6 @@ from skdiscrepancy._nulls._options import Options, check_options
 from skdiscrepancy._nulls._order import (
     columns_of,
     warn_if_both_dependent,
-    warn_if_columns_dependent,
     warn_if_dependent,
 )
 from skdiscrepancy._nulls._parametric import parametric_test
@@ -81,7 +80,6 @@ __all__ = [
     "signed_means",
     "swap_test",
     "warn_if_both_dependent",
-    "warn_if_columns_dependent",
     "warn_if_dependent",
     "wild_test",
     "wild_test_of_groups",

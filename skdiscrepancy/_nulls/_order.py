@@ -73,7 +73,7 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
 
 
 def warn_if_dependent(
-    *samples: np.ndarray | None, owners: Sequence[Sequence[Any]] = (), **words: str
+    *samples: np.ndarray | None, names: Sequence[Any] = (), **words: str
 ) -> None:
     """Warn if the rows of a sample, in the given order, clearly depend on each other.
 
@@ -81,23 +81,21 @@ def warn_if_dependent(
     ----------
     *samples : ndarray of shape (n_samples, n_columns), or None
         Samples in the order of their rows. None is not looked at.
-    owners : sequence of sequence, default=()
-        For each sample, the names of its columns, for the warning.
+    names : sequence, default=()
+        Names of the samples, for the warning.
     **words : str
         Words of the warning, if there is no parameter `block_length`.
     """
-    known = [sample for sample in samples if sample is not None]
-    found = [ordered_columns(sample, FALSE_ALARMS / len(known)) for sample in known]
-    if not any(map(len, found)):
-        return
-    pairs = zip(owners, found, strict=bool(owners))
-    names = dict.fromkeys(names[j] for names, some in pairs for j in some)
-    of = f"the columns {shown(list(names))}" if names else "a sample"
-    _warn(f"The rows of {of}", **words)
+    if known := _known_in_order(samples)[0]:
+        found = dict.fromkeys(names[i] if names else "a sample" for i in known)
+        _warn(list(found), **words)
 
 
 def warn_if_both_dependent(
-    *variables: np.ndarray | None, names: Sequence[str] = ("X", "y")
+    *variables: np.ndarray | None,
+    names: Sequence[Any] = ("X", "y"),
+    n_left: int | None = None,
+    **words: str,
 ) -> None:
     """Warn if the rows of two variables clearly depend on each other.
 
@@ -109,54 +107,32 @@ def warn_if_both_dependent(
     ----------
     *variables : ndarray of shape (n_samples, n_columns), or None
         Variables in the order of their rows. None is not looked at.
-    names : sequence of str, default=("X", "y")
+    names : sequence, default=("X", "y")
         Names of the variables, for the warning.
-    """
-    pairs = zip(variables, names, strict=True)
-    known = [(variable, name) for variable, name in pairs if variable is not None]
-    for (x, first), (y, second) in combinations(known, 2):
-        if in_order(x, FALSE_ALARMS, classes_of(y)) and in_order(
-            y, FALSE_ALARMS, classes_of(x)
-        ):
-            _warn(f"The rows of {first}, and the rows of {second},")
-            return
-
-
-def warn_if_columns_dependent(
-    columns: Sequence[np.ndarray],
-    names: Sequence[Any],
-    others: Sequence[np.ndarray] = (),
-    **words: str,
-) -> None:
-    """Warn once if the rows of two variables of many clearly depend on each other.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n_samples, n_columns)
-        Variables in the order of their rows.
-    names : sequence
-        Names of the variables, for the warning.
-    others : sequence of ndarray of shape (n_samples, n_columns), default=()
-        Variables on the other side. With none, the pairs are among `columns`.
+    n_left : int or None, default=None
+        Only pairs of one of the first `n_left` variables with one of the others are
+        tested. None tests all pairs.
     **words : str
         Words of the warning, if there is no parameter `block_length`.
     """
-    rate = FALSE_ALARMS / (len(columns) + len(others))
-    left, right = (
-        [j for j, sample in enumerate(side) if in_order(sample, rate)]
-        for side in (columns, others or columns)
-    )
-    found: dict[int, None] = {}
-    for i in left:
-        for j in right:
-            x, y = columns[i], (others or columns)[j]
-            if (bool(others) or i < j) and (
-                in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
-            ):
-                found |= dict.fromkeys([i] if others else [i, j])
+    known, rate = _known_in_order(variables)
+    found: dict[Any, None] = {}
+    for (i, x), (j, y) in combinations(known.items(), 2):
+        if (n_left is None or i < n_left <= j) and (
+            in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
+        ):
+            found |= dict.fromkeys((names[i], names[j]))
     if found:
-        of = f"The rows of the columns {shown([names[j] for j in found])}"
-        _warn(f"{of}, and the rows of y," if others else of, **words)
+        _warn(list(found), **words)
+
+
+def _known_in_order(
+    samples: Sequence[np.ndarray | None],
+) -> tuple[dict[int, np.ndarray], float]:
+    """Return the samples whose rows clearly depend, and the rate of each check."""
+    known = {i: sample for i, sample in enumerate(samples) if sample is not None}
+    rate = FALSE_ALARMS / max(len(known), 1)
+    return {i: sample for i, sample in known.items() if in_order(sample, rate)}, rate
 
 
 def classes_of(sample: np.ndarray) -> np.ndarray | None:
@@ -171,14 +147,7 @@ def classes_of(sample: np.ndarray) -> np.ndarray | None:
 def in_order(
     sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
 ) -> bool:
-    """Tell whether the rows of a sample clearly depend on their predecessors."""
-    return len(ordered_columns(sample, false_alarms, classes)) > 0
-
-
-def ordered_columns(
-    sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
-) -> np.ndarray:
-    """Return the columns of a sample whose rows depend on their predecessors.
+    """Tell whether the rows of a sample clearly depend on their predecessors.
 
     The statistic of a column is the sum of c_t c_(t + 1) over neighbouring rows, with
     the centred ranks c. For rows in random order, the mean is -sum c_t^2 / n, and the
@@ -195,20 +164,20 @@ def ordered_columns(
     sample : ndarray of shape (n_samples, n_columns)
         Numbers.
     false_alarms : float
-        Probability of any column for rows in random order.
+        Probability of True for rows in random order.
     classes : ndarray of shape (n_samples,) or None, default=None
         Class of each row.
 
     Returns
     -------
-    columns : ndarray of int
-        The columns whose statistics are beyond their thresholds.
+    dependent : bool
+        Whether the statistic of any column is beyond its threshold.
     """
-    step = max(-(-sample.shape[1] // MAX_COLUMNS), 1)
-    sample = sample[:MAX_ROWS, ::step]
+    step = -(-sample.shape[1] // MAX_COLUMNS)
+    sample = sample[:MAX_ROWS, :: max(step, 1)]
     n = len(sample)
     if n < 3 or not sample.size:
-        return np.empty(0, dtype=int)
+        return False
     same = np.ones(n - 1, dtype=bool)
     pieces = [np.arange(n)]
     if classes is not None:
@@ -240,12 +209,12 @@ def ordered_columns(
     correction = skewness * (limit**2 - 1) / 6
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
     looked_at &= correction < MAX_CORRECTION
-    clear = np.flatnonzero(looked_at & (z > limit + correction))
-    if not len(clear):
-        return clear
+    clear = looked_at & (z > limit + correction)
     share = min(false_alarms / FALSE_ALARMS, 1.0)
     limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
-    return step * clear[_within_stretches(sample[:, clear], pieces) > limit]
+    return bool(clear.any()) and bool(
+        np.any(_within_stretches(sample[:, clear], pieces) > limit)
+    )
 
 
 def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarray:
@@ -273,16 +242,18 @@ def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarra
 
 
 def _warn(
-    rows: str,
+    names: list[Any],
     *,
     because: str = "block_length == None treats rows as independent. The p-value may "
     "be much too small",
     remedy: str = "pass block_length='auto'",
     silence: str = "shuffle them or pass block_length=1",
 ) -> None:
+    of = ", and the rows of ".join(map(str, names)) + "," * (len(names) > 1)
+    of = of if len(names) < 3 else shown(names)
     warn_user(
-        f"{rows} clearly depend on each other in the given order, but {because}. If "
-        "the rows are a series, such as measurements in the order of time, "
-        f"{remedy}. If they are independent and merely sorted or grouped, {silence} to "
-        "avoid this warning."
+        f"The rows of {of} clearly depend on each other in the given order, but "
+        f"{because}. If the rows are a series, such as measurements in the order of "
+        f"time, {remedy}. If they are independent and merely sorted or grouped, "
+        f"{silence} to avoid this warning."
     )

@@ -25,12 +25,7 @@ from skdiscrepancy._data import (
 )
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._mmd import MMDEstimator, differences
-from skdiscrepancy._nulls import (
-    TestResult,
-    columns_of,
-    warn_if_columns_dependent,
-    warn_if_dependent,
-)
+from skdiscrepancy._nulls import TestResult, warn_if_both_dependent, warn_if_dependent
 from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import (
     ColumnTests,
@@ -311,14 +306,12 @@ def hsic_column_tests(
         verbose=verbose,
     )
     target = as_array(y, "y")
-    if in_order and target.ndim and params.get("method") != "shift":
+    by_shifts = params.get("method") == "shift" or params.get("max_lag") is not None
+    if in_order and target.ndim and not by_shifts:
         rows = target.reshape(len(target), -1)
-        rows = rows.astype(np.float64) if is_numeric(rows) else rows
-        kernels = check_kernel(params["target_kernel"])
-        other = columns_of(rows, kernels, all_rows=False)
-        if other is not None:
-            orders = [column.order(*column.parts) for column in columns]
-            warn_if_columns_dependent(orders, names, [other])
+        columns.append(ColumnSample([rows], not is_numeric(rows), [0.0]))
+        orders = [column.order(*column.parts) for column in columns]
+        warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
     return tests
 
 
@@ -346,19 +339,16 @@ def _warn_of_order(
     names: list[Any], columns: list[ColumnSample], *, paired: bool
 ) -> None:
     """Warn once if rows of any columns of two tables depend on each other."""
-    if paired:
-        # Labels have no differences.
-        names = [n for n, c in zip(names, columns, strict=True) if not c.of_labels]
-        columns = [column for column in columns if not column.of_labels]
-    tables = [[column.order(part) for part in column.parts] for column in columns]
-    if paired:
-        tables = [[np.asarray(differences(*parts))] for parts in tables]
-    sides = list(zip(*tables, strict=True))
-    owners = [
-        [name for name, part in zip(names, side, strict=True) for _ in part.T]
-        for side in sides
-    ]
-    warn_if_dependent(*map(np.hstack, sides), owners=owners)
+    samples: list[Any] = []
+    owners: list[Any] = []
+    for name, column in zip(names, columns, strict=True):
+        parts: list[Any] = [column.order(part) for part in column.parts]
+        if paired:
+            # Labels have no differences.
+            parts = [] if column.of_labels else [differences(*parts)]
+        samples += parts
+        owners += [name] * len(parts)
+    warn_if_dependent(*samples, names=owners)
 
 
 def _check_params(
