@@ -69,11 +69,11 @@ class Noise:
     def variance_of_ratio(self) -> float:
         """Estimate of the variance of the normalised statistic.
 
-        The jackknife counts the quadratic form twice, in the statistic and in its
-        scale, so the fraction of noise is subtracted, up to one half. If the rows of
-        the jackknife do not differ, the variance is for a fixed scale.
+        The jackknife has the variance 4 tr(G^2) for the quadratic form instead of
+        2 tr(G^2), so half of the fraction of noise is subtracted. If the rows of the
+        jackknife do not differ, the variance is for a fixed scale.
         """
-        return self.ratio * max(1 - self.share, 0.5) or self.variance
+        return self.ratio * (1 - self.share / 2) or self.variance
 
 
 @dataclass(frozen=True)
