@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist
 
 from skdiscrepancy import (
     HSICEstimator,
+    KSDEstimator,
     MMDEstimator,
     hsic_test,
     ksd_test,
@@ -89,6 +90,65 @@ def test_interval_of_many_rows_is_close_to_the_interval_of_all_rows():
     # The difference has a standard deviation below the standard error of the effect. A
     # correct program is out of this range for fewer than one seed in 15 000.
     assert abs(difference) < 4 * result.effect.standard_error
+
+
+def high_dimensional(rng, n=60):
+    # Of 200 columns, so noise inflates the scale and its correction is large.
+    X, Y = rng.standard_gamma(1, size=(2, n, 200))
+    return X, Y + 0.2
+
+
+def rare(rng, n=800):
+    return (rng.uniform(size=(2, n, 1)) < [[[0.005]], [[0.01]]]).astype(float)
+
+
+def subsampled(rng, n=2000):
+    # The effect uses 800 rows of each sample, and its noise 100 rows.
+    return rng.normal(size=(n, 1)), rng.normal(size=(n, 1)) + 0.1
+
+
+@pytest.mark.parametrize("draw", [high_dimensional, rare, subsampled])
+def test_interval_of_an_effect_contains_it_and_has_a_reasonable_width(draw):
+    for seed in range(10):
+        X, Y = draw(np.random.RandomState(seed))
+        bandwidth = 1.4 if draw is subsampled else "median"
+        result = mmd_test(X, Y, n_resamples=1, kernel="gaussian", bandwidth=bandwidth)
+        low, high = result.effect_interval()
+        assert low <= result.effect_size <= high
+        assert high - low > 1e-3
+        # By its definition, t has a standard error of about 1 / sqrt(n) for a known
+        # scale. Twice the width of its interval leaves room for noise in the scale.
+        assert draw is not subsampled or high - low < 8 / np.sqrt(0.4 * len(X))
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("shift", [0, 0.4])
+def test_intervals_of_all_discrepancies_contain_the_effect(design, shift):
+    options = {"kernel": "gaussian", "bandwidth": 16.0, "pooling": None}
+    options["design"] = design
+    for seed in range(5):
+        X, Y = high_dimensional(np.random.RandomState(seed), n=30)
+        Y = Y - 0.2 + shift
+        hsic = HSICEstimator(**options, target_bandwidth=16.0)
+        results = [
+            MMDEstimator(**options).fit(X).evaluate(Y),
+            hsic.fit(X, Y).evaluate(X, Y + shift * X),
+            KSDEstimator(lambda Z: 1 - Z, **options).fit(X).evaluate(X + shift),
+        ]
+        for result in results:
+            low, high = result.effect_interval()
+            assert low <= result.effect_size <= high
+            assert low < high
+
+
+def test_effect_of_a_v_statistic_is_close_to_the_effect_of_a_u_statistic():
+    X, Y = samples(30, 30)
+    options = {"kernel": "gaussian", "bandwidth": 1.0, "pooling": None}
+    u, v = (
+        MMDEstimator(**options, design=d).fit(X).evaluate(Y).effect_size for d in "uv"
+    )
+    # The scales differ by terms of the order 1 / n.
+    assert_allclose(v, u, rtol=3 / 30)
 
 
 def test_effect_draws_nothing_and_does_not_depend_on_random_state():

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
+from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.mixture import GaussianMixture
@@ -29,6 +30,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, IndicatorKernel
+from skdiscrepancy.monitoring import drift_report
 from skdiscrepancy.tables import TableEncoder
 
 pd = pytest.importorskip("pandas")
@@ -340,12 +342,65 @@ def test_mmd_subsets_takes_tables():
     assert_allclose(result.values, expected.values, rtol=1e-9, atol=1e-13)
 
 
+def numbered(n, seed):
+    """Return two tables of the same distribution whose rows are numbered."""
+    x = np.random.RandomState(seed).normal(size=2 * n)
+    table = pd.DataFrame({"x": x, "id": [f"row {i:04}" for i in range(2 * n)]})
+    return table[:n], table[n:]
+
+
+@pytest.mark.filterwarnings("ignore:The columns .*almost no information")
 def test_column_of_all_different_labels_does_not_break_the_level_of_a_test():
-    # An encoder of the reference alone would call all labels of the other sample new.
-    names = pd.DataFrame({"name": [f"name {i}" for i in range(120)]})
-    names = names.sample(frac=1, random_state=0)
-    result = MMDEstimator(random_state=0).fit(names[:60]).test(names[60:])
-    assert result.pvalue > 0.01
+    n_tests = 60
+    tests = [
+        mmd_test(*numbered(40, seed), n_bandwidths=2, n_resamples=39, random_state=seed)
+        for seed in range(n_tests)
+    ]
+    rejected = sum(test.pvalue <= 0.05 for test in tests)
+    # A correct program fails for less than one set of seeds in a million.
+    assert rejected <= binom.isf(1e-6, n_tests, 0.05)
+
+
+def test_identifiers_change_nothing_and_are_named_once():
+    X, Y = numbered(60, 0)
+    options = {"n_resamples": 99, "n_bandwidths": 2, "random_state": 0}
+    with pytest.warns(
+        UserWarning, match=r"columns \['id'\] .*max_categories == 30"
+    ) as w:
+        found = mmd_test(X, Y, **options)
+    assert len(w) == 1
+    expected = mmd_test(X[["x"]], Y[["x"]], encoder=TableEncoder(), **options)
+    assert found.pvalue == expected.pvalue
+    with pytest.warns(UserWarning, match="identifiers") as w:
+        report = drift_report(X, Y, **options)
+    assert len(w) == 1
+    assert report.joint_test.pvalue == expected.pvalue
+    # All values of a later sample are new, and carry no information either.
+    with pytest.warns(UserWarning, match="identifiers"):
+        mmd = MMDEstimator().fit(X)
+    expected = MMDEstimator(encoder=TableEncoder()).fit(X[["x"]]).score(Y[["x"]])
+    assert_allclose(mmd.score(Y), expected, rtol=1e-12)
+
+
+def test_columns_without_a_category_that_is_kept_are_named():
+    codes = np.arange(200)
+    table = pd.DataFrame({"state": [f"s{i % 50}" for i in codes], "x": codes % 2})
+    with pytest.warns(UserWarning, match=r"columns \['state'\].*equally frequent"):
+        TableEncoder().fit(table)
+
+
+@pytest.mark.parametrize("n", [10, 30, 100, 1000])
+def test_ordinary_categories_are_not_called_identifiers(n):
+    # Values that are all different in small tables, and drawn from as many values as
+    # there are rows in large tables. On average, 63 % of the values are distinct, with
+    # a standard deviation below 0.5 / sqrt(n), so a table of 100 rows with 90 % is more
+    # than five standard deviations away.
+    rng = np.random.RandomState(n)
+    values = np.arange(n) if n <= 30 else rng.randint(n, size=n)
+    table = pd.DataFrame({"v": [f"v{i}" for i in values], "x": rng.normal(size=n)})
+    encoder = TableEncoder().fit(table)
+    new = encoder.transform(pd.DataFrame({"v": ["other"], "x": [0.0]}))
+    assert "v_unseen" in encoder.get_feature_names_out()[new[0] > 0]
 
 
 @pytest.mark.parametrize("encoder", ["automatic", 3, TableEncoder, "None"])

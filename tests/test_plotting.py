@@ -14,8 +14,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad, trapezoid
 from scipy.interpolate import RegularGridInterpolator
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
+from sklearn.preprocessing import OneHotEncoder
 
 pytest.importorskip("matplotlib")
 import matplotlib
@@ -533,6 +535,75 @@ def test_chosen_columns_are_a_problem_of_their_own():
         mmd, pd.DataFrame(Y, columns=names), features=[2, 0], grid_resolution=5
     )
     assert_array_equal(by_index.values, display.values)
+
+
+def penguins(n, seed, shift=0.0):
+    rng = np.random.RandomState(seed)
+    table = pd.DataFrame(
+        {
+            "species": rng.choice(["adelie", "gentoo"], size=n),
+            "bill_mm": rng.normal(45 + shift, 5, size=n),
+            "mass_g": rng.normal(4000, 500, size=n),
+        }
+    )
+    return table.mask(rng.uniform(size=table.shape) < 0.1)
+
+
+@pytest.mark.parametrize("features", [["bill_mm"], ["mass_g", "bill_mm"], [2]])
+def test_columns_of_tables_are_drawn_in_their_own_units(features):
+    X, Y = penguins(60, 0), penguins(50, 1, shift=5)
+    display = WitnessDisplay.from_estimator(
+        MMDEstimator().fit(X), Y, features=features, grid_resolution=5
+    )
+    names = [n if isinstance(n, str) else X.columns[n] for n in features]
+    assert display.feature_names == names
+    for axis, name in zip(display.grid, names, strict=True):
+        values = pd.concat([X, Y])[name]
+        margin = 0.1 * (values.max() - values.min())
+        ends = values.min() - margin, values.max() + margin
+        assert_allclose(axis[[0, -1]], ends, rtol=1e-12)
+    assert_allclose(display.sample, Y[names], rtol=1e-12)
+    assert_allclose(display.reference, X[names], rtol=1e-12)
+    # The function of the table of these columns, at points without missing values.
+    mesh = np.meshgrid(*display.grid)
+    points = pd.DataFrame({n: m.ravel() for n, m in zip(names, mesh, strict=True)})
+    expected = MMDEstimator().fit(X[names]).witness(points, Y[names])
+    assert_allclose(display.values.ravel(), expected, rtol=1e-10, atol=1e-13)
+
+
+def test_tables_of_two_columns_are_drawn_in_their_order():
+    X, Y = (penguins(40, seed)[["bill_mm", "mass_g"]] for seed in (0, 1))
+    mmd = MMDEstimator().fit(X)
+    first = WitnessDisplay.from_estimator(mmd, Y, grid_resolution=5)
+    second = WitnessDisplay.from_estimator(
+        mmd, Y, features=["mass_g", "bill_mm"], grid_resolution=5
+    )
+    assert_allclose(first.values, second.values.T)
+    mesh = np.meshgrid(*first.grid)
+    points = pd.DataFrame({n: m.ravel() for n, m in zip(X, mesh, strict=True)})
+    assert_allclose(first.values.ravel(), mmd.witness(points, Y), atol=1e-13)
+
+
+def test_columns_that_are_not_numbers_are_not_drawn():
+    X = penguins(40, 0).assign(none=np.nan)
+    mmd = MMDEstimator().fit(X)
+    with pytest.raises(ValueError, match="'species' of category values, must have"):
+        WitnessDisplay.from_estimator(mmd, X, features=["bill_mm", "species"])
+    with pytest.raises(ValueError, match="'none' of only missing values"):
+        WitnessDisplay.from_estimator(mmd, X, features="none")
+
+
+def test_columns_of_a_transformer_are_columns_of_its_output():
+    X, Y = (penguins(40, seed).dropna() for seed in (0, 1))
+    own = make_column_transformer(
+        ("passthrough", ["mass_g"]),
+        (OneHotEncoder(sparse_output=False), ["species"]),
+        verbose_feature_names_out=False,
+    )
+    mmd = MMDEstimator(encoder=own).fit(X)
+    display = WitnessDisplay.from_estimator(mmd, Y, features="mass_g")
+    assert_allclose(display.sample, Y[["mass_g"]])
+    assert display.feature_names == ["mass_g"]
 
 
 def test_exchanged_columns_exchange_the_axes():

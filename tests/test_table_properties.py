@@ -172,6 +172,7 @@ def fitted(table, **options):
         return None
 
 
+@pytest.mark.filterwarnings("ignore:The columns .*almost no information")
 @strategies.many_examples
 @given(table=tables(), max_categories=st.sampled_from([30, 1, 2, None]))
 def test_encoding_is_finite_with_mean_distance_one_or_an_error_names_the_column(
@@ -190,6 +191,24 @@ def test_encoding_is_finite_with_mean_distance_one_or_an_error_names_the_column(
         block = encoded[:, where]
         if np.ptp(block[:, 0]) > 0:
             assert_allclose(pdist(block, "cityblock").mean(), 1, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The columns .*almost no information")
+@strategies.many_examples
+@given(
+    codes=st.lists(st.integers(0, 9), min_size=2, max_size=20),
+    names=st.permutations("abcdefghij"),
+    max_categories=st.sampled_from([1, 2, 3, 30]),
+)
+def test_distances_do_not_depend_on_the_names_of_categories(
+    codes, names, max_categories
+):
+    encoder = TableEncoder(max_categories=max_categories)
+    first, second = (
+        pdist(encoder.fit_transform([[some[code]] for code in codes]), "cityblock")
+        for some in ("abcdefghij", names)
+    )
+    assert_allclose(first, second, rtol=1e-12)
 
 
 @strategies.many_examples

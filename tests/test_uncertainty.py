@@ -137,12 +137,14 @@ def test_one_sample_jackknife_leaves_out_each_row():
     H = rng.normal(size=(9, 9))
     H = H + H.T + 2
     np.fill_diagonal(H, 0)
-    expected = []
+    statistics, scales = np.empty((2, 9))
     for i in range(9):
         keep = np.delete(np.arange(9), i)
         rows = H[np.ix_(keep, keep)].sum(axis=1) / 7
-        expected.append(rows.mean() / (2 * rows.std()))
-    assert_allclose(jackknife(H), expected, rtol=1e-10)
+        statistics[i], scales[i] = rows.mean(), 2 * rows.std()
+    # The linear terms of the ratio at the scale of all rows and the ratio 0.7.
+    expected = (statistics - 0.7 * scales) / scales.mean()
+    assert_allclose(jackknife(H, 0.7), expected, rtol=1e-10)
 
 
 def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
@@ -160,12 +162,13 @@ def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
         return rows.mean() / (2 * rows.std())
 
     expected = [normalised(np.delete(x, i), np.delete(y, i)) for i in range(n)]
+    ratio = normalised(x, y)
     X, Y = (z[:, np.newaxis] for z in (x, y))
     kernels = [GaussianKernel(bandwidth=1.5)]
     sources = kernel_source(kernels, X), kernel_source(kernels, Y)
     [(_, H, changes)] = centred_matrices(*sources, np.arange(n))
     np.fill_diagonal(H, 0)
-    found = jackknife(H, changes)
+    found = jackknife(H, ratio, changes)
     # The changes are of the first order in 1 / n.
     assert_allclose(np.corrcoef(found, expected)[0, 1], 1, atol=1e-2)
     assert_allclose(np.std(found), np.std(expected), rtol=0.1)
@@ -184,13 +187,16 @@ def test_two_sample_jackknife_leaves_out_each_row():
         a = own - K[np.ix_(rows, others)].mean(axis=1)
         b = other - K[np.ix_(others, rows)].mean(axis=1)
         scale = 2 * np.sqrt(parts[0] * np.var(a) + parts[1] * np.var(b))
-        return (a.mean() + b.mean()) / scale
+        return a.mean() + b.mean(), scale
 
     first, second = np.arange(8), np.arange(8, 14)
-    expected = [normalised(np.delete(first, i), second) for i in range(8)]
-    assert_allclose(x.jackknife(y, parts), expected, rtol=1e-10)
-    expected = [normalised(first, np.delete(second, i)) for i in range(6)]
-    assert_allclose(y.jackknife(x, parts[::-1]), expected, rtol=1e-10)
+    without_x = [normalised(np.delete(first, i), second) for i in range(8)]
+    without_y = [normalised(first, np.delete(second, i)) for i in range(6)]
+    found = x.jackknife(y, parts, 0.7), y.jackknife(x, parts[::-1], 0.7)
+    for values, expected in zip(found, (without_x, without_y), strict=True):
+        statistics, scales = np.transpose(expected)
+        expected = (statistics - 0.7 * scales) / scales.mean()
+        assert_allclose(values, expected, rtol=1e-10)
 
 
 def test_variance_over_a_rectangle_has_three_terms():
@@ -427,10 +433,11 @@ def test_changed_fraction_counts_missing_values():
     assert_allclose(tests.changed_fractions, [0.4])
 
 
-def test_interval_of_a_negative_normalised_score_is_not_moved_further_down():
+def test_interval_of_a_negative_normalised_score_is_as_wide_as_of_zero():
     noise = Noise(1.0, 0.9, 0.0, 0.0, 0.0, ratio=0.01, ratio_bias=0.1)
     negative = Uncertainty(-0.1, noise, normalized=True)
     width = norm.ppf(0.975) * negative.standard_error
-    assert_allclose(negative.interval(0.95), (0.0, width - 0.1), rtol=1e-12)
+    assert_allclose(negative.interval(0.95), (0.0, width), rtol=1e-12)
+    # The correction for noise in the scales widens the interval to one side.
     corrected = replace(negative, value=0.3, noise=replace(noise, ratio_bias=-0.1))
-    assert_allclose(corrected.interval(0.95), (0.4 - width, 0.4 + width), rtol=1e-12)
+    assert_allclose(corrected.interval(0.95), (0.3 - width, 0.4 + width), rtol=1e-12)

@@ -26,6 +26,8 @@ NO_FEATURE_ERRORS = (
     "n_components must be None for a standard error. Random features have errors of "
     "their own, which `feature_errors` estimates."
 )
+# Scales of some rows below this fraction of the scale of all rows are rounding errors.
+ROUNDING = 1e-9
 # The choice of rows adds no randomness to a standard error.
 SEED = 0
 
@@ -102,12 +104,16 @@ def one_sample_noise(
             factor = noise_factor(scales[k] ** 2 / (4 * n), squares)
             bias += (1 - factor) * weights[k] * values[k]
         np.fill_diagonal(H, 0)
-        spread += weights[k] * 2 * float(np.std(H.sum(axis=1) / (some - 1)))
-        if normalize and scales[k] > 0:
-            left_out = left_out + jackknife(H, *changes) * (factor / len(scales))
+        scale = 2 * float(np.std(H.sum(axis=1) / (some - 1)))
+        spread += weights[k] * scale
+        if normalize and scale > ROUNDING * scales[k] > 0:
+            ratios = jackknife(H, values[k] / scales[k], *changes)
+            left_out = left_out + ratios * (factor / len(scales))
     assert total is not None
     rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
-    projections = (rows - rows.mean()) * size * _correction(weights @ scales, spread)
+    projections = _rescaled(
+        (rows - rows.mean()) * size, spread, weights @ scales, 2 * np.sqrt(n)
+    )
     ratio = _jackknife_variance(left_out, n) if normalize else 0.0
     G = doubly_centred(total) * size**2
     return noise_of(projections, G, ratio, bias, normalize=normalize)
@@ -163,11 +169,12 @@ def two_sample_noise(
             bias += (1 - factor) * weights[k] * values[k]
         np.fill_diagonal(K, 0)
         x, y = TwoSampleRows.of_both(K, n_first)
-        spread += weights[k] * x.scale(y, parts)
-        if normalize and scales[k] > 0:
-            share = factor / len(scales)
-            left_out[0] = left_out[0] + x.jackknife(y, parts) * share
-            left_out[1] = left_out[1] + y.jackknife(x, parts[::-1]) * share
+        scale = x.scale(y, parts)
+        spread += weights[k] * scale
+        if normalize and scale > ROUNDING * scales[k] > 0:
+            share, ratio = factor / len(scales), values[k] / scales[k]
+            left_out[0] = left_out[0] + x.jackknife(y, parts, ratio) * share
+            left_out[1] = left_out[1] + y.jackknife(x, parts[::-1], ratio) * share
     assert total is not None
     if normalize and len(scales) == 1 and scales[0] > 0:
         G *= weights[0]
@@ -176,7 +183,8 @@ def two_sample_noise(
     np.fill_diagonal(total, 0)
     both = TwoSampleRows.of_both(total, n_first)
     differences = np.concatenate([s.values - s.values.mean() for s in both])
-    projections = np.abs(sizes) * differences * _correction(weights @ scales, spread)
+    size = np.sqrt(8 * m * n / (m + n))
+    projections = _rescaled(np.abs(sizes) * differences, spread, weights @ scales, size)
     ratio = 0.0
     if normalize:
         ratio = sum(map(_jackknife_variance, left_out, (m, n)))
@@ -251,31 +259,43 @@ def _weights(scales: np.ndarray, *, normalize: bool) -> np.ndarray:
     return ones / len(scales)
 
 
-def _correction(scale: float, estimate: float) -> float:
-    """Return a mean scale from all rows as a multiple of its estimate."""
-    return float(scale / estimate) if estimate > 0 else 1.0
+def _rescaled(
+    projections: np.ndarray, estimate: float, scale: float, size: float
+) -> np.ndarray:
+    """Return projections of some rows, multiplied so that their scale is from all rows.
+
+    If some rows do not differ, although others do, only the sum of squares is known.
+    """
+    if estimate > ROUNDING * scale:
+        return projections * (scale / estimate)
+    return np.array([scale / size])
 
 
-def jackknife(H: np.ndarray, changes: np.ndarray | float = 0.0) -> np.ndarray:
+def jackknife(
+    H: np.ndarray, ratio: float, changes: np.ndarray | float = 0.0
+) -> np.ndarray:
     """Return the normalised one-sample statistic without each of the rows.
 
     Parameters
     ----------
     H : ndarray of shape (n, n)
         Symmetric core with a diagonal of zeros.
+    ratio : float
+        Normalised statistic of all rows, also of rows that are not in H.
     changes : ndarray of shape (n,) or float, default=0.0
         Further changes of the variance of the row means without each of the rows.
 
     Returns
     -------
     values : ndarray of shape (n,)
-        U-statistic over twice the standard deviation of its row means, without row i.
+        U-statistic over twice the standard deviation of its row means, without row i,
+        to the first order and up to a constant.
     """
     n, sums = len(H), H.sum(axis=1)
     statistics = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
     squares = sums @ sums - sums**2 - 2 * (H @ sums) + np.square(H).sum(axis=1)
     variances = squares / ((n - 1) * (n - 2) ** 2) - statistics**2
-    return _ratios(statistics, variances + changes)
+    return _ratios(statistics, variances + changes, ratio)
 
 
 class TwoSampleRows:
@@ -307,7 +327,9 @@ class TwoSampleRows:
         variance = parts[0] * np.var(self.values) + parts[1] * np.var(other.values)
         return 2 * float(np.sqrt(variance))
 
-    def jackknife(self, other: TwoSampleRows, parts: tuple[float, float]) -> np.ndarray:
+    def jackknife(
+        self, other: TwoSampleRows, parts: tuple[float, float], ratio: float
+    ) -> np.ndarray:
         """Return the normalised statistic without each of the rows of this sample."""
         m, n, K, L = self.m, self.n, self.within, self.across
         # Without row i, the values of this sample are u_j - K_ij / (m - 2), ...
@@ -323,11 +345,15 @@ class TwoSampleRows:
         squares = q @ q + 2 * (L @ q) / (m - 1)
         squares += np.square(L).sum(axis=1) / (m - 1) ** 2
         variances += parts[1] * (squares / n - other_means**2)
-        return _ratios(means + other_means, variances)
+        return _ratios(means + other_means, variances, ratio)
 
 
-def _ratios(statistics: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return statistics over scales, 0 for a scale of 0."""
+def _ratios(statistics: np.ndarray, variances: np.ndarray, ratio: float) -> np.ndarray:
+    """Return statistics over scales, to the first order and up to a constant.
+
+    The ratios themselves would be erratic near the null hypothesis. There, some of the
+    rows have scales that are much noisier than the scale of all rows.
+    """
     scales = 2 * np.sqrt(np.maximum(variances, 0))
-    zeros = np.zeros_like(statistics)
-    return np.divide(statistics, scales, out=zeros, where=scales > 0)
+    scale = scales.mean() or 1.0
+    return (statistics - ratio * scales) / scale

@@ -158,7 +158,8 @@ class DiscrepancyResult(Result):
         """The discrepancy as a number from 0 (none) to 1 (as large as possible).
 
         For a normalised discrepancy t, it is t / sqrt(1 + t^2), and 0 if t is negative.
-        Unlike a p-value, it does not depend on the number of rows, apart from noise.
+        Unlike a p-value, it does not depend on the number of rows, apart from noise. If
+        `standard_error` is known, the bias of a V-statistic is subtracted from t.
 
         Returns
         -------
@@ -171,10 +172,10 @@ class DiscrepancyResult(Result):
             If the discrepancy is not normalised.
         """
         self._check_normalized()
-        return effect_size(self.value)
+        return effect_size(getattr(self.uncertainty, "centre", self.value))
 
     def effect_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return a confidence interval of the effect size.
+        """Return a confidence interval of the effect size, which contains it.
 
         Parameters
         ----------

@@ -69,10 +69,11 @@ class Noise:
     def variance_of_ratio(self) -> float:
         """Estimate of the variance of the normalised statistic.
 
-        The jackknife counts the quadratic form twice, in the statistic and in its
-        scale, so the fraction of noise is subtracted, up to one half.
+        The jackknife has the variance 4 tr(G^2) for the quadratic form instead of
+        2 tr(G^2), so half of the fraction of noise is subtracted. If the rows of the
+        jackknife do not differ, the variance is for a fixed scale.
         """
-        return self.ratio * max(1 - self.share, 0.5)
+        return self.ratio * (1 - self.share / 2) or self.variance
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,22 @@ class Uncertainty:
         bound = np.sqrt(error)
         return float(min(error / (2 * self.value), bound) if self.value > 0 else bound)
 
+    @property
+    def centre(self) -> float:
+        """The statistic without the bias of a V-statistic."""
+        value = self.value**2 if self.root else self.value
+        return value - self.noise.bias if self.biased else value
+
     def interval(self, level: float) -> tuple[float, float]:
         """Return the bounds of a confidence interval, which are never negative."""
-        value = self.value**2 if self.root else self.value
-        centre = value - self.noise.bias if self.biased else value
+        centre = self.centre
         if self.normalized:
             width = float(norm.ppf((1 + level) / 2)) * self.standard_error
-            # No discrepancy is negative, so the correction for noise in the scales must
-            # not make a negative statistic more negative.
-            centre = float(centre - min(self.noise.ratio_bias, 0.0))
-            return max(centre - width, 0.0), max(centre + width, 0.0)
+            # Noise in the scales makes the ratio smaller, by an amount that is not well
+            # known, so only the upper bound is corrected for it. No discrepancy is
+            # negative, so a negative statistic is evidence of none, not of less.
+            higher = float(centre - min(self.noise.ratio_bias, 0.0))
+            return max(centre - width, 0.0), max(higher, 0.0) + width
         low, high = quadratic_interval(centre, self.noise, level)
         return (float(np.sqrt(low)), float(np.sqrt(high))) if self.root else (low, high)
 

@@ -14,6 +14,7 @@ from skdiscrepancy._data._checks import (
     check_number,
     refuse_changed,
     shown,
+    text_of,
     values_of,
     warn_user,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "table_of",
     "tag_target",
     "takes_parameters_of",
+    "text_of",
     "validate_rows",
     "validate_with_target",
     "values_of",

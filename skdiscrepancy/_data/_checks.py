@@ -115,6 +115,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:60]}..."
 
 
+def text_of(category: Any) -> tuple[str, str]:
+    """Return the text of a category, and its type, since 1 and "1" are different."""
+    try:
+        text = str(category)
+    except ValueError:
+        # Python does not convert integers of several thousand digits to text.
+        text = shown(category)
+    return text, type(category).__name__
+
+
 def _has_float(value: Any) -> bool:
     """Return whether a number is finite as a float."""
     try:

@@ -8,13 +8,14 @@ from skdiscrepancy._mmd._params import MMDParams, MMDTestParams
 from skdiscrepancy._mmd._score import mmd_score
 from skdiscrepancy._mmd._statistics import mmd_from_gram
 from skdiscrepancy._mmd._subsets import MMDSubsetsResult, mmd_subsets
-from skdiscrepancy._mmd._two_sample_tests import two_sample_test
+from skdiscrepancy._mmd._two_sample_tests import differences, two_sample_test
 
 __all__ = [
     "MMDEstimator",
     "MMDParams",
     "MMDSubsetsResult",
     "MMDTestParams",
+    "differences",
     "mmd_from_gram",
     "mmd_score",
     "mmd_subsets",

@@ -130,7 +130,7 @@ def _with_block_length(
     in_series = options.block_length is not None
     samples = [columns_of(Z, kernels, all_rows=in_series) for Z in (X, Y)]
     if paired:
-        samples = [_differences(*samples)]
+        samples = [differences(*samples)]
     if not in_series:
         warn_if_dependent(*samples)
         return options
@@ -139,7 +139,7 @@ def _with_block_length(
     return options._replace(block_length=length)
 
 
-def _differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
+def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
     """Return the differences of pairs: of their columns, and of squared columns."""
     if x is None or y is None:
         return None

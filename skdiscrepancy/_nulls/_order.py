@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
-from skdiscrepancy._data import warn_user
+from skdiscrepancy._data import shown, warn_user
 from skdiscrepancy.kernels import IndicatorKernel, PrecomputedKernel
 
 # Probability that a test warns of rows in random order, about.
@@ -72,21 +72,30 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
     return np.equal.outer(codes.ravel(), frequent).astype(np.float64)
 
 
-def warn_if_dependent(*samples: np.ndarray | None) -> None:
+def warn_if_dependent(
+    *samples: np.ndarray | None, names: Sequence[Any] = (), **words: str
+) -> None:
     """Warn if the rows of a sample, in the given order, clearly depend on each other.
 
     Parameters
     ----------
     *samples : ndarray of shape (n_samples, n_columns), or None
         Samples in the order of their rows. None is not looked at.
+    names : sequence, default=()
+        Names of the samples, for the warning.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
     """
-    known = [sample for sample in samples if sample is not None]
-    if any(in_order(sample, FALSE_ALARMS / len(known)) for sample in known):
-        _warn("The rows of a sample")
+    if known := _known_in_order(samples)[0]:
+        found = dict.fromkeys(names[i] if names else "a sample" for i in known)
+        _warn(list(found), **words)
 
 
 def warn_if_both_dependent(
-    *variables: np.ndarray | None, names: Sequence[str] = ("X", "y")
+    *variables: np.ndarray | None,
+    names: Sequence[Any] = ("X", "y"),
+    n_left: int | None = None,
+    **words: str,
 ) -> None:
     """Warn if the rows of two variables clearly depend on each other.
 
@@ -98,17 +107,32 @@ def warn_if_both_dependent(
     ----------
     *variables : ndarray of shape (n_samples, n_columns), or None
         Variables in the order of their rows. None is not looked at.
-    names : sequence of str, default=("X", "y")
+    names : sequence, default=("X", "y")
         Names of the variables, for the warning.
+    n_left : int or None, default=None
+        Only pairs of one of the first `n_left` variables with one of the others are
+        tested. None tests all pairs.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
     """
-    pairs = zip(variables, names, strict=True)
-    known = [(variable, name) for variable, name in pairs if variable is not None]
-    for (x, first), (y, second) in combinations(known, 2):
-        if in_order(x, FALSE_ALARMS, classes_of(y)) and in_order(
-            y, FALSE_ALARMS, classes_of(x)
+    known, rate = _known_in_order(variables)
+    found: dict[Any, None] = {}
+    for (i, x), (j, y) in combinations(known.items(), 2):
+        if (n_left is None or i < n_left <= j) and (
+            in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
         ):
-            _warn(f"The rows of {first}, and the rows of {second},")
-            return
+            found |= dict.fromkeys((names[i], names[j]))
+    if found:
+        _warn(list(found), **words)
+
+
+def _known_in_order(
+    samples: Sequence[np.ndarray | None],
+) -> tuple[dict[int, np.ndarray], float]:
+    """Return the samples whose rows clearly depend, and the rate of each check."""
+    known = {i: sample for i, sample in enumerate(samples) if sample is not None}
+    rate = FALSE_ALARMS / max(len(known), 1)
+    return {i: sample for i, sample in known.items() if in_order(sample, rate)}, rate
 
 
 def classes_of(sample: np.ndarray) -> np.ndarray | None:
@@ -186,7 +210,8 @@ def in_order(
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
     looked_at &= correction < MAX_CORRECTION
     clear = looked_at & (z > limit + correction)
-    limit = norm.isf(FALSE_SERIES / sample.shape[1])
+    share = min(false_alarms / FALSE_ALARMS, 1.0)
+    limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
     return bool(clear.any()) and bool(
         np.any(_within_stretches(sample[:, clear], pieces) > limit)
     )
@@ -216,11 +241,19 @@ def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarra
     return total / (CLIPPED_DEVIATION * np.sqrt(np.maximum(n_stretches, 1)))
 
 
-def _warn(rows: str) -> None:
+def _warn(
+    names: list[Any],
+    *,
+    because: str = "block_length == None treats rows as independent. The p-value may "
+    "be much too small",
+    remedy: str = "pass block_length='auto'",
+    silence: str = "shuffle them or pass block_length=1",
+) -> None:
+    of = ", and the rows of ".join(map(str, names)) + "," * (len(names) > 1)
+    of = of if len(names) < 3 else shown(names)
     warn_user(
-        f"{rows} clearly depend on each other in the given order, but block_length == "
-        "None treats rows as independent. The p-value may be much too small. If the "
-        "rows are a series, such as measurements in the order of time, "
-        "pass block_length='auto'. If they are independent and merely sorted or "
-        "grouped, shuffle them or pass block_length=1 to avoid this warning."
+        f"The rows of {of} clearly depend on each other in the given order, but "
+        f"{because}. If the rows are a series, such as measurements in the order of "
+        f"time, {remedy}. If they are independent and merely sorted or grouped, "
+        f"{silence} to avoid this warning."
     )

@@ -22,10 +22,11 @@ from skdiscrepancy._data import (
     needs_encoding,
     read_columns,
     shown,
+    text_of,
     validate_with_target,
 )
 from skdiscrepancy.kernels import IndicatorKernel
-from skdiscrepancy.tables import encode_target, fit_target_encoder, text_of
+from skdiscrepancy.tables import encode_target, fit_target_encoder
 
 
 @dataclass(frozen=True, eq=False)

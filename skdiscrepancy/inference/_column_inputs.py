@@ -25,6 +25,8 @@ from skdiscrepancy._data import (
     refuse_blocks,
     refuse_missing,
 )
+from skdiscrepancy._nulls import columns_of
+from skdiscrepancy.kernels import IndicatorKernel
 from skdiscrepancy.tables import TableEncoder
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
@@ -50,6 +52,12 @@ class ColumnSample:
     parts: list[np.ndarray]
     of_labels: bool
     missing: list[float]
+
+    def order(self, part: np.ndarray) -> np.ndarray:
+        """Return columns of numbers that describe the order of the rows of a table."""
+        kernel = IndicatorKernel() if self.of_labels else None
+        rows = part if self.of_labels else np.asarray(part, dtype=np.float64)
+        return np.asarray(columns_of(rows, [kernel], all_rows=False))
 
     def changed_fraction(self) -> float:
         """Return the fraction of rows that differs between two tables, at least.
@@ -174,8 +182,8 @@ def _as_tables(parts: Sequence[Any]) -> list[Any]:
 
 def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
     """Read a column that is not numbers, all of them known."""
-    # Labels are compared by their codes, so their blocks are not needed.
-    encoder = TableEncoder(max_categories=1)._fit_tables(tables, names)
+    # Labels are compared by their codes, so no category is merged with others.
+    encoder = TableEncoder(max_categories=None)._fit_tables(tables, names)
     columns = [
         read_columns(table, name)[0] for table, name in zip(tables, names, strict=True)
     ]

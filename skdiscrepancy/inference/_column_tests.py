@@ -19,13 +19,14 @@ from skdiscrepancy._data import (
     as_array,
     check_run_options,
     generator_of,
+    is_numeric,
     refuse_missing,
     shown,
     takes_parameters_of,
 )
 from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._mmd import MMDEstimator
-from skdiscrepancy._nulls import TestResult
+from skdiscrepancy._mmd import MMDEstimator, differences
+from skdiscrepancy._nulls import TestResult, warn_if_both_dependent, warn_if_dependent
 from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import (
     ColumnTests,
@@ -161,10 +162,11 @@ def mmd_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    # Rows of tables are often sorted, so the tests do not look at their order.
-    params.setdefault("block_length", 1)
+    # One look at the order of the rows of all columns, not one for each test.
+    in_order = params.get("block_length") is None
+    params["block_length"] = 1 if in_order else params["block_length"]
     names, columns = read_samples((X, Y), ("X", "Y"), encoder)
-    return columnwise_tests(
+    tests = columnwise_tests(
         names,
         columns,
         partial(
@@ -179,6 +181,9 @@ def mmd_column_tests(
         n_jobs=n_jobs,
         verbose=verbose,
     )
+    if in_order:
+        _warn_of_order(names, columns, paired=params.get("paired", False))
+    return tests
 
 
 @takes_parameters_of(hsic_test)
@@ -272,8 +277,8 @@ def hsic_column_tests(
         run_options=(n_jobs, random_state, verbose),
         params=dict(params),
     )
-    # Rows of tables are often sorted, so the tests do not look at their order.
-    params.setdefault("block_length", 1)
+    in_order = params.get("block_length") is None
+    params["block_length"] = 1 if in_order else params["block_length"]
     names, columns = read_samples((X,), ("X",), encoder)
     target_kernel = params.get("target_kernel", "auto")
     labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()
@@ -284,7 +289,7 @@ def hsic_column_tests(
     refuse_missing(as_array(y, "y"), "y")
     # Columns of numbers and columns of labels use the same kernels on y.
     params["target_kernel"] = _target_kernels(target_kernel, as_array(y, "y"), kernel)
-    return columnwise_tests(
+    tests = columnwise_tests(
         names,
         columns,
         partial(
@@ -300,6 +305,14 @@ def hsic_column_tests(
         n_jobs=n_jobs,
         verbose=verbose,
     )
+    target = as_array(y, "y")
+    by_shifts = params.get("method") == "shift" or params.get("max_lag") is not None
+    if in_order and target.ndim and not by_shifts:
+        rows = target.reshape(len(target), -1)
+        columns.append(ColumnSample([rows], not is_numeric(rows), [0.0]))
+        orders = [column.order(*column.parts) for column in columns]
+        warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
+    return tests
 
 
 def _test_column(
@@ -320,6 +333,22 @@ def _test_column(
         random_state=seed,
         **options,
     )
+
+
+def _warn_of_order(
+    names: list[Any], columns: list[ColumnSample], *, paired: bool
+) -> None:
+    """Warn once if rows of any columns of two tables depend on each other."""
+    samples: list[Any] = []
+    owners: list[Any] = []
+    for name, column in zip(names, columns, strict=True):
+        parts: list[Any] = [column.order(part) for part in column.parts]
+        if paired:
+            # Labels have no differences.
+            parts = [] if column.of_labels else [differences(*parts)]
+        samples += parts
+        owners += [name] * len(parts)
+    warn_if_dependent(*samples, names=owners)
 
 
 def _check_params(

@@ -18,7 +18,7 @@ from skdiscrepancy._hsic import (
     dependence_matrix,
     kernel_with_bandwidth,
 )
-from skdiscrepancy._nulls import MIN_ROWS
+from skdiscrepancy._nulls import MIN_ROWS, warn_if_both_dependent
 from skdiscrepancy.designs import Design
 from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
 from skdiscrepancy.inference._tables import adjust_pvalues, check_correction
@@ -277,6 +277,14 @@ def hsic_matrix(
     others = None
     if right is not None:
         others = [_with_kernel(c, settings.kernel, bandwidth) for c in right]
+    warn_if_both_dependent(
+        *(column.order(*column.parts) for column in [*left, *(right or [])]),
+        names=[*x_names, *y_names],
+        n_left=None if right is None else len(left),
+        because="the p-values are for independent rows. They may be much too small",
+        remedy="test pairs of columns by hsic_test with block_length='auto'",
+        silence="shuffle them",
+    )
     terms = dependence_matrix(
         columns, others, unbiased=settings.unbiased, n_jobs=n_jobs, verbose=verbose
     )

@@ -170,13 +170,14 @@ def drift_report(
         "random_state": random_state,
         "verbose": verbose,
     }
-    # Rows of tables are often sorted, so a report does not look at their order.
-    tested: dict[str, Any] = {"block_length": 1, **params, **options}
+    tested: dict[str, Any] = {**params, **options}
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:
         tables = _Tables(reference, new, encoder)
         column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
+        # The tests of columns have looked at the order of the rows.
+        tested["block_length"] = params.get("block_length") or 1
         line.advance()
         joint_test = mmd_test(*tables.joint, encoder=None, **tested)
         line.advance()

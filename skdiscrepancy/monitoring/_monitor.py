@@ -28,6 +28,7 @@ from skdiscrepancy._data import (
     warn_user,
 )
 from skdiscrepancy._engine import aligned_by_parts, kernel_source, progress, row_sums
+from skdiscrepancy._nulls import columns_of, warn_if_dependent
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.kernels import ColumnKernel, IndicatorKernel, check_kernel
 from skdiscrepancy.monitoring._statistics import Reference
@@ -215,6 +216,13 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         encoder = fit_encoder(self.encoder, [X])
         rows = self._validate(X, encoder, reset=True, ensure_min_samples=2)
         _check_size(len(rows), size, run_length)
+        warn_if_dependent(
+            columns_of(rows, kernels, all_rows=False),
+            because="the thresholds are for independent rows. Without drift, alarms "
+            "may be much more frequent than run_length says",
+            remedy="watch the errors of a forecast instead",
+            silence="shuffle the reference sample",
+        )
         collection = collection_of(
             [rows],
             kernels,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from skdiscrepancy.plotting._style import (
     plain,
     set_axes,
 )
+from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Points of the grid on each axis, for one and two features.
 RESOLUTION = {1: 200, 2: 50}
@@ -137,8 +138,11 @@ class WitnessDisplay:
         features : int, str, or list of one or two of them, default=None
             One or two columns to draw, by index or by name. None draws all columns, of
             which there must be at most two. If you choose fewer columns than there are,
-            a clone of the MMDEstimator is fitted to these columns alone. KSD needs all
-            columns, because the model is a distribution of all columns.
+            a clone of the MMDEstimator is fitted to these columns alone. Columns of a
+            table must hold numbers. They are drawn in their own units, without missing
+            values. If you pass your own transformer as `encoder`, choose columns of its
+            output. KSD needs all columns, because the model is a distribution of all
+            columns.
         grid_resolution : int or None, default=None
             Number of points on each axis. None is 200 for one feature and 50 for two.
         ax : matplotlib Axes, default=None
@@ -171,25 +175,28 @@ class WitnessDisplay:
             rows = estimator._validate(X, estimator.kernels_, reset=False, least=1)
             if isinstance(rows, SparseRows) or issparse(estimator.reference_):
                 raise TypeError("X or the reference is sparse, must be dense to draw.")
-            if len(columns) < estimator.n_features_in_:
-                some = estimator.reference_[:, columns]
+            axes, kept = _axes(estimator, columns, names)
+            if len(kept) < rows.shape[1]:
+                some = estimator.reference_[:, kept]
                 weights = estimator.reference_weight_
                 estimator = clone(estimator)
                 # The columns are encoded already.
                 estimator.encoder_ = None
                 # Not `fit`, because the function needs no sums over the reference.
                 estimator._learn([some], estimator._check_params(), some, weights)
-                rows, columns = rows[:, columns], list(range(len(columns)))
-            reference = estimator.reference_[:, columns]
+                rows = rows[:, kept]
+            reference = np.column_stack([a.read(estimator.reference_) for a in axes])
         else:
             rows = estimator._validate(X, reset=False, least=1)
-        sample = rows[:, columns]
+            axes = [_Axis(column) for column in columns]
+        sample = np.column_stack([axis.read(rows) for axis in axes])
         drawn = sample if reference is None else np.vstack((reference, sample))
         grid = [_axis_points(column, grid_resolution) for column in drawn.T]
         mesh = np.meshgrid(*grid)
-        points = np.empty((mesh[0].size, len(columns)), dtype=rows.dtype)
-        for column, coordinates in zip(columns, mesh, strict=True):
-            points[:, column] = coordinates.ravel()
+        # No value on the grid is missing.
+        points = np.zeros((mesh[0].size, rows.shape[1]), dtype=rows.dtype)
+        for axis, coordinates in zip(axes, mesh, strict=True):
+            points[:, axis.column] = (coordinates.ravel() - axis.origin) / axis.unit
         display = cls(
             grid=grid,
             values=estimator._witness(points, rows).reshape(mesh[0].shape),
@@ -313,6 +320,52 @@ def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str)
     return points
 
 
+class _Axis(NamedTuple):
+    """A column of the rows of an estimator, and the units in which it is drawn."""
+
+    column: int
+    origin: float = 0.0
+    unit: float = 1.0
+    # Column that is 1 where the value is missing.
+    missing: int | None = None
+
+    def read(self, rows: np.ndarray) -> np.ndarray:
+        """Return the values in the units of the axis, NaN where they are missing."""
+        values = self.origin + self.unit * rows[:, self.column]
+        if self.missing is not None:
+            values[rows[:, self.missing] != 0] = np.nan
+        return values
+
+
+def _axes(
+    estimator: MMDEstimator, columns: list[int], names: list[str]
+) -> tuple[list[_Axis], list[int]]:
+    """Return the axis of each column of a table, and the encoded columns behind them.
+
+    The positions of the axes are positions among these encoded columns.
+    """
+    encoder = estimator.encoder_
+    axes: dict[int, _Axis] = {}
+    kept: list[int] = []
+    for column, name in sorted(zip(columns, names, strict=True)):
+        if not isinstance(encoder, TableEncoder):
+            axes[column] = _Axis(len(kept))
+            kept.append(column)
+            continue
+        kind, block = encoder.kinds_[column], cast(Any, encoder._blocks[column])
+        if kind != "number" or not np.isfinite(block.scale):
+            what = "only missing values" if kind == "number" else f"{kind} values"
+            raise ValueError(
+                f"features has the column {name!r} of {what}, must have columns of "
+                "numbers."
+            )
+        origin, unit = np.ldexp((block.median, block.scale), block.exponent)
+        axes[column] = _Axis(len(kept), origin, unit, missing=len(kept) + 1)
+        where = encoder.output_slices_[column]
+        kept += range(where.start, where.stop)
+    return [axes[column] for column in columns], kept
+
+
 def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]]:
     """Return the indices and the names of the columns to draw."""
     if not isinstance(estimator, (MMDEstimator, KSDEstimator)):
@@ -320,8 +373,14 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
             f"estimator == {estimator!r}, must be an MMDEstimator or a KSDEstimator."
         )
     n_features = estimator.n_features_in_
+    encoder = getattr(estimator, "encoder_", None)
     names = [f"x{j}" for j in range(n_features)]
     names = [str(name) for name in getattr(estimator, "feature_names_in_", names)]
+    if encoder is not None and not isinstance(encoder, TableEncoder):
+        # Columns of the output, which need not belong to columns of the table.
+        layout, n_features = layout_of(encoder, None), estimator.reference_.shape[1]
+        names = [f"x{j}" for j in range(n_features)]
+        names = names if layout is None else [str(name) for name in layout.names]
     chosen = features
     if features is None:
         chosen = range(n_features)
@@ -359,6 +418,6 @@ def _column_index(item: Any, names: list[str]) -> int | None:
 
 def _axis_points(column: np.ndarray, resolution: int) -> np.ndarray:
     """Return points over the range of a column, with a margin."""
-    low, high = float(column.min()), float(column.max())
+    low, high = float(np.nanmin(column)), float(np.nanmax(column))
     margin = MARGIN * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, resolution)

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.tables._encoder import TableEncoder, text_of as text_of
+from skdiscrepancy.tables._encoder import TableEncoder
 from skdiscrepancy.tables._parameter import (
     check_encoder as check_encoder,
     encode as encode,

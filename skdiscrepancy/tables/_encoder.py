@@ -22,6 +22,8 @@ from skdiscrepancy._data import (
     check_number,
     read_columns,
     shown,
+    text_of,
+    warn_user,
 )
 
 # What the values of each kind are called in error messages.
@@ -31,6 +33,9 @@ WORDS |= {"ordered": "ordered levels", "category": "categories"}
 CODED = ("ordered", "category")
 # Largest number of values of an encoding that has many categories: 16 GiB.
 MOST_NUMBERS = 2**31
+# Categories for each known row of an identifier, at least. A column that is drawn from
+# as many equally likely categories as there are rows has 0.63.
+ALMOST_ALL = 0.9
 
 
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
@@ -49,6 +54,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
       the scale if the row has the category, and 0 otherwise. Missing values are a
       category of their own. All categories that :term:`fit` did not see are one more
       category.
+    - An identifier, with more than `max_categories` categories and more than 0.9
+      categories for each row, carries almost no information. :term:`fit` warns of it,
+      and categories that :term:`fit` did not see count as rare categories.
 
     So two missing values are at distance 0 from each other. A column of objects has
     numbers, dates or durations if all known values are, and categories otherwise. If
@@ -63,8 +71,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     ----------
     max_categories : int or None, default=30
         Largest number of categories of a column that have a column of their own. The
-        most frequent categories are kept, and all others count as one category. None
-        keeps all categories.
+        most frequent categories are kept, and all others, with all that are as frequent
+        as one of the others, count as one category. None keeps all categories.
 
     Attributes
     ----------
@@ -207,6 +215,13 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             else _NumberBlock.learn(form, columns, names)
             for form, *columns in zip(forms, *parts, strict=True)
         ]
+        if useless := [block.form.name for block in self._blocks if block.useless]:
+            warn_user(
+                f"The columns {shown(useless)} have more than max_categories == "
+                f"{self.max_categories} values, which are nearly all different or "
+                "equally frequent, so their encoding carries almost no information. "
+                "Drop identifiers, and pass a larger max_categories for other columns."
+            )
         self.kinds_ = [str(form.kind) for form in forms]
         ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
         self.output_slices_ = [
@@ -234,8 +249,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
             check_columns(self, X, reset=reset)
         except ValueError as error:
             # scikit-learn calls every table X.
-            text = str(error).replace("X has", f"{name} has", 1)
-            raise ValueError(text) from None
+            raise ValueError(str(error).replace("X has", f"{name} has", 1)) from None
         return columns
 
     def __sklearn_tags__(self) -> Any:
@@ -269,6 +283,7 @@ class _NumberBlock:
     median: float
     scale: float
     suffixes = ("", "_missing")
+    useless = False
 
     @classmethod
     def learn(
@@ -340,12 +355,18 @@ class _CategoryBlock:
         values and categories that fit did not see.
     scale : float
         Value where a row has the category.
+    unseen : int
+        Position of categories that fit did not see.
+    useless : bool
+        Whether the encoding distinguishes almost no rows.
     """
 
     form: Column
     positions: dict[Hashable, int]
     suffixes: tuple[str, ...]
     scale: float
+    unseen: int
+    useless: bool
 
     @classmethod
     def learn(
@@ -359,27 +380,32 @@ class _CategoryBlock:
             n_missing += sizes[0]
             counts.update(dict(zip(levels, sizes[1:], strict=True)))
         # The order must not depend on the order of the rows.
-        categories = sorted(
-            (category for category, size in counts.items() if size),
-            key=lambda category: (-counts[category], *text_of(category)),
-        )
-        kept, rest = categories[:most], categories[len(categories[:most]) :]
+        categories = sorted(+counts, key=lambda one: (-counts[one], *text_of(one)))
+        kept = categories[:most]
+        if len(categories) > len(kept) + 1:
+            # Categories that are tied at the cut would be chosen by their names.
+            tied = counts[categories[len(kept)]]
+            kept = [one for one in kept if counts[one] > tied]
+        rest = categories[len(kept) :]
         positions = {category: i for i, category in enumerate(kept)}
         positions.update(dict.fromkeys(rest, len(kept)))
         suffixes = [f"_{text_of(category)[0]}" for category in kept]
         suffixes += [*(["_rest"] if rest else []), "_missing", "_unseen"]
         sizes = [counts[category] for category in kept]
-        sizes += [sum(counts[category] for category in rest), n_missing]
+        sizes += [counts.total() - sum(sizes), n_missing]
         n_pairs = sum(sizes) * (sum(sizes) - 1)
         n_different = n_pairs - sum(size * (size - 1) for size in sizes)
         # Two rows of different categories differ in two columns.
         scale = n_pairs / (2 * n_different) if n_different else 0.5
-        return cls(form, positions, tuple(suffixes), scale)
+        unseen, useless = len(suffixes) - 1, bool(rest and not kept)
+        if rest and len(categories) > ALMOST_ALL * counts.total():
+            unseen, useless = len(kept), True
+        return cls(form, positions, tuple(suffixes), scale, unseen, useless)
 
     def write(self, column: Column, out: np.ndarray, table: str) -> None:
-        missing, unseen = len(self.suffixes) - 2, len(self.suffixes) - 1
+        missing = len(self.suffixes) - 2
         levels, codes = _coded(column)
-        found = [self.positions.get(level, unseen) for level in levels]
+        found = [self.positions.get(level, self.unseen) for level in levels]
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
 
 
@@ -475,16 +501,6 @@ def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
     """Return the levels of a column of categories or levels, and their codes."""
     assert column.codes is not None
     return column.levels or [], column.codes
-
-
-def text_of(category: Any) -> tuple[str, str]:
-    """Return the text of a category, and its type, since 1 and "1" are different."""
-    try:
-        text = str(category)
-    except ValueError:
-        # Python does not convert integers of several thousand digits to text.
-        text = shown(category)
-    return text, type(category).__name__
 
 
 def _unused(name: str, used: Collection[str]) -> str:
