@@ -295,16 +295,18 @@ def state_of_process():
     )
 
 
-def settles(before, limit=20):
-    """Tell whether the state is as before, and no new thread stays behind."""
+def assert_settles(before, limit=20):
+    """Check that the state becomes as before, and that no new thread stays behind."""
     end = time.monotonic() + limit
     while True:
         threads, *others = state_of_process()
         # Threads of an earlier call may have ended meanwhile.
-        same = threads <= before[0] and others == [*before[1:]]
-        if same or time.monotonic() > end:
-            return same
+        new = threads - before[0]
+        if (not new and others == [*before[1:]]) or time.monotonic() > end:
+            break
         time.sleep(0.01)
+    assert not new
+    assert others == [*before[1:]]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -319,7 +321,7 @@ def test_what_a_user_function_raises_arrives_and_leaves_nothing_behind(name, n_j
         for at in {1, least}:
             with pytest.raises(Fault):
                 call(Raises(function, at), X, **options)
-            assert settles(before)
+            assert_settles(before)
             assert call(Raises(function), X, **options).pvalue == right
 
 
@@ -348,7 +350,7 @@ def test_memory_that_runs_out_in_the_middle_leaves_nothing_behind(monkeypatch):
             patch.setattr(RowSums, "tile_sums", out_of_memory(RowSums.tile_sums, at))
             with pytest.raises(MemoryError):
                 mmd_score(X, Y, n_jobs=2, **params)
-        assert settles(before)
+        assert_settles(before)
         assert mmd_score(X, Y, n_jobs=2, **params) == right
 
 
