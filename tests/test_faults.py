@@ -4,19 +4,29 @@
 
 import itertools
 import os
+import pickle
 import re
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
+import warnings
+from itertools import count
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import chisquare
-from sklearn import config_context
+from sklearn import config_context, get_config
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.mixture import GaussianMixture
+from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
+    conditional_hsic_test,
     hsic_score,
     hsic_test,
     ksd_score,
@@ -24,8 +34,9 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._engine import _durations, _group_sums
+from skdiscrepancy._engine import RowSums, _durations, _group_sums, run_all
 from skdiscrepancy.designs import RandomPairs, _draws
+from skdiscrepancy.kernels import FeatureKernel
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
@@ -177,6 +188,181 @@ def test_an_interrupt_leaves_nothing_behind():
     assert len(lines) == N_INTERRUPTS
     assert [line[2:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
     assert sum(line[1] == "interrupted" for line in lines) > N_INTERRUPTS / 2
+
+
+class Fault(Exception):
+    """What a user's function raises."""
+
+
+class Raises:
+    """A user's function that raises an exception in one of its calls."""
+
+    def __init__(self, function, at=None):
+        self.function, self.at, self.calls = function, at, count(1)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __call__(self, *args):
+        if next(self.calls) == self.at:
+            raise Fault
+        return self.function(*args)
+
+
+class FaultyModel(GaussianMixture):
+    """A density estimator with a method that raises an exception."""
+
+    def __init__(self, method="fit", tick=None, random_state=0):
+        super().__init__(random_state=random_state)
+        self.method, self.tick = method, tick
+
+    def fit(self, X, y=None):
+        if self.method == "fit":
+            self.tick()
+        return super().fit(X, y)
+
+    def sample(self, n_samples=1):
+        if self.method == "sample":
+            self.tick()
+        return super().sample(n_samples)
+
+
+class FaultyRegressor(LinearRegression):
+    """A regressor with a method that raises an exception."""
+
+    def __init__(self, method="fit", tick=None):
+        super().__init__()
+        self.method, self.tick = method, tick
+
+    def fit(self, X, y):
+        if self.method == "fit":
+            self.tick()
+        return super().fit(X, y)
+
+    def predict(self, X):
+        if self.method == "predict":
+            self.tick()
+        return super().predict(X)
+
+
+def by_model(method):
+    return lambda tick, X, **options: ksd_test(
+        X[:60], FaultyModel(method, tick), method="parametric", **options
+    )
+
+
+def by_regressor(method):
+    return lambda tick, X, **options: conditional_hsic_test(
+        X[:60, 0],
+        X[:60, 1],
+        X[:60, 2],
+        regressor=FaultyRegressor(method, tick),
+        **options,
+    )
+
+
+def nothing():
+    pass
+
+
+# What the user's function does, how often it is called at least, and the test.
+FAULTS = {
+    "kernel": (rbf_kernel, 9, lambda f, X, **o: mmd_test(X, X + 1, kernel=f, **o)),
+    "transformer": (
+        np.square,
+        3,
+        lambda f, X, **o: mmd_test(
+            X, X + 1, kernel=FeatureKernel(FunctionTransformer(f)), **o
+        ),
+    ),
+    "gradient": (np.negative, 1, lambda f, X, **o: ksd_test(X, f, **o)),
+    "model fit": (nothing, 9, by_model("fit")),
+    "model sample": (nothing, 9, by_model("sample")),
+    "regressor fit": (nothing, 3, by_regressor("fit")),
+    "regressor predict": (nothing, 3, by_regressor("predict")),
+}
+
+
+def state_of_process():
+    """Return what a call must leave as it was."""
+    return (
+        {thread.name for thread in threading.enumerate()},
+        [(pool["user_api"], pool["num_threads"]) for pool in threadpool_info()],
+        pickle.dumps(np.random.get_state()),
+        np.geterr(),
+        list(warnings.filters),
+        get_config(),
+    )
+
+
+def assert_settles(before, limit=20):
+    """Check that the state becomes as before, and that no new thread stays behind."""
+    end = time.monotonic() + limit
+    while True:
+        threads, *others = state_of_process()
+        # Threads of an earlier call may have ended meanwhile.
+        new = threads - before[0]
+        if (not new and others == [*before[1:]]) or time.monotonic() > end:
+            break
+        time.sleep(0.01)
+    assert not new
+    assert others == [*before[1:]]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_a_user_function_raises_arrives_and_leaves_nothing_behind(name, n_jobs):
+    function, least, call = FAULTS[name]
+    X = np.random.RandomState(0).normal(size=(300, 3))
+    options = {"n_resamples": 19, "random_state": 0, "n_jobs": n_jobs}
+    with threadpool_limits(2, user_api="blas"):
+        right = call(Raises(function), X, **options).pvalue
+        before = state_of_process()
+        for at in {1, least}:
+            with pytest.raises(Fault):
+                call(Raises(function, at), X, **options)
+            assert_settles(before)
+            assert call(Raises(function), X, **options).pvalue == right
+
+
+def test_threads_keep_the_warning_filters():
+    before = list(warnings.filters)
+    barrier = threading.Barrier(2)
+
+    def meet(task):
+        # Both tasks have begun, and the first ends before the second.
+        barrier.wait(10)
+        time.sleep(0.05 * task)
+        return task, get_config()["working_memory"], list(warnings.filters) == before
+
+    with config_context(working_memory=77):
+        results = list(run_all([0, 1], meet, n_jobs=2))
+    assert results == [(0, 77, True), (1, 77, True)]
+    assert list(warnings.filters) == before
+
+
+def test_memory_that_runs_out_in_the_middle_leaves_nothing_behind(monkeypatch):
+    X, Y = np.random.RandomState(0).normal(size=(2, 700, 3))
+    params = {"kernel": "gaussian", "bandwidth": (1.0, 2.0)}
+    right, before = mmd_score(X, Y, n_jobs=2, **params), state_of_process()
+    for at in (1, 3):
+        with monkeypatch.context() as patch:
+            patch.setattr(RowSums, "tile_sums", out_of_memory(RowSums.tile_sums, at))
+            with pytest.raises(MemoryError):
+                mmd_score(X, Y, n_jobs=2, **params)
+        assert_settles(before)
+        assert mmd_score(X, Y, n_jobs=2, **params) == right
+
+
+def out_of_memory(function, at):
+    calls = count(1)
+
+    def failing(*args, **options):
+        if next(calls) == at:
+            raise MemoryError
+        return function(*args, **options)
+
+    return failing
 
 
 def peak_bytes(function):

@@ -5,7 +5,7 @@
 import pickle
 import tracemalloc
 from functools import partial
-from itertools import repeat
+from itertools import count, repeat
 
 import dask
 import dask.array as da
@@ -18,7 +18,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import StandardScaler
 
-from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
+from skdiscrepancy import (
+    HSICEstimator,
+    KSDEstimator,
+    MMDEstimator,
+    hsic_score,
+    hsic_test,
+    ksd_score,
+    ksd_test,
+    mmd_column_tests,
+    mmd_score,
+    mmd_test,
+)
 from skdiscrepancy._data import (
     _representatives,
     lazy_rows,
@@ -384,6 +395,164 @@ def test_blocks_that_do_not_fit_are_refused(blocks, message):
     X, Y = samples()
     with pytest.raises((TypeError, ValueError), match=message):
         mmd_score(blocks(X), Y, **PARAMS)
+
+
+ROWS = np.random.RandomState(1).normal(size=(900, 3))
+LABELS = np.arange(900.0)[:, np.newaxis] % 3
+
+
+def as_function(make, n_columns=3):
+    """Return a function of three blocks, which are made anew in every pass."""
+    return lambda: map(make, range(3))
+
+
+def as_dask(make, n_columns=3):
+    """Return a dask array of three partitions, which are made anew in every pass."""
+
+    def partition(block_info=None):
+        return make(block_info[None]["chunk-location"][0])
+
+    chunks = (300,) * 3, (n_columns,)
+    return da.map_blocks(partition, chunks=chunks, meta=np.empty((0, 0)))
+
+
+def third(Z, k):
+    return Z[300 * k : 300 * k + 300].copy()
+
+
+# Calls for a sample in blocks, given as rows, and a function that makes blocks of it.
+# The sample and its name come first.
+NINE = {**PARAMS, "n_resamples": 9}
+PASSES = {
+    "mmd_score X": (ROWS, "X", lambda Z, lazy: mmd_score(Z, ROWS, **PARAMS)),
+    "mmd_score Y": (ROWS, "Y", lambda Z, lazy: mmd_score(ROWS, Z, **PARAMS)),
+    "mmd_test": (ROWS, "X", lambda Z, lazy: mmd_test(Z, ROWS, **NINE).pvalue),
+    "MMD fit": (ROWS, "X", lambda Z, lazy: MMDEstimator(**PARAMS).fit(Z).score(ROWS)),
+    "MMD": (ROWS, "X", lambda Z, lazy: MMDEstimator(**PARAMS).fit(ROWS).score(Z)),
+    "hsic_score X": (ROWS, "X", lambda Z, lazy: hsic_score(Z, LABELS, **PARAMS)),
+    "hsic_score y": (ROWS, "y", lambda Z, lazy: hsic_score(lazy, Z, **PARAMS)),
+    "labels": (LABELS, "y", lambda Z, lazy: hsic_test(lazy, Z, **NINE).pvalue),
+    "HSIC": (
+        ROWS,
+        "X",
+        lambda Z, lazy: HSICEstimator(**PARAMS).fit(ROWS, ROWS).score(Z, ROWS),
+    ),
+    "ksd_score": (ROWS, "X", lambda Z, lazy: ksd_score(Z, np.negative, **PARAMS)),
+    "ksd_test": (ROWS, "X", lambda Z, lazy: ksd_test(Z, np.negative, **NINE).pvalue),
+    "KSD": (ROWS, "X", lambda Z, lazy: KSDEstimator(**PARAMS).fit(ROWS).score(Z)),
+    "gradients": (-ROWS, "gradients", lambda Z, lazy: ksd_score(lazy, Z, **PARAMS)),
+}
+# A function in place of the gradients is a model.
+LAZY = [(name, as_dask) for name in PASSES]
+LAZY += [(name, as_function) for name in PASSES if name != "gradients"]
+
+
+@pytest.mark.parametrize(("name", "source"), LAZY)
+def test_random_blocks_are_refused(name, source):
+    Z, argument, call = PASSES[name]
+    rng = np.random.RandomState(0)
+    lazy = source(lambda k: rng.permutation(third(Z, k)), Z.shape[1])
+    message = f"The values of {argument} in the block that begins with row (0|300|600) "
+    with pytest.raises(ValueError, match=f"{message}have changed"):
+        call(lazy, source(partial(third, ROWS)))
+
+
+@pytest.mark.parametrize("value", [7.0, np.nan])
+@pytest.mark.parametrize("source", [as_dask, as_function])
+@pytest.mark.parametrize("name", ["mmd_test", "hsic_score X", "labels", "ksd_score"])
+def test_one_value_that_changes_in_any_pass_is_refused(name, source, value):
+    Z, argument, call = PASSES[name]
+
+    def outcome(changed):
+        """Return a number, or an error if one value changes in one of the passes."""
+        passes = count()
+
+        def make(k):
+            rows = third(Z, k)
+            if k == 1 and next(passes) == changed:
+                rows[100, -1] = value
+            return rows
+
+        lazy = source(make, Z.shape[1])
+        try:
+            return call(lazy, source(partial(third, ROWS))), next(passes)
+        except ValueError as error:
+            return str(error), next(passes)
+
+    expected, n_passes = outcome(None)
+    assert n_passes >= 3
+    message = f"The values of {argument} in the block that begins with row 300 have ch"
+    if np.isnan(value):
+        message = f"Input {argument} contains NaN in column {Z.shape[1] - 1}. "
+    # A pass that counts rows reads the first values, which are not used.
+    first = 1 if source is as_function else 0
+    if first:
+        assert outcome(0)[0] == expected
+    for changed in range(first, n_passes):
+        assert outcome(changed)[0].startswith(message), changed
+
+
+def two_rows(Z):
+    Z[[8, 9]] = Z[[9, 8]]
+    return Z
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "change",
+    [
+        np.negative,
+        lambda Z: Z * np.array([1, 1.001, 1], Z.dtype),
+        lambda Z: Z[::-1],
+        lambda Z: Z[:, ::-1],
+        two_rows,
+    ],
+    ids=["sign", "scale", "order of rows", "order of columns", "two rows"],
+)
+def test_small_changes_of_a_block_are_refused(change, dtype):
+    X, Y = (Z.astype(dtype) for Z in samples(6000, 500))
+    # One column far from zero, and columns of very different sizes.
+    X *= np.array([1e6, 1, 1e-6], dtype)
+    X[:, 1] += 300
+    passes = count()
+
+    def blocks():
+        yield X[:500]
+        # The last of three passes computes the features.
+        yield change(X[500:].copy()) if next(passes) == 2 else X[500:]
+
+    params = {"n_components": 8, "kernel": "gaussian", "bandwidth": 1.0}
+    with pytest.raises(ValueError, match="X in the block that begins with row 500 "):
+        mmd_score(blocks, Y, normalize=False, **params)
+
+
+def test_blocks_may_be_rounded_differently_in_each_pass():
+    X, Y = (Z.astype(np.float32) for Z in samples(9000))
+    rng = np.random.RandomState(0)
+
+    def blocks():
+        for block in uneven(X):
+            # As a matrix product may be, if its number of threads changes.
+            signs = rng.choice([-1, 0, 1], size=block.shape)
+            yield (block * (1 + 2.0**-21 * signs)).astype(np.float32)
+
+    params = {"n_components": 8, "random_state": 0, "kernel": "gaussian"}
+    score = mmd_score(X, Y, bandwidth=1.0, normalize=False, **params)
+    # Means a and b of features of norm 1 have a distance of less than 0.1. As |w| < 6
+    # and |x| < 8, rounding moves a by at most r = 2**-21 * 48, and |a - b|^2 by 0.2 r.
+    changed = mmd_score(blocks, Y, bandwidth=1.0, normalize=False, **params)
+    assert_allclose(changed, score, rtol=0, atol=0.2 * 2**-21 * 48)
+    with pytest.raises(ValueError, match=r"rounded differently .* as `bandwidth`"):
+        mmd_score(blocks, Y, bandwidth="median", **params)
+
+
+def test_partitions_of_other_sizes_than_before_are_refused():
+    X, Y = samples()
+    rng = np.random.RandomState(0)
+    lazy = da.from_array(X, chunks=(400, -1))
+    some = lazy[da.map_blocks(lambda Z: rng.uniform(size=len(Z)) < 0.5, lazy[:, 0])]
+    with pytest.raises(ValueError, match=r"partition of X that begins .*, must have"):
+        mmd_score(some, Y, **PARAMS)
 
 
 def test_what_needs_all_rows_is_refused():

@@ -151,13 +151,12 @@ class _JointStream(StreamRows):
         self._sizes = x.sizes
         _describe(self, x, y)
 
-    def blocks(self) -> Iterator[np.ndarray]:
+    def _whole_blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks of rows of both samples."""
         others = _Queue(self.y.blocks())
         for block in self.x.blocks():
             rows = np.column_stack((block, others.take(len(block))))
-            rows = rows.astype(self.dtype, copy=False)
-            yield rows if self.chosen is None else rows[:, self.chosen]
+            yield rows.astype(self.dtype, copy=False)
         # Reads the end of the second stream, which refuses other blocks than before.
         others.take(0)
 
@@ -221,22 +220,21 @@ class _JointPartitions(DaskRows):
         self.parts = [list(pair) for pair in zip(*parts, strict=True)]
         _describe(self, x, y)
         self.readers = [_reader_of(rows) for rows, _ in sides]
+        if isinstance(x, DaskRows):
+            self.fingerprints = x.fingerprints
 
     def reader(self) -> Callable[[Any], np.ndarray]:
         """Return a function that reads a pair of partitions."""
-        return partial(_read_pair, self.readers, self.dtype, self.chosen)
+        return partial(_read_pair, self.readers, self.dtype)
 
 
 def _reader_of(rows: Any) -> Callable[[Any], np.ndarray]:
     return rows.reader() if isinstance(rows, DaskRows) else np.asarray
 
 
-def _read_pair(
-    readers: list[Any], dtype: Any, chosen: np.ndarray | None, pair: list[Any]
-) -> np.ndarray:
+def _read_pair(readers: list[Any], dtype: Any, pair: list[Any]) -> np.ndarray:
     blocks = [read(part) for read, part in zip(readers, pair, strict=True)]
-    rows = np.column_stack(blocks).astype(dtype, copy=False)
-    return rows if chosen is None else rows[:, chosen]
+    return np.column_stack(blocks).astype(dtype, copy=False)
 
 
 def _describe(whole: Any, x: LazyRows, y: LazyRows) -> None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
@@ -22,9 +22,13 @@ from skdiscrepancy._data._lazy import is_dask, kind_of_blocks, refuse_iterator
 from skdiscrepancy._data._read_block import (
     column_names,
     empty_table,
+    fingerprint,
     header_of,
     kinds_of,
+    on_partition,
     read_block,
+    refuse_change,
+    refuse_not_finite,
 )
 
 # Number of rows of each sample from which the centre is computed.
@@ -81,8 +85,10 @@ class LazyRows(ABC):
     kinds: str = "f"
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
-    # Sample and name or position of each column, for error messages.
+    # Sample and name or position of each column of a block, for error messages.
     _labels: list[tuple[str, Any]] | None = None
+    # Fingerprints of the blocks that have rows, empty before the scan.
+    fingerprints: Sequence[tuple[float, ...]] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
 
@@ -103,10 +109,10 @@ class LazyRows(ABC):
 
     @property
     def labels(self) -> list[tuple[str, Any]]:
-        """Sample and name or position of each column."""
+        """Sample and name or position of each column, also of columns not chosen."""
         if self._labels is not None:
             return self._labels
-        columns = self.columns or range(self.shape[1])
+        columns = self.columns or range(self.header.shape[1])
         return [(self.name, column) for column in columns]
 
     @labels.setter
@@ -179,34 +185,21 @@ class LazyRows(ABC):
         steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
         starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
         extras = [(self.labels, start, *steps) for start in starts]
-        self.least, *kept = self.reduce(_scan, _merge_scans, extras)
+        self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
         self.some, self.sample = map(np.concatenate, kept)
         return self
 
-    def _read(self, block: Any, name: str) -> np.ndarray:
-        """Return a block as floats, without a check of values."""
-        return read_block(block, name, self.shape[1], self.dtype, self.chosen)
 
-
-def _scan(block: np.ndarray, extra: Any) -> tuple[Any, list[Any], list[Any]]:
-    """Check the values of a block, and return some of its rows."""
+def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
+    """Check the values of a block, and return its fingerprint and some of its rows."""
     labels, start, step, small_step = extra
-    bad = ~np.isfinite(block).all(axis=0)
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        value = "NaN" if np.isnan(block[:, at]).any() else "infinity"
-        name, column = labels[at]
-        raise ValueError(
-            f"Input {name} contains {value} in column {column!r}. All values must be "
-            "known and finite. Drop or impute the rows of the block that begins with "
-            f"row {start}."
-        )
+    refuse_not_finite(block, labels, start)
     kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
-    return block.min(axis=0), kept[0], kept[1]
+    return block.min(axis=0), [fingerprint(block, labels)], *kept
 
 
 def _merge_scans(a: Any, b: Any) -> Any:
-    return np.minimum(a[0], b[0]), a[1] + b[1], a[2] + b[2]
+    return np.minimum(a[0], b[0]), *(x + y for x, y in zip(a[1:], b[1:], strict=True))
 
 
 class StreamRows(LazyRows):
@@ -263,18 +256,26 @@ class StreamRows(LazyRows):
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
+        start, expected = 0, self.fingerprints or repeat(None)
+        for rows, seen in zip(self._whole_blocks(), expected, strict=False):
+            refuse_change(rows, self.labels, start, seen)
+            start += len(rows)
+            yield rows if self.chosen is None else rows[:, self.chosen]
+
+    def _whole_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the blocks that have rows, with all columns."""
         at = 0
         for block in self._raw():
-            rows = self._read(block, self.name)
+            rows = read_block(block, self.name, self.header.shape[1], self.dtype)
             if at == len(self._sizes) or len(rows) != self._sizes[at]:
-                self._refuse_change()
+                self._refuse_other_sizes()
             at += 1
             if len(rows):
                 yield rows
         if at < len(self._sizes):
-            self._refuse_change()
+            self._refuse_other_sizes()
 
-    def _refuse_change(self) -> None:
+    def _refuse_other_sizes(self) -> None:
         raise ValueError(
             f"The blocks of {self.name} have other numbers of rows than the first time "
             "they were read. The function must return the same blocks in every call, "
@@ -387,7 +388,11 @@ class DaskRows(LazyRows):
         advance: Callable[[], None] | None,
         chained: bool = False,
     ) -> Any:
-        work = _OnPartition(function, self.reader())
+        options = function, self.reader(), self.labels, self.chosen
+        work = partial(on_partition, *options)
+        starts = np.cumsum([0, *self.sizes]).tolist()
+        seen = self.fingerprints or repeat(None)
+        extras = zip(starts, self.sizes, seen, extras, strict=False)
         return compute_in_order(work, self.parts, extras, merge, advance, chained)
 
     def reader(self) -> Callable[[Any], np.ndarray]:
@@ -395,21 +400,9 @@ class DaskRows(LazyRows):
         return partial(
             read_block,
             name=self.name,
-            n_features=self.shape[1],
+            n_features=self.header.shape[1],
             dtype=self.dtype,
-            chosen=self.chosen,
         )
-
-
-class _OnPartition:
-    """A function of an array, applied to a partition."""
-
-    def __init__(self, function: Function, read: Callable[[Any], np.ndarray]):
-        self.function = function
-        self.read = read
-
-    def __call__(self, partition: Any, extra: Any) -> Any:
-        return self.function(self.read(partition), extra)
 
 
 def _length(partition: Any, extra: Any) -> list[int]:

@@ -65,10 +65,17 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     # The ranks among the rows in the wanted bins alone.
     before = np.where(wanted, counts, 0)
     ranks = ranks - (ends - counts)[bins] + (np.cumsum(before) - before)[bins]
-    at = values[np.searchsorted(np.cumsum(repeats), ranks, side="right")]
+    places = np.searchsorted(np.cumsum(repeats), ranks, side="right")
+    at = values.take(places, mode="clip")
     keys = np.unique(at)
     found, rows = map(np.concatenate, over(_rows_of, _chain, keys))
     order = np.unique(found, return_index=True)[1]
+    if len(order) < len(keys):
+        raise ValueError(
+            "The values of the blocks are rounded differently in each pass over the "
+            "data, so that no rows can be selected by their ranks. Pass numbers as "
+            "`bandwidth`, or store the blocks first."
+        )
     return rows[order][np.searchsorted(keys, at)].astype(np.float64, copy=False)
 
 

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import RLock, Thread, local
 from typing import Any, ClassVar
 
+import joblib
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
@@ -118,10 +119,16 @@ def run_tasks(
         if len(first) == 1:
             yield _work(work, first[0], run)
             return
-        calls = (delayed(_work)(work, task, run) for task in chain(first, tasks))
+        threads = _uses_threads(options.get("require"))
+        # scikit-learn sets the warning filters of the process in each task, and threads
+        # that overlap do not put them back.
+        kind, call = (
+            (joblib.Parallel, joblib.delayed) if threads else (Parallel, delayed)
+        )
+        calls = (call(_work)(work, task, run) for task in chain(first, tasks))
         # Here, because the context of joblib belongs to the thread that made it.
-        results = _results(calls, *_parallel(options))
-        if n_jobs != 1 and _uses_threads(options.get("require")):
+        results = _results(calls, *_parallel(kind, options))
+        if n_jobs != 1 and threads:
             results = _in_background(results, run)
         yield from results
     finally:
@@ -133,17 +140,17 @@ def _uses_threads(require: str | None) -> bool:
     return getattr(backend, "uses_threads", False)
 
 
-def _parallel(options: dict[str, Any]) -> tuple[Parallel, int | None]:
+def _parallel(kind: Any, options: dict[str, Any]) -> tuple[Any, int | None]:
     """Return what runs calls, and how many calls it takes at a time."""
     try:
-        return Parallel(return_as="generator", **options), None
+        return kind(return_as="generator", **options), None
     except (TypeError, ValueError):
         # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
-        return Parallel(**options), WAVE
+        return kind(**options), WAVE
 
 
 def _results(
-    calls: Iterator[Any], parallel: Parallel, size: int | None
+    calls: Iterator[Any], parallel: Any, size: int | None
 ) -> Generator[Any, None, None]:
     """Yield the results of calls by joblib."""
     waves: Iterable[Any] = [calls]
@@ -238,6 +245,8 @@ class Run:
         self.over = False
         # Whether the caller is in another process, where the tasks are counted.
         self.elsewhere = elsewhere
+        # Threads do not inherit the configuration of scikit-learn.
+        self.config = {} if elsewhere else get_config()
         self.outer: Run | None = getattr(self.current, "run", None)
 
     def __reduce__(self) -> tuple[Callable[[], Run], tuple[()]]:
@@ -273,7 +282,8 @@ def _work(work: Callable[[Any], Any], task: Any, run: Run) -> Any:
         # Numbers beyond floating point end in a statistic that is not finite, and that
         # is refused. Threads do not inherit the error state of their caller.
         quiet = hushed() if run.elsewhere else nullcontext()
-        with np.errstate(all="ignore"), one_blas_thread(), quiet:
+        config = config_context(**run.config)
+        with np.errstate(all="ignore"), one_blas_thread(), quiet, config:
             return work(task)
     finally:
         Run.current.run = outer
