@@ -16,7 +16,7 @@ import numpy as np
 
 from skdiscrepancy._base._noise import doubly_centred, noise_rows
 
-# Rows on which quadratic forms are computed. Only their norm is needed.
+# Rows on which quadratic forms are computed. Only sums of their entries are needed.
 QUADRATIC_ROWS = 200
 
 Blocks = dict[tuple[Any, Any], np.ndarray]
