@@ -37,18 +37,35 @@ EFFECTS = {
     "KSD": (0.05, 0.2, 0.5, 1.0),
 }
 # Shifts of two candidates (weights of two variables for HSIC): both at the null
-# hypothesis, equally far from it, and not equally far.
+# hypothesis, equally far from it in two directions, and not equally far.
 CASES = {
     "MMD": {
         "null": ([0, 0], [0, 0]),
         "equal": ([0.5, 0], [0, 0.5]),
+        "opposite": ([0.5, 0], [-0.5, 0]),
         "power, one column": ([0.3, 0], [0.5, 0]),
         "power": ([0.3, 0.3], [0.5, 0.5]),
     },
     "HSIC": {"null": (0, 0), "equal": (0.5, 0.5), "power": (0.3, 0.8)},
-    "KSD": {"equal": ([0.5, 0], [0, 0.5]), "power": ([0.3, 0.3], [0.5, 0.5])},
+    "KSD": {
+        "equal": ([0.5, 0], [0, 0.5]),
+        "opposite": ([0.5, 0], [-0.5, 0]),
+        "power, one column": ([0.3, 0], [0.5, 0]),
+        "power": ([0.3, 0.3], [0.5, 0.5]),
+    },
 }
-COMPARED = ("discrepancy", "case", "n", "draws", "rejected")
+# Rows of the reference and of both candidates. HSIC and KSD have one sample.
+LEVEL_ROWS = {
+    "MMD": ((60, 20, 200), (200, 20, 20), (30, 30, 30), (100, 100, 100)),
+    "HSIC": ((40,), (80,), (200,)),
+    "KSD": ((40,), (80,), (200,)),
+}
+POWER_ROWS = {
+    "MMD": ((100, 100, 100), (500, 500, 500)),
+    "HSIC": ((100,), (500,)),
+    "KSD": ((100,), (500,)),
+}
+COMPARED = ("discrepancy", "case", "rows", "draws", "at 0.05", "at 0.01")
 SETTINGS = {
     "median": {"kernel": "gaussian", "bandwidth": "median", "pooling": None},
     "mean": {"n_bandwidths": 2, "pooling": "mean"},
@@ -151,35 +168,39 @@ def coverage(n_draws, names, sizes, kinds, ways):
                         }
 
 
-def compare(name, n, case, rng):
+def compare(name, sizes, case, rng):
     """Return a p-value, for candidates that are equally far or not."""
     first, second = CASES[name][case]
     if name == "HSIC":
-        a, b, noise = rng.normal(size=(3, n))
+        a, b, noise = rng.normal(size=(3, *sizes))
         return hsic_compare(a, b, first * a + second * b + noise).pvalue
-    X = rng.normal(size=(n, 2))
+    X, *candidates = (rng.normal(size=(n, 2)) for n in sizes)
     if name == "KSD":
         return ksd_compare(X, first - X, second - X).pvalue
-    return mmd_compare(
-        X, rng.normal(size=(n, 2)) + first, rng.normal(size=(n, 2)) + second
-    ).pvalue
+    return mmd_compare(X, candidates[0] + first, candidates[1] + second).pvalue
 
 
-def comparisons(n_draws, names, sizes, cases):
-    """Yield one row for each case: how often a comparison rejects at level 0.05."""
-    for n in sizes:
-        for name in names:
-            for case in cases or CASES[name]:
-                if case not in CASES[name]:
-                    continue
-                rng = np.random.default_rng(0)
-                pvalues = [compare(name, n, case, rng) for _ in range(n_draws)]
+def comparisons(n_draws, names, cases, seed):
+    """Yield one row for each case: how often a comparison rejects.
+
+    A fifth of the draws measures samples of more than 200 rows.
+    """
+    for name in names:
+        for case in CASES[name]:
+            if cases and case not in cases:
+                continue
+            rows = POWER_ROWS if case.startswith("power") else LEVEL_ROWS
+            for sizes in rows[name]:
+                draws = n_draws if max(sizes) <= 200 else n_draws // 5
+                rng = np.random.default_rng(seed)
+                pvalues = [compare(name, sizes, case, rng) for _ in range(draws)]
                 yield {
                     "discrepancy": name,
                     "case": case,
-                    "n": n,
-                    "draws": n_draws,
-                    "rejected": float(np.mean(np.array(pvalues) <= 0.05)),
+                    "rows": "/".join(map(str, sizes)),
+                    "draws": draws,
+                    "at 0.05": float(np.mean(np.array(pvalues) <= 0.05)),
+                    "at 0.01": float(np.mean(np.array(pvalues) <= 0.01)),
                 }
 
 
@@ -207,6 +228,7 @@ def main():
     parser.add_argument("--kinds", nargs="+", default=list(SETTINGS))
     parser.add_argument("--plain", action="store_true", help="not normalised only")
     parser.add_argument("--cases", nargs="+")
+    parser.add_argument("--seed", type=int, default=100_001)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     path = given.output or RESULTS / f"{given.study}.csv"
@@ -215,7 +237,7 @@ def main():
         rows = coverage(given.draws, given.names, given.sizes, given.kinds, ways)
         write(path, rows, COVERAGE + FOUND)
     else:
-        rows = comparisons(given.draws, given.names, given.sizes, given.cases)
+        rows = comparisons(given.draws, given.names, given.cases, given.seed)
         write(path, rows, COMPARED)
 
 

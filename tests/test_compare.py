@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
 
 from skdiscrepancy import (
+    MMDEstimator,
     hsic_compare,
     hsic_score,
     ksd_compare,
@@ -20,6 +21,8 @@ from skdiscrepancy import (
     mmd_compare,
     mmd_score,
 )
+from skdiscrepancy._base import noise_rows
+from skdiscrepancy._mmd import sample_projections
 from skdiscrepancy.inference import ComparisonResult
 from skdiscrepancy.model_checking import compare_scores, neg_ksd_scorer
 
@@ -27,6 +30,7 @@ pd = pytest.importorskip("pandas")
 
 PLAIN = {"normalize": False, "pooling": "mean"}
 FIXED = {"kernel": "gaussian", "bandwidth": [1.0, 3.0]}
+EAST, NORTH = np.eye(2)
 
 
 def normal(*shape, seed=0):
@@ -46,9 +50,23 @@ def test_scores_of_mmd_are_those_of_mmd_score():
     assert_allclose(result.difference, expected[0] - expected[1], rtol=1e-10)
 
 
-def test_error_of_a_difference_of_mmds_is_that_of_its_forms():
-    X, Y, Z = normal(30, 2), normal(25, 2, seed=1) + 0.3, normal(20, 2, seed=2) + 0.6
-    samples, sizes = (X, Y, Z), (30, 25, 20)
+def under_equality(difference, p, G):
+    """Return the variance of a difference of equal scores, and its degrees."""
+    # The variance of the mean of n rows, without bias.
+    linear = [len(q) * np.var(q, ddof=1) for q in p]
+    squares = np.sum(G**2)
+    variance = 4 * max(sum(linear) - squares, 0) + 2 * squares
+    spread = sum((4 * v) ** 2 / (len(q) - 1) for v, q in zip(linear, p, strict=True))
+    rows = np.concatenate(p)
+    change = -16 * (rows @ G @ rows) * difference / variance
+    return variance + max(change, 0), variance**2 / spread, change
+
+
+@pytest.mark.parametrize(("seed", "larger"), [(5, False), (1, True)])
+def test_error_of_a_difference_of_mmds_is_that_of_its_forms(seed, larger):
+    rng, sizes = np.random.RandomState(seed), (30, 10, 20)
+    X, Y, Z = (rng.normal(size=(n, 2)) for n in sizes)
+    samples = X, Y + 0.5 * EAST, Z + 0.5 * NORTH
     K = {
         (i, j): mean_gaussian(samples[i], samples[j])
         for i in range(3)
@@ -64,18 +82,29 @@ def test_error_of_a_difference_of_mmds_is_that_of_its_forms():
         off(1) - K[1, 0].mean(axis=1),
         -(off(2) - K[2, 0].mean(axis=1)),
     ]
-    linear = sum(np.var(part) / size for part, size in zip(p, sizes, strict=True))
-    sign = {(0, 0): 0, (1, 2): 0, (0, 1): -1, (0, 2): 1, (1, 1): 1, (2, 2): -1}
-    squares = 0.0
-    for (i, j), factor in sign.items():
-        A, B = (np.eye(n) - 1 / n for n in (sizes[i], sizes[j]))
-        G = factor * A @ K[i, j] @ B / (sizes[i] * sizes[j])
-        if i == j:
-            G = G - np.diag(np.diag(G))
-        squares += np.sum(G**2) * (1 if i == j else 2)
-    expected = 4 * max(linear - squares, 0) + 2 * squares
-    result = mmd_compare(X, Y, Z, **FIXED)
-    assert_allclose(result.standard_error**2, expected, rtol=1e-10)
+    signs = [[0, -1, 1], [-1, 1, 0], [1, 0, -1]]
+    C = [(np.eye(n) - 1 / n) / n for n in sizes]
+    G = np.block(
+        [[signs[i][j] * C[i] @ K[i, j] @ C[j] for j in range(3)] for i in range(3)]
+    )
+    np.fill_diagonal(G, 0)
+    result = mmd_compare(*samples, **FIXED)
+    p = [(part - part.mean()) / len(part) for part in p]
+    variance, degrees, change = under_equality(result.difference, p, G)
+    assert (change > 0) == larger
+    assert_allclose(result.standard_error**2, variance, rtol=1e-9)
+    assert_allclose(result.n_degrees[0, 1], degrees, rtol=1e-9)
+
+
+def test_projections_belong_to_the_rows_of_the_quadratic_form():
+    X, Y = normal(150, 2), normal(120, 2, seed=1)
+    [both] = sample_projections(MMDEstimator(**FIXED, **PLAIN), X, [Y])
+    for name, rows in zip(both.linear, (X, Y), strict=True):
+        block = both.quadratic[name, name]
+        some = rows[noise_rows(len(rows), most=len(block))]
+        C = np.eye(len(some)) - 1 / len(some)
+        G = C @ mean_gaussian(some, some) @ C / (len(some) * len(rows))
+        assert_allclose(block, G - np.diag(np.diag(G)), atol=1e-15)
 
 
 def test_scores_of_ksd_and_hsic_are_those_of_one_call():
@@ -99,12 +128,14 @@ def test_error_of_a_difference_of_ksds_is_that_of_its_core():
     rows = (core.sum(axis=1) - np.diag(core)) / 29
     C = np.eye(30) - 1 / 30
     G = C @ core @ C / 900
-    squares = np.sum(G**2) - np.sum(np.diag(G) ** 2)
-    expected = 4 * max(np.var(rows) / 30 - squares, 0) + 2 * squares
+    np.fill_diagonal(G, 0)
+    projections = (rows - rows.mean()) / 30
+    expected, degrees, _ = under_equality(rows.mean(), [projections], G)
     models = [multivariate_normal(mean=[m]) for m in (0.2, 0.7)]
     result = ksd_compare(X, *models, kernel="gaussian", bandwidth=w)
     assert_allclose(result.difference, rows.mean(), rtol=1e-9)
     assert_allclose(result.standard_error**2, expected, rtol=1e-9)
+    assert_allclose(result.n_degrees[0, 1], degrees, rtol=1e-9)
 
 
 def test_error_of_hsic_is_that_of_its_projections():
@@ -117,7 +148,7 @@ def test_error_of_hsic_is_that_of_its_projections():
     G = C @ core @ C / 40**2
     squares = np.sum(G**2) - np.sum(np.diag(G) ** 2)
     sigma = hsic_scale(x, x + e, options)
-    linear = sigma**2 / (4 * 40)
+    linear = sigma**2 / (4 * 39)
     expected = 4 * max(linear - squares, 0) + 2 * squares
     assert_allclose(result.standard_errors[0] ** 2, expected, rtol=1e-9)
 
@@ -130,16 +161,16 @@ def hsic_scale(x, y, options):
     return hsic.fit(X, y).evaluate(X, y).scales[0]
 
 
-def test_pvalues_are_tails_of_the_normal_distribution():
+def test_pvalues_are_tails_of_student():
     X, Y, Z = normal(40, 1), normal(40, 1, seed=1) + 0.2, normal(40, 1, seed=2) + 0.8
     result = mmd_compare(X, Y, Z)
-    z = result.difference / result.standard_error
-    assert_allclose(result.pvalue_less, norm.cdf(z), rtol=1e-12)
-    assert_allclose(result.pvalue_greater, norm.sf(z), rtol=1e-12)
-    assert_allclose(result.pvalue, 2 * norm.sf(abs(z)), rtol=1e-12)
+    z, student = result.difference / result.standard_error, t(result.n_degrees[0, 1])
+    assert_allclose(result.pvalue_less, student.cdf(z), rtol=1e-12)
+    assert_allclose(result.pvalue_greater, student.sf(z), rtol=1e-12)
+    assert_allclose(result.pvalue, 2 * student.sf(abs(z)), rtol=1e-12)
     low, high = result.confidence_interval(0.9)
     assert_allclose((low + high) / 2, result.difference, rtol=1e-12)
-    assert_allclose((high - low) / 2, norm.ppf(0.95) * result.standard_error)
+    assert_allclose((high - low) / 2, student.ppf(0.95) * result.standard_error)
     swapped = mmd_compare(X, Z, Y)
     assert_allclose(swapped.difference, -result.difference, rtol=1e-10)
     assert_allclose(swapped.pvalue_greater, result.pvalue_less, rtol=1e-8)
@@ -204,6 +235,18 @@ def test_level_if_all_samples_share_a_distribution():
     ]
     # Binomial with p = .05: more than 20 of 200 for one seed in 1000.
     assert np.sum(np.array(pvalues) <= 0.05) <= 20
+
+
+def test_small_samples_are_not_better_by_chance():
+    rng, pvalues = np.random.RandomState(0), []
+    for _ in range(300):
+        X, Y, Z = (rng.normal(size=(n, 2)) for n in (60, 20, 200))
+        candidates = Y + 0.5 * EAST, Z + 0.5 * NORTH
+        result = mmd_compare(X, *candidates, kernel="gaussian", bandwidth=1.5)
+        pvalues.append(result.pvalue_less)
+    # Binomial with p = .025: more than 17 of 300 for one seed in 1000. With the
+    # standard error of the observed difference, p is about .08.
+    assert np.sum(np.array(pvalues) <= 0.025) <= 17
 
 
 def test_result_does_not_depend_on_n_jobs():

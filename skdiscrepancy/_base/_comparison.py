@@ -39,12 +39,12 @@ class ComparisonResult(Result):
     differences : ndarray of shape (n_candidates, n_candidates)
         Score of the candidate of the row minus score of the candidate of the column.
     difference_errors : ndarray of shape (n_candidates, n_candidates)
-        Standard errors of the differences.
+        Standard errors of the differences, for candidates with equal scores.
     discrepancy : str
         What the scores are: "MMD", "HSIC", "KSD", or the name of another score.
     larger_is_better : bool
         Whether the best candidate has the largest score.
-    n_degrees : float or None
+    n_degrees : ndarray of shape (n_candidates, n_candidates) or None
         Degrees of freedom of Student's t distribution of the differences over their
         standard errors. None for a normal distribution.
 
@@ -83,7 +83,7 @@ class ComparisonResult(Result):
     difference_errors: np.ndarray
     discrepancy: str = "score"
     larger_is_better: bool = False
-    n_degrees: float | None = None
+    n_degrees: np.ndarray | None = None
 
     _display = "ComparisonDisplay"
     _item = "candidate"
@@ -118,21 +118,24 @@ class ComparisonResult(Result):
             Result.
         """
         n = len(candidates)
-        differences, errors = np.zeros((n, n)), np.zeros((n, n))
+        differences, variances = np.zeros((n, n)), np.zeros((n, n))
+        degrees = np.ones((n, n))
         for i in range(n):
             for j in range(i):
                 both = candidates[i] - candidates[j]
                 differences[i, j] = both.value
                 differences[j, i] = candidates[j].value - candidates[i].value
-                errors[i, j] = errors[j, i] = np.sqrt(both.variance)
+                variances[i, j], degrees[i, j] = both.under_equality()
+                variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
         return cls(
             names,
             np.array([c.value for c in candidates]),
             np.sqrt([c.variance for c in candidates]),
             differences,
-            errors,
+            np.sqrt(variances),
             discrepancy,
             larger_is_better,
+            degrees,
         )
 
     @property
@@ -214,7 +217,7 @@ class ComparisonResult(Result):
             self.difference_errors[grid],
             self.discrepancy,
             self.larger_is_better,
-            self.n_degrees,
+            None if self.n_degrees is None else self.n_degrees[grid],
         )
 
     @property
@@ -273,7 +276,7 @@ class ComparisonResult(Result):
     def _quantile(self, level: float) -> float:
         if self.n_degrees is None:
             return float(norm.ppf((1 + level) / 2))
-        return float(student.ppf((1 + level) / 2, self.n_degrees))
+        return float(student.ppf((1 + level) / 2, self.n_degrees[0, 1]))
 
     def _check_two(self) -> None:
         if len(self.names) != 2:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._base._noise import doubly_centred
+from skdiscrepancy._base._noise import doubly_centred, noise_rows
 
-# Rows on which quadratic forms are computed. Only their norm is needed.
+# Rows on which quadratic forms are computed. Only sums of their entries are needed.
 QUADRATIC_ROWS = 200
 
 Blocks = dict[tuple[Any, Any], np.ndarray]
@@ -33,8 +33,8 @@ class Projections:
     linear : dict of str to ndarray of shape (n_rows,)
         The linear form p on all rows of each sample.
     quadratic : dict of (str, str) to ndarray
-        Blocks of the quadratic form G on some rows of two samples. A block of two
-        different samples stands for itself and its transpose.
+        Blocks of the quadratic form G on the rows `noise_rows` of two samples. A block
+        of two different samples stands for itself and its transpose.
     """
 
     value: float
@@ -55,12 +55,42 @@ class Projections:
         The observed projections hold the noise tr(G^2), which is subtracted. The
         quadratic form has the variance 2 tr(G^2).
         """
-        linear = sum(float(p @ p) for p in self.linear.values())
+        linear = sum(map(_sum_of_squares, self.linear.values()))
         squares = 0.0
         for (first, second), block in self.quadratic.items():
             square = float(np.vdot(block, block))
             squares += square if first == second else 2 * square
         return 4 * max(linear - squares, 0.0) + 2 * squares
+
+    def under_equality(self) -> tuple[float, float]:
+        """Return the variance of a difference of equal scores, with its degrees.
+
+        The covariance of a difference d and its estimated variance v is 16 p'Gp. So a
+        small sample that is close to the reference by chance has a small standard
+        error, too. The variance that belongs to a difference of 0 is v - 16 p'Gp d / v.
+        It is used if it is larger than v.
+
+        The degrees of freedom are Satterthwaite's. The sum of squared projections on
+        the n rows of a sample has n - 1 degrees of freedom.
+
+        Returns
+        -------
+        variance, degrees : float
+            Variance, and degrees of freedom of Student's t distribution.
+        """
+        variance = self.variance
+        if not 0 < variance < np.inf:
+            return variance, 1.0
+        unit = {name: p / np.sqrt(variance) for name, p in self.linear.items()}
+        shares = [(4 * _sum_of_squares(p)) ** 2 / (len(p) - 1) for p in unit.values()]
+        product = 0.0
+        for (first, second), block in self.quadratic.items():
+            p = _on_some(unit[first], len(block))
+            q = _on_some(unit[second], block.shape[1])
+            product += (1 if first == second else 2) * float(p @ block @ q)
+        # Sums of squares that vanish have no noise.
+        degrees = 1 / max(sum(shares), 1e-9)
+        return variance + max(-16 * product * self.value, 0.0), degrees
 
 
 def one_sample_projections(
@@ -86,6 +116,16 @@ def one_sample_projections(
     np.fill_diagonal(G, 0)
     linear = (row_means - row_means.mean()) / n
     return Projections(value, {"rows": linear}, {("rows", "rows"): G / (n * len(core))})
+
+
+def _sum_of_squares(p: np.ndarray) -> float:
+    """Return the sum of the squares of centred projections, corrected for few rows."""
+    return float(p @ p) * len(p) / (len(p) - 1)
+
+
+def _on_some(p: np.ndarray, n_some: int) -> np.ndarray:
+    """Return projections on the rows of a quadratic form, for sums over all rows."""
+    return p[noise_rows(len(p), most=n_some)] * np.sqrt(len(p) / n_some)
 
 
 def _difference(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:

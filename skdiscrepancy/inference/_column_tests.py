@@ -306,7 +306,7 @@ def hsic_column_tests(
         verbose=verbose,
     )
     target = as_array(y, "y")
-    by_shifts = params.get("method") == "shift" or params.get("max_lag") is not None
+    by_shifts = params.get("method") == "shift"
     if in_order and target.ndim and not by_shifts:
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], not is_numeric(rows), [0.0]))

@@ -118,7 +118,7 @@ def compare_scores(
         np.sqrt(differences.var(axis=2, ddof=1) * factor),
         metric,
         larger_is_better=True,
-        n_degrees=float(n_splits - 1),
+        n_degrees=np.full((n_candidates, n_candidates), n_splits - 1.0),
     )
 
 
