@@ -40,9 +40,11 @@ from skdiscrepancy.kernels import FeatureKernel
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
+# How many children test_a_fork_during_a_score_leaves_the_child_able_to_score forks.
+N_FORKS = int(os.environ.get("SKDISCREPANCY_FORKS", "40"))
 # A child that is forked has the threads of a program of its own, not those of pytest.
 FORKS = """
-import multiprocessing, threading, time
+import multiprocessing, sys, threading
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 from skdiscrepancy import mmd_score
@@ -58,31 +60,33 @@ def repeat(*arguments):
         score(*arguments)
 
 def child(queue):
-    start = time.monotonic()
-    report = blas() == before, score(50) == expected, blas() == before
-    queue.put((*report, time.monotonic() - start < 1 + usual))
+    queue.put((blas() == before, score(50) == expected, blas() == before))
 
 threadpool_limits(2, user_api="blas")
 X = np.random.RandomState(0).normal(size=(600, 3))
 expected = score(50)
 score(200, n_jobs=2)
-start = time.monotonic()
-score(50)
-usual = time.monotonic() - start
 before = blas()
 done = threading.Event()
 threads = [threading.Thread(target=repeat, args=args) for args in [(20,), (200, 2)]]
 for thread in threads:
     thread.start()
 context = multiprocessing.get_context("fork")
-for number in range(40):
+for number in range(int(sys.argv[1])):
     queue = context.SimpleQueue()
     process = context.Process(target=child, args=(queue,))
     process.start()
-    process.join(10)
-    hangs = process.is_alive()
+    # A child that hangs waits for ever; a child on a busy machine ends at last.
+    process.join(60)
+    alive = process.is_alive()
     process.kill()
-    print("hangs" if hangs else all(queue.get()), flush=True)
+    process.join()
+    if alive or queue.empty():
+        print("hangs" if alive else "died", process.exitcode)
+    else:
+        print(*queue.get())
+    if alive:
+        break
 done.set()
 for thread in threads:
     thread.join()
@@ -104,9 +108,15 @@ def run_script(script, *arguments, timeout=120):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="The system cannot fork.")
 def test_a_fork_during_a_score_leaves_the_child_able_to_score():
-    out, err = run_script(FORKS)
+    out, err = run_script(FORKS, str(N_FORKS), timeout=600)
     assert err == ""
-    assert out.split() == ["True"] * 41
+    *children, parent = [line.split() for line in out.splitlines()]
+    assert [child for child in children if len(child) != 3] == []
+    threads_at_first, numbers, threads_at_last = zip(*children, strict=True)
+    assert threads_at_first == ("True",) * N_FORKS
+    assert numbers == ("True",) * N_FORKS
+    assert threads_at_last == ("True",) * N_FORKS
+    assert parent == ["True"]
 
 
 INTERRUPTS = """
@@ -163,18 +173,20 @@ for number in range(n_interrupts):
     # Python loses an interrupt that comes in a callback of a weak reference, so the
     # user presses the key again.
     signal.setitimer(signal.ITIMER_REAL, delay, 4.0)
-    outcome = "finished"
     try:
-        calls[name]()
+        # On a machine that is faster than the delay, the interrupt hits a later call.
+        while True:
+            calls[name]()
     except KeyboardInterrupt as interrupt:
         # As an interactive shell does, which keeps the traceback and its frames.
-        outcome, kept = "interrupted", interrupt
+        kept = interrupt
     signal.setitimer(signal.ITIMER_REAL, 0)
-    start = time.monotonic()
-    while state() != before and time.monotonic() - start < 1:
+    # The tasks that were running come to their end, also on a busy machine.
+    limit = time.monotonic() + 60
+    while state() != before and time.monotonic() < limit:
         time.sleep(0.01)
     after = state()
-    print(name, outcome, after == before, small() == expected, flush=True)
+    print(name, after == before, small() == expected, flush=True)
     if after != before:
         sys.exit(f"{name} {delay} {after}")
 """
@@ -186,8 +198,7 @@ def test_an_interrupt_leaves_nothing_behind():
     lines = [line.split() for line in out.splitlines()]
     assert "Warning" not in err
     assert len(lines) == N_INTERRUPTS
-    assert [line[2:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
-    assert sum(line[1] == "interrupted" for line in lines) > N_INTERRUPTS / 2
+    assert [line[1:] for line in lines] == [["True", "True"]] * N_INTERRUPTS
 
 
 class Fault(Exception):
@@ -441,11 +452,17 @@ def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, c
 
 @pytest.mark.parametrize("verbose", [0, 1])
 def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypatch):
+    now = [0.0]
+
+    def work():
+        now[0] += 0.01
+
+    monkeypatch.setattr(_durations, "perf_counter", lambda: now[0])
     monkeypatch.setattr(_durations, "LONG", 0.0)
     with pytest.warns(UserWarning, match="with n_jobs=2") as record:
-        seconds = _durations.announce(1, 1, 2000, lambda: time.sleep(0.01), 2, verbose)
-    # Half of 20 seconds for each of two workers, or more if the machine is busy.
-    assert 10 <= seconds < 40
+        seconds = _durations.announce(1, 1, 2000, work, 2, verbose)
+    # Half of 20 seconds for each of two workers.
+    assert_allclose(seconds, 10)
     message = str(record[0].message)
     assert f"about {seconds:.0f} seconds with n_jobs=2" in message
     # The warning names the progress only to those who do not see it.

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import time
 import warnings
 from fractions import Fraction
 from functools import partial
@@ -423,13 +422,12 @@ class TestFolds:
             HSICSelectorCV(cv=True).fit(X, X[:, 0])
 
 
-def test_a_gaussian_of_more_columns_than_rows_is_refused_at_once():
+def test_a_gaussian_of_more_columns_than_rows_is_refused_at_once(monkeypatch):
+    # Eigenvalues of 5000 columns take ten seconds and more.
+    monkeypatch.setattr(np.linalg, "eigvalsh", None)
     wide = np.random.RandomState(0).normal(size=(100, 5000))
-    start = time.perf_counter()
     with pytest.raises(ValueError, match=r"shape \(100, 5000\), is singular"):
         ksd_score(wide)
-    # Eigenvalues of 5000 columns take ten seconds and more.
-    assert time.perf_counter() - start < 3
 
 
 @pytest.mark.filterwarnings("error")

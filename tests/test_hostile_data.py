@@ -290,7 +290,8 @@ class TestLabelsThatAllDiffer:
         y[0] = 1
         names = [f"label {value}" for value in y]
         X = NUMBERS[:20]
-        assert hsic_score(X, y) == hsic_score(X, names)
+        # Other names may be added in another order, and sums of 20 rows lose 1e-15.
+        assert_allclose(hsic_score(X, y), hsic_score(X, names), rtol=1e-12)
 
     @pytest.mark.parametrize("dtype", [object, str])
     def test_strings_are_refused(self, dtype):

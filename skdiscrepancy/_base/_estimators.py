@@ -28,13 +28,7 @@ from skdiscrepancy._data import (
     values_of,
     warn_user,
 )
-from skdiscrepancy._engine import (
-    RowSums,
-    design_moments,
-    one_blas_thread,
-    run_all,
-    walk,
-)
+from skdiscrepancy._engine import RowSums, design_moments, run_all, walk
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Cross, Design, check_design
 from skdiscrepancy.kernels import (
@@ -254,8 +248,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """
         found: Any = self._without_standard_error(len(result.kernels))
         if not found and statistics is not None:
-            # Few rows are faster in one thread, and give the same bits everywhere.
-            with np.errstate(all="ignore"), one_blas_thread():
+            with np.errstate(all="ignore"):
                 found = noise(
                     statistics.values, statistics.scales, normalize=self.normalize
                 )

@@ -64,6 +64,7 @@ from skdiscrepancy._engine._lines import Classes, Line
 from skdiscrepancy._engine._parallel import (
     Task,
     end_if_stopped,
+    in_one_blas_thread,
     one_blas_thread,
     one_openmp_thread,
     run_all,
@@ -169,6 +170,7 @@ __all__ = [
     "group_bounds",
     "group_sums",
     "have_features",
+    "in_one_blas_thread",
     "is_smooth",
     "keep_features",
     "keep_sums",

@@ -8,18 +8,18 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import Context, copy_context
-from functools import cache
+from functools import cache, wraps
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from threading import RLock, Thread, local
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import joblib
 import numpy as np
 from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils import parallel as sklearn_parallel
 from threadpoolctl import ThreadpoolController
 
 from skdiscrepancy._engine._progress import arrivals, hushed
@@ -30,6 +30,8 @@ WAVE = 64
 # interrupted call waits for its tasks to end.
 PATIENCE = 0.2
 FAREWELL = 1.0
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Task:
@@ -120,14 +122,13 @@ def run_tasks(
             yield _work(work, first[0], run)
             return
         threads = _uses_threads(options.get("require"))
-        # scikit-learn sets the warning filters of the process in each task, and threads
-        # that overlap do not put them back.
-        kind, call = (
-            (joblib.Parallel, joblib.delayed) if threads else (Parallel, delayed)
-        )
-        calls = (call(_work)(work, task, run) for task in chain(first, tasks))
+        # scikit-learn sets the warning filters anew in each task. Processes need that,
+        # but threads share the filters, and one could keep those of another for good.
+        library = joblib if threads else sklearn_parallel
+        delayed = library.delayed(_work)
+        calls = (delayed(work, task, run) for task in chain(first, tasks))
         # Here, because the context of joblib belongs to the thread that made it.
-        results = _results(calls, *_parallel(kind, options))
+        results = _results(calls, *_parallel(library.Parallel, options))
         if n_jobs != 1 and threads:
             results = _in_background(results, run)
         yield from results
@@ -140,13 +141,15 @@ def _uses_threads(require: str | None) -> bool:
     return getattr(backend, "uses_threads", False)
 
 
-def _parallel(kind: Any, options: dict[str, Any]) -> tuple[Any, int | None]:
+def _parallel(
+    runner: Callable[..., Any], options: dict[str, Any]
+) -> tuple[Any, int | None]:
     """Return what runs calls, and how many calls it takes at a time."""
     try:
-        return kind(return_as="generator", **options), None
+        return runner(return_as="generator", **options), None
     except (TypeError, ValueError):
         # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
-        return kind(**options), WAVE
+        return runner(**options), WAVE
 
 
 def _results(
@@ -245,7 +248,7 @@ class Run:
         self.over = False
         # Whether the caller is in another process, where the tasks are counted.
         self.elsewhere = elsewhere
-        # Threads do not inherit the configuration of scikit-learn.
+        # Of the thread of the caller. scikit-learn sets it in other processes.
         self.config = {} if elsewhere else get_config()
         self.outer: Run | None = getattr(self.current, "run", None)
 
@@ -283,7 +286,7 @@ def _work(work: Callable[[Any], Any], task: Any, run: Run) -> Any:
         # is refused. Threads do not inherit the error state of their caller.
         quiet = hushed() if run.elsewhere else nullcontext()
         config = config_context(**run.config)
-        with np.errstate(all="ignore"), one_blas_thread(), quiet, config:
+        with config, np.errstate(all="ignore"), one_blas_thread(), quiet:
             return work(task)
     finally:
         Run.current.run = outer
@@ -334,6 +337,21 @@ class one_blas_thread:
             shared.users.discard(id(self))
             if not shared.users:
                 _free_blas()
+
+
+def in_one_blas_thread(function: Function) -> Function:
+    """Hold BLAS to one thread in every call of a function.
+
+    OpenBLAS adds up in another order on another number of threads. Questions that call
+    BLAS outside of tasks are held as a whole, and give the same bits everywhere.
+    """
+
+    @wraps(function)
+    def held(*args: Any, **kwargs: Any) -> Any:
+        with one_blas_thread():
+            return function(*args, **kwargs)
+
+    return cast(Function, held)
 
 
 def _hold_blas() -> None:

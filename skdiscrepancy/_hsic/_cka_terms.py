@@ -11,7 +11,7 @@ import numpy as np
 
 from skdiscrepancy._base import check_finite
 from skdiscrepancy._data import as_labels, as_table, check_rows, shown, warn_user
-from skdiscrepancy._engine import Source, source_pair_totals
+from skdiscrepancy._engine import Source, in_one_blas_thread, source_pair_totals
 from skdiscrepancy._hsic._statistics import centring_offsets
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
 from skdiscrepancy.designs import check_design
@@ -123,6 +123,7 @@ class Terms(NamedTuple):
     roundings: np.ndarray
 
 
+@in_one_blas_thread
 def hsic_terms(
     sources: list[Source],
     pairs: list[tuple[int, int]],

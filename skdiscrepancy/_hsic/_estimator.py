@@ -26,7 +26,7 @@ from skdiscrepancy._data import (
     table_of,
     tag_target,
 )
-from skdiscrepancy._engine import check_components, kernel_source
+from skdiscrepancy._engine import check_components, in_one_blas_thread, kernel_source
 from skdiscrepancy._hsic._feature_scores import (
     draw_features,
     evaluate_features,
@@ -354,6 +354,7 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         """
         return self._evaluate_rows(X, y, sample_weight, errors=True)
 
+    @in_one_blas_thread
     def _evaluate_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *, errors: bool = False
     ) -> DiscrepancyResult:
@@ -393,6 +394,7 @@ class HSICEstimator(SamplesMixin, BaseDiscrepancy):
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords
+    @in_one_blas_thread
     def test(
         self,
         X: ArrayLike,

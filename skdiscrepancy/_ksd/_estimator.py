@@ -26,6 +26,7 @@ from skdiscrepancy._data import (
     validate_rows,
     warn_user,
 )
+from skdiscrepancy._engine import in_one_blas_thread
 from skdiscrepancy._gradients import check_model, is_density_estimator
 from skdiscrepancy._ksd._draws import ksd_test_by_draws
 from skdiscrepancy._ksd._evaluation import evaluate_rows
@@ -302,6 +303,7 @@ class KSDEstimator(WitnessMixin, BaseDiscrepancy):
         return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
 
     @explains_keywords
+    @in_one_blas_thread
     def test(
         self,
         X: ArrayLike,

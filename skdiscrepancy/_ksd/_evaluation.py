@@ -16,13 +16,14 @@ from skdiscrepancy._base import (
     DiscrepancyResult,
     second_order_noise,
 )
-from skdiscrepancy._engine import RowSums
+from skdiscrepancy._engine import RowSums, in_one_blas_thread
 from skdiscrepancy._ksd._feature_scores import evaluate_features
 from skdiscrepancy._ksd._lazy_samples import refuse_weights
 from skdiscrepancy._ksd._stein import stein_statistics
 from skdiscrepancy.designs import Design
 
 
+@in_one_blas_thread
 def evaluate_rows(
     estimator: Any,
     X: np.ndarray,

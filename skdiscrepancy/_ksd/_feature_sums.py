@@ -30,7 +30,6 @@ from skdiscrepancy._engine import (
     Moments,
     Piece,
     check_group_memory,
-    one_blas_thread,
     progress,
     run_pieces,
 )
@@ -392,13 +391,12 @@ def stein_groups(
             for _, (part, of_gradients) in run_pieces(work, groups, **run_options):
                 sums = part if sums is None else np.add(sums, part, out=sums)
                 squares += of_gradients
-            with one_blas_thread():
-                for i, k in enumerate(kernels):
-                    W = rows.frequencies(k)
-                    F = _features_of_sums(sums[i], W[columns]).reshape(G, -1)
-                    result[k] += F @ F.T
-                    if columns.start == 0:
-                        result[k, own, own] -= squares + sizes * _mean_square(W)
+            for i, k in enumerate(kernels):
+                W = rows.frequencies(k)
+                F = _features_of_sums(sums[i], W[columns]).reshape(G, -1)
+                result[k] += F @ F.T
+                if columns.start == 0:
+                    result[k, own, own] -= squares + sizes * _mean_square(W)
             line.advance()
     return check_finite(result)
 

@@ -16,7 +16,7 @@ from skdiscrepancy._base import (
     noise_rows,
     two_sample_noise,
 )
-from skdiscrepancy._engine import RowSums, kernel_source, one_blas_thread
+from skdiscrepancy._engine import RowSums, kernel_source
 from skdiscrepancy._mmd._statistics import two_sample_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.kernels import KernelLike, RadialKernel, resolve_columns
@@ -131,7 +131,7 @@ def effect_of(
     first = noise_rows(m, n_samples=2, most=NOISE_ROWS)
     others = noise_rows(n, n_samples=2, most=NOISE_ROWS)
     rows = np.concatenate((first, m + others))
-    with np.errstate(all="ignore"), one_blas_thread():
+    with np.errstate(all="ignore"):
         noise = two_sample_noise(
             RowSums(source).matrices(rows, rows),
             len(first),

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._base import BaseDiscrepancy, DiscrepancyResult, Settings
 from skdiscrepancy._data import RandomStateLike, check_flag, explains_keywords, table_of
-from skdiscrepancy._engine import check_components
+from skdiscrepancy._engine import check_components, in_one_blas_thread
 from skdiscrepancy._mmd._batches import BatchesMixin
 from skdiscrepancy._mmd._feature_scores import refuse_pairs
 from skdiscrepancy._mmd._samples import (
@@ -201,6 +201,7 @@ class MMDEstimator(BatchesMixin, WitnessMixin, ScoringMixin, BaseDiscrepancy):
         self.verbose = verbose
 
     @explains_keywords
+    @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:

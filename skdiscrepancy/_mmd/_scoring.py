@@ -22,6 +22,7 @@ from skdiscrepancy._data import (
     rows_with_weight,
     table_of,
 )
+from skdiscrepancy._engine import in_one_blas_thread
 from skdiscrepancy._mmd._feature_reference import FeatureReference
 from skdiscrepancy._mmd._feature_scores import draw_features, feature_reference
 from skdiscrepancy._mmd._reference import Reference
@@ -102,6 +103,7 @@ class ScoringMixin:
         weights = self._check_weights(sample_weight, n, settings.design, name=name)
         return rows_with_weight(X, weights), weights[weights > 0]
 
+    @in_one_blas_thread
     def _evaluate(
         self,
         Y: np.ndarray,

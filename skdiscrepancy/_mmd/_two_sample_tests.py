@@ -11,7 +11,12 @@ import numpy as np
 
 from skdiscrepancy._base import Settings
 from skdiscrepancy._data import RandomStateLike, draw_seeds, generator_of
-from skdiscrepancy._engine import PairedSource, RowSums, kernel_source
+from skdiscrepancy._engine import (
+    PairedSource,
+    RowSums,
+    in_one_blas_thread,
+    kernel_source,
+)
 from skdiscrepancy._mmd._effect import choose_kernels, effect_of
 from skdiscrepancy._mmd._feature_scores import test_of_features
 from skdiscrepancy._mmd._statistics import paired_size
@@ -30,6 +35,7 @@ from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels import KernelLike
 
 
+@in_one_blas_thread
 def test_samples(
     estimator: Any,
     X: Any,

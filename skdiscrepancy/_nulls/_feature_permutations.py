@@ -21,7 +21,6 @@ from skdiscrepancy._engine import (
     GroupSums,
     check_group_memory,
     feature_groups,
-    one_blas_thread,
     progress,
 )
 from skdiscrepancy._nulls._permutations import (
@@ -107,7 +106,7 @@ def feature_permutation_test(
         np.random.default_rng(draw_seeds(generator, 1)),
     )
     found = feature_groups(maps, blocks, groups, len(moves), **run_options)
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
         scales, exponents = _scales(maps, found, m, n)
         sums = _group_sums(found, exponents)
     check_finite(sums.groups)

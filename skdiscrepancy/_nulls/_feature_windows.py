@@ -19,7 +19,6 @@ from skdiscrepancy._engine import (
     Piece,
     Task,
     end_if_stopped,
-    one_blas_thread,
     progress,
     run_all,
     run_pieces,
@@ -149,9 +148,8 @@ def _read_passes(
             sums: Any = None
             for _, part in run_pieces(work, **run_options):
                 sums = part if sums is None else work.merge(sums, part)
-            with one_blas_thread():
-                for tile, own in zip(tiles, sums, strict=True):
-                    total.add(tile, _Forms.of(x, y, tile, own, n))
+            for tile, own in zip(tiles, sums, strict=True):
+                total.add(tile, _Forms.of(x, y, tile, own, n))
             line.advance()
 
 

@@ -18,6 +18,7 @@ from skdiscrepancy._data import (
     check_number,
     check_run_options,
 )
+from skdiscrepancy._engine import in_one_blas_thread
 from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
 from skdiscrepancy.feature_selection._inputs import read_inputs
 from skdiscrepancy.feature_selection._measures import Measures
@@ -165,6 +166,7 @@ class HSICScore(KeywordHints, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @in_one_blas_thread
     def __call__(
         self, X: ArrayLike, y: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray | None]:

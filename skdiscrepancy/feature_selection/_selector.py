@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     tag_target,
     warn_user,
 )
-from skdiscrepancy._engine import progress
+from skdiscrepancy._engine import in_one_blas_thread, progress
 from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector, read_inputs
 from skdiscrepancy.feature_selection._measures import Measures
 from skdiscrepancy.feature_selection._paths import PATHS
@@ -227,6 +227,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICSelector:
         """Select the columns.
 

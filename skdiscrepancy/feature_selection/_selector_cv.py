@@ -22,7 +22,14 @@ from skdiscrepancy._data import (
     shown,
     tag_target,
 )
-from skdiscrepancy._engine import Source, Task, kernel_source, progress, run_all
+from skdiscrepancy._engine import (
+    Source,
+    Task,
+    in_one_blas_thread,
+    kernel_source,
+    progress,
+    run_all,
+)
 from skdiscrepancy._hsic import complete_statistics
 from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector
 from skdiscrepancy.feature_selection._measures import joint_bandwidth
@@ -143,6 +150,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:
         """Choose the number of columns and the parameters, and select the columns.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._base import ComparisonResult, check_names
 from skdiscrepancy._data import as_table, refuse_blocks
+from skdiscrepancy._engine import in_one_blas_thread
 from skdiscrepancy._hsic import variable_projections
 from skdiscrepancy._ksd import model_projections
 from skdiscrepancy._mmd import MMDEstimator, sample_projections
@@ -20,6 +21,7 @@ from skdiscrepancy._mmd import MMDEstimator, sample_projections
 STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean"}
 
 
+@in_one_blas_thread
 def mmd_compare(
     X: ArrayLike,
     *candidates: ArrayLike,
@@ -110,6 +112,7 @@ def mmd_compare(
     return ComparisonResult.of(names, found, "MMD")
 
 
+@in_one_blas_thread
 def ksd_compare(
     X: ArrayLike,
     *models: Any,
@@ -206,6 +209,7 @@ def ksd_compare(
     return ComparisonResult.of(names, found, "KSD")
 
 
+@in_one_blas_thread
 def hsic_compare(
     *variables: ArrayLike,
     names: Sequence[Any] | None = None,

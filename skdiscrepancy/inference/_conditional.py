@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     refuse_blocks,
     warn_user,
 )
-from skdiscrepancy._engine import kernel_source, one_blas_thread, run_all
+from skdiscrepancy._engine import in_one_blas_thread, kernel_source, run_all
 from skdiscrepancy._hsic import HSICEstimator
 from skdiscrepancy._nulls import (
     Options,
@@ -65,6 +65,7 @@ MAX_ORDERS = 100
 DETERMINED = 0.97
 
 
+@in_one_blas_thread
 def conditional_hsic_test(
     X: ArrayLike,
     y: ArrayLike,
@@ -297,10 +298,7 @@ def _test(
         own = np.random.RandomState(seeds[i])
         return residuals_of(Z, sides[i].values, regressor, own)
 
-    with one_blas_thread():
-        fits = list(
-            run_all((0, 1), regress, walk_options["n_jobs"], require="sharedmem")
-        )
+    fits = list(run_all((0, 1), regress, walk_options["n_jobs"], require="sharedmem"))
     residuals = [
         [fit.values @ mixture for mixture in side.mixtures]
         for fit, side in zip(fits, sides, strict=True)

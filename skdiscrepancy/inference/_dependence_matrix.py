@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data import MatrixResult, as_table, check_run_options, shown
+from skdiscrepancy._engine import in_one_blas_thread
 from skdiscrepancy._hsic import (
     KernelColumn,
     alignments,
@@ -165,6 +166,7 @@ class HSICMatrixResult(MatrixResult):
         return super().plot(**kwargs)
 
 
+@in_one_blas_thread
 def hsic_matrix(
     X: ArrayLike,
     y: ArrayLike | None = None,

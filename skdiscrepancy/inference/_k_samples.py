@@ -22,7 +22,7 @@ from skdiscrepancy._data import (
     draw_seeds,
     generator_of,
 )
-from skdiscrepancy._engine import kernel_source, progress
+from skdiscrepancy._engine import in_one_blas_thread, kernel_source, progress
 from skdiscrepancy._mmd import two_sample_test
 from skdiscrepancy._nulls import (
     Options,
@@ -173,6 +173,7 @@ class KSampleResult(Result):
         return super().plot(**kwargs)
 
 
+@in_one_blas_thread
 def k_sample_test(
     *samples: ArrayLike,
     groups: Any = None,

@@ -21,7 +21,7 @@ from skdiscrepancy._data import (
     check_verbose,
     validate_rows,
 )
-from skdiscrepancy._engine import progress
+from skdiscrepancy._engine import in_one_blas_thread, progress
 from skdiscrepancy._gradients import check_model
 from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
 
@@ -103,6 +103,7 @@ def stein_thinning(
         return _choose(rows, S, n_points, standardize, preconditioner, verbose)
 
 
+@in_one_blas_thread
 def _choose(
     rows: np.ndarray,
     S: np.ndarray,

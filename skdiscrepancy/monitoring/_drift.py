@@ -21,7 +21,7 @@ from skdiscrepancy._data import (
     read_columns,
     takes_parameters_of,
 )
-from skdiscrepancy._engine import progress
+from skdiscrepancy._engine import in_one_blas_thread, progress
 from skdiscrepancy._mmd import MMDEstimator
 from skdiscrepancy.inference import mmd_column_tests, mmd_test, mmd_test_without_effect
 from skdiscrepancy.kernels import LaplaceKernel
@@ -52,6 +52,7 @@ class DriftParams(StatisticParams, total=False):
 
 
 @takes_parameters_of(mmd_test)
+@in_one_blas_thread
 def drift_report(
     reference: ArrayLike,
     new: ArrayLike,

@@ -27,7 +27,13 @@ from skdiscrepancy._data import (
     values_of,
     warn_user,
 )
-from skdiscrepancy._engine import aligned_by_parts, kernel_source, progress, row_sums
+from skdiscrepancy._engine import (
+    aligned_by_parts,
+    in_one_blas_thread,
+    kernel_source,
+    progress,
+    row_sums,
+)
 from skdiscrepancy._nulls import columns_of, warn_if_dependent
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.kernels import ColumnKernel, IndicatorKernel, check_kernel
@@ -194,6 +200,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self.verbose = verbose
 
     @explains_keywords
+    @in_one_blas_thread
     def fit(self, X: ArrayLike, y: Any = None) -> DriftMonitor:
         """Learn the kernels and the thresholds from a reference sample.
 

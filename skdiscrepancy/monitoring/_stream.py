@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from skdiscrepancy._engine import KernelSource, decay_rate, kernel_source
+from skdiscrepancy._engine import (
+    KernelSource,
+    decay_rate,
+    in_one_blas_thread,
+    kernel_source,
+)
 from skdiscrepancy._loops import (
     city_block,
     compiled,
@@ -112,6 +117,7 @@ class StreamKernels:
             for _ in decay_values(distance, rates, [within[k] for k in ks]):
                 pass
 
+    @in_one_blas_thread
     def _one_by_one(
         self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
     ) -> None:
