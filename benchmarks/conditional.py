@@ -80,13 +80,7 @@ def ours(X, Y, Z, seed, regressor=None):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = conditional_hsic_test(
-            X,
-            Y,
-            Z,
-            regressor=regressor,
-            n_resamples=199,
-            n_jobs=1,
-            random_state=seed,
+            X, Y, Z, regressor=regressor, n_resamples=199, n_jobs=1, random_state=seed
         )
     return result.pvalue, any("too small" in str(w.message) for w in caught)
 

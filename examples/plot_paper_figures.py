@@ -27,11 +27,7 @@ from skdiscrepancy.plotting import DesignDisplay
 
 n_samples = 10
 columns = {
-    "complete and linear": {
-        "V": CompleteV(),
-        "U": CompleteU(),
-        "L": Linear(),
-    },
+    "complete and linear": {"V": CompleteV(), "U": CompleteU(), "L": Linear()},
     "subdiagonals": {f"D, r = {r}": Subdiagonals(n_subdiagonals=r) for r in (1, 2, 3)},
     "blocks": {
         "B, sizes " + ", ".join(map(str, sizes)): Blocks(block_sizes=sizes)

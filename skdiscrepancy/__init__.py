@@ -18,23 +18,18 @@ if TYPE_CHECKING:
         pooling,
         tables,
     )
-    from skdiscrepancy._base import ComparisonResult, DiscrepancyResult
-    from skdiscrepancy._hsic import (
-        CKAEstimator,
-        CKAResult,
-        HSICEstimator,
-        cka_score,
-        hsic_from_gram,
-        hsic_score,
+    from skdiscrepancy._estimators.cka import CKAEstimator, CKAResult, cka_score
+    from skdiscrepancy._estimators.hsic import HSICEstimator, hsic_score
+    from skdiscrepancy._estimators.ksd import KSDEstimator, ksd_score
+    from skdiscrepancy._estimators.mmd import MMDEstimator, mmd_score
+    from skdiscrepancy._estimators.subsets import MMDSubsetsResult, mmd_subsets
+    from skdiscrepancy._statistics.dependence import hsic_from_gram
+    from skdiscrepancy._statistics.evaluations import (
+        ComparisonResult,
+        DiscrepancyResult,
     )
-    from skdiscrepancy._ksd import KSDEstimator, ksd_from_gram, ksd_score
-    from skdiscrepancy._mmd import (
-        MMDEstimator,
-        MMDSubsetsResult,
-        mmd_from_gram,
-        mmd_score,
-        mmd_subsets,
-    )
+    from skdiscrepancy._statistics.stein_statistics import ksd_from_gram
+    from skdiscrepancy._statistics.two_samples import mmd_from_gram
     from skdiscrepancy.inference import (
         conditional_hsic_test,
         hsic_column_tests,
@@ -99,43 +94,31 @@ __all__ = [
     "tables",
 ]
 
-# A subpackage is imported when one of its names is first used. This keeps the import of
+# A module is imported when one of its names is first used. This keeps the import of
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
-_ROOMS = {
-    **dict.fromkeys(("ComparisonResult", "DiscrepancyResult"), "_base"),
-    **dict.fromkeys(("CKAEstimator", "CKAResult", "cka_score"), "_hsic"),
-    **dict.fromkeys(("HSICEstimator", "hsic_from_gram", "hsic_score"), "_hsic"),
-    **dict.fromkeys(("KSDEstimator", "ksd_from_gram", "ksd_score"), "_ksd"),
-    **dict.fromkeys(("MMDEstimator", "mmd_from_gram", "mmd_score"), "_mmd"),
-    **dict.fromkeys(("MMDSubsetsResult", "mmd_subsets"), "_mmd"),
-    **dict.fromkeys(
-        (
-            "conditional_hsic_test",
-            "hsic_column_tests",
-            "hsic_compare",
-            "hsic_matrix",
-            "hsic_test",
-            "hsic_test_from_gram",
-            "joint_independence_test",
-            "k_sample_test",
-            "ksd_compare",
-            "ksd_test",
-            "ksd_test_from_gram",
-            "mmd_column_tests",
-            "mmd_compare",
-            "mmd_test",
-            "mmd_test_from_gram",
-        ),
-        "inference",
-    ),
+_NAMES = {
+    "_estimators.cka": "CKAEstimator CKAResult cka_score",
+    "_estimators.hsic": "HSICEstimator hsic_score",
+    "_estimators.ksd": "KSDEstimator ksd_score",
+    "_estimators.mmd": "MMDEstimator mmd_score",
+    "_estimators.subsets": "MMDSubsetsResult mmd_subsets",
+    "_statistics.dependence": "hsic_from_gram",
+    "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
+    "_statistics.stein_statistics": "ksd_from_gram",
+    "_statistics.two_samples": "mmd_from_gram",
+    "inference": "conditional_hsic_test hsic_column_tests hsic_compare hsic_matrix "
+    "hsic_test hsic_test_from_gram joint_independence_test k_sample_test ksd_compare "
+    "ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "
+    "mmd_test_from_gram",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = import_module(f"{__name__}.{_ROOMS.get(name, name)}")
-    value = getattr(room, name) if name in _ROOMS else room
+    module = import_module(f"{__name__}.{_MODULES.get(name, name)}")
+    value = getattr(module, name) if name in _MODULES else module
     globals()[name] = value
     return value
 

@@ -12,29 +12,23 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import (
-    MAX_ROWS,
+from skdiscrepancy._data.arrays import check_rows
+from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._data.distances import (
     TOO_LARGE,
     ColumnDistances,
     ListedDistances,
-    Rows,
     block_distances,
-    check_number,
-    check_rows,
     metric_distances,
-    representative_rows,
-    shown,
 )
-from skdiscrepancy.kernels import (
-    Kernel,
-    KernelLike,
-    RowKernel,
-    accept_sparse,
-    check_kernel,
+from skdiscrepancy._data.rows import MAX_ROWS, Rows, representative_rows
+from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel, accept_sparse
+from skdiscrepancy.kernels._columns import (
     radial_parts,
     resolve_columns,
     with_bandwidths,
 )
+from skdiscrepancy.kernels._names import check_kernel
 
 __all__ = [
     "bandwidth_grid",
@@ -43,18 +37,31 @@ __all__ = [
     "median_bandwidth",
 ]
 
+
 # Rules that compute bandwidths from the distances between rows.
 RULES = ("grid", "median", "dyadic")
+
+
 # Default number of bandwidths of a grid.
 N_BANDWIDTHS = 10
+
+
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
+
+
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
+
+
 # Distances in a metric that are smaller, relative to the largest, are zero.
 ROUNDING = 1e-12
+
+
 # The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
+
+
 # Columns that distances are computed in, None for all columns, their norm and metric.
 Key: TypeAlias = tuple[tuple[int, ...] | None, Any, Any]
 

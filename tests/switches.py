@@ -9,30 +9,24 @@ import math
 from contextlib import ExitStack, contextmanager, nullcontext
 from unittest import mock
 
-from skdiscrepancy._base import _estimators
-from skdiscrepancy._engine import (
-    CentredSource,
-    PairedSource,
-    RowSums,
-    Source,
-    _parallel,
-    _walk,
-    _ways,
-)
-from skdiscrepancy._loops import _numba
+from skdiscrepancy._estimators import base
+from skdiscrepancy._gram import run, sorted_columns, walks
+from skdiscrepancy._gram.sources import CentredSource, PairedSource, Source
+from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._loops import jit
 
 
 @contextmanager
 def without_numba():
     """Run the loops of numpy, as if numba were not installed."""
-    with mock.patch.object(_numba, "numba_works", return_value=False):
+    with mock.patch.object(jit, "numba_works", return_value=False):
         yield
 
 
 @contextmanager
 def sorted_from(n_rows):
     """Sum kernels on one column in sorted order from `n_rows` rows on."""
-    with mock.patch.object(_ways, "min_rows", return_value=n_rows):
+    with mock.patch.object(sorted_columns, "min_rows", return_value=n_rows):
         yield
 
 
@@ -53,9 +47,9 @@ def small_pieces(tile=7, max_pairs=11):
         (Source, "tile", tile),
         (PairedSource, "tile", max(1, tile - 2)),
         (CentredSource, "tile", max(1, tile - 4)),
-        (_walk, "MIN_PIECE", tile + 1),
-        (_walk, "STRIPES", 3),
-        (_parallel, "WAVE", 2),
+        (walks, "MIN_PIECE", tile + 1),
+        (walks, "STRIPES", 3),
+        (run, "WAVE", 2),
         (RowSums, "max_pairs", max_pairs),
     ]
     with ExitStack() as stack:
@@ -86,8 +80,6 @@ def way(name):
 def zero_scales():
     """Keep scales that are zero, where a score that is normalised is refused."""
     with mock.patch.object(
-        _estimators,
-        "normalize_statistics",
-        lambda values, scales, rounding: values,
+        base, "normalize_statistics", lambda values, scales, rounding: values
     ):
         yield

@@ -353,11 +353,7 @@ def test_linear_kernels_test_means_only():
         ("precomputed", ValueError, "PrecomputedKernel"),
         ("precomputed", ValueError, "mmd_test_from_gram, hsic_test_from_gram or ksd_t"),
         (np.eye(9), TypeError, r"kernel is an array of shape \(9, 9\).*Precomputed"),
-        (
-            lambda a, b: float(a @ b),
-            ValueError,
-            r"failed on blocks of \d+ and \d+ r",
-        ),
+        (lambda a, b: float(a @ b), ValueError, r"failed on blocks of \d+ and \d+ r"),
         (lambda a: a, TypeError, "two blocks of rows"),
         ("rbff", ValueError, "'rbf'"),
         (3, TypeError, "kernel == 3"),

@@ -37,8 +37,9 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data._rows import Rows
-from skdiscrepancy._engine import ProductRowSums, RowSums, _parallel, _walk
+from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._gram import run, walks
+from skdiscrepancy._gram.walks import ProductRowSums, RowSums
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.monitoring import drift_report
@@ -111,7 +112,7 @@ def backend(request):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Cut what is small into many tasks."""
-    monkeypatch.setattr(_walk, "MIN_PIECE", 128)
+    monkeypatch.setattr(walks, "MIN_PIECE", 128)
     monkeypatch.setattr(RowSums, "max_pairs", 1000)
 
 
@@ -146,7 +147,7 @@ def test_backends_that_give_lists_give_the_same_number(
     params = {**FIXED, "design": design, "random_state": 0}
     X, Y = draw(1100)
     expected = evaluate(discrepancy, X, Y, **params)
-    monkeypatch.setattr(_parallel, "WAVE", 3)
+    monkeypatch.setattr(run, "WAVE", 3)
     with joblib.parallel_config(backend="lists", n_jobs=2):
         assert evaluate(discrepancy, X, Y, **params).value == expected.value
 
@@ -402,13 +403,13 @@ def test_tasks_in_threads_leave_the_warning_filters_alone():
     # Filters belong to the process. Two threads that replace them for a while may each
     # put back those of the other, and leave none.
     filters = warnings.filters
-    found = list(_parallel.run_tasks(range(4), lambda _: warnings.filters, 2))
+    found = list(run.run_tasks(range(4), lambda _: warnings.filters, 2))
     assert all(other is filters for other in found)
 
 
 def test_tasks_in_threads_have_the_configuration_of_their_caller():
     with config_context(working_memory=7):
-        found = list(_parallel.run_tasks(range(4), lambda _: get_config(), 2))
+        found = list(run.run_tasks(range(4), lambda _: get_config(), 2))
     assert [config["working_memory"] for config in found] == [7] * 4
 
 
@@ -491,12 +492,12 @@ def test_walks_may_end_in_any_order_and_leave_blas_as_it_was():
     entered, leave = threading.Event(), threading.Event()
 
     def other():
-        with _parallel.one_blas_thread():
+        with run.one_blas_thread():
             entered.set()
             leave.wait(10)
 
     thread = threading.Thread(target=other)
-    with _parallel.one_blas_thread():
+    with run.one_blas_thread():
         thread.start()
         entered.wait(10)
     during = {

@@ -11,9 +11,9 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from skdiscrepancy._data._quantiles import DRAWN, ColumnDistances, ListedDistances
-from skdiscrepancy._engine import decay_rate
-from skdiscrepancy._loops import chains_of
+from skdiscrepancy._data.distances import DRAWN, ColumnDistances, ListedDistances
+from skdiscrepancy._gram.sources import decay_rate
+from skdiscrepancy._loops.tile_loops import chains_of
 from skdiscrepancy.bandwidths import (
     bandwidth_grid,
     build_collection,
@@ -402,10 +402,7 @@ def test_dyadic_grids_stay_in_the_range_of_floating_point(values):
     assert len(bandwidths) <= 25
 
 
-@pytest.mark.parametrize(
-    "spread",
-    [1.0, 2.0, 3.0, 11.0, 12.0, 1e3, 1e12],
-)
+@pytest.mark.parametrize("spread", [1.0, 2.0, 3.0, 11.0, 12.0, 1e3, 1e12])
 def test_dyadic_grids_have_steps_of_powers_of_two(spread):
     # Distances that are 1 and `spread`, each more than 5 % of all.
     x = np.array([0.0, 1.0, 1.0 + spread])

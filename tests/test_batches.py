@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_score
-from skdiscrepancy._engine import _kept_features
+from skdiscrepancy._gram import feature_sums
 from skdiscrepancy.kernels import (
     ColumnKernel,
     FeatureKernel,
@@ -267,7 +267,7 @@ def test_a_reference_without_squares_is_scored_with_other_rows():
 def test_states_that_are_too_large_to_keep_are_computed_again(monkeypatch):
     with switches.in_order():
         expected = MMDEstimator().fit(X[:, :1]).score(Y[:, :1])
-        monkeypatch.setattr("skdiscrepancy._engine._two_samples.MOST_KEPT", 5000)
+        monkeypatch.setattr("skdiscrepancy._gram.sums.MOST_KEPT", 5000)
         assert MMDEstimator().fit(X[:, :1]).score(Y[:, :1]) == expected
 
 
@@ -484,7 +484,7 @@ FEATURE_CASES = {
 @pytest.fixture(params=[2**22, 0], ids=["products", "no products"])
 def most_products(request, monkeypatch):
     """Keep products of features, or sums alone."""
-    monkeypatch.setattr(_kept_features, "MOST_PRODUCTS", request.param)
+    monkeypatch.setattr(feature_sums, "MOST_PRODUCTS", request.param)
 
 
 @pytest.mark.usefixtures("most_products")

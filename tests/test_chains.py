@@ -8,7 +8,7 @@ import switches
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator
-from skdiscrepancy._loops import (
+from skdiscrepancy._loops.tile_loops import (
     chains_of,
     decay_group_sums,
     decay_sums,

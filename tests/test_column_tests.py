@@ -12,15 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import binom
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data.checks import check_number
 from skdiscrepancy.inference import (
     hsic_column_tests,
     hsic_test,
     mmd_column_tests,
     mmd_test,
 )
-from skdiscrepancy.inference._column_tests import _resamples
-from skdiscrepancy.inference._tables import adjust_pvalues
+from skdiscrepancy.inference._column_tests import _resamples, adjust_pvalues
 
 FEW = {"n_bandwidths": 2, "n_resamples": 49}
 

@@ -349,11 +349,7 @@ def test_pickled_model_of_a_ksd_gives_the_same_score(data):
             {"design__n_subdiagonals": 2},
             {"design": Subdiagonals(n_subdiagonals=2)},
         ),
-        (
-            {"design": Cross()},
-            {"design__n_first": 4},
-            {"design": Cross(n_first=4)},
-        ),
+        ({"design": Cross()}, {"design__n_first": 4}, {"design": Cross(n_first=4)}),
         (
             {"kernel": GaussianKernel()},
             {"kernel__bandwidth": 0.7},

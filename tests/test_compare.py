@@ -21,9 +21,9 @@ from skdiscrepancy import (
     mmd_compare,
     mmd_score,
 )
-from skdiscrepancy._base import noise_rows
-from skdiscrepancy._mmd import sample_projections
+from skdiscrepancy._statistics.noise import noise_rows
 from skdiscrepancy.inference import ComparisonResult
+from skdiscrepancy.inference._comparisons import sample_projections
 from skdiscrepancy.model_checking import compare_scores, neg_ksd_scorer
 
 pd = pytest.importorskip("pandas")

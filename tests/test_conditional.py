@@ -13,11 +13,14 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skdiscrepancy import conditional_hsic_test
-from skdiscrepancy._nulls import check_options
+from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.inference import ConditionalTestResult, TestResult
-from skdiscrepancy.inference._conditional import _next_in_order, residual_test
-from skdiscrepancy.inference._residual_products import components_of
+from skdiscrepancy.inference._conditional import (
+    _next_in_order,
+    components_of,
+    residual_test,
+)
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, LinearKernel
 
 FEW = {"n_resamples": 99, "random_state": 0}

@@ -455,8 +455,7 @@ class TestParameters:
 
 
 @pytest.mark.parametrize(
-    ("rows", "cols"),
-    [([], []), ([0], [5]), ([-1], [2]), ([0, 1], [1]), ([[0]], [[1]])],
+    ("rows", "cols"), [([], []), ([0], [5]), ([-1], [2]), ([0, 1], [1]), ([[0]], [[1]])]
 )
 def test_pairs_of_ones_own_design_are_checked(rows, cols):
     class Own(Design):

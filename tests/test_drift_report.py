@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test
 from skdiscrepancy.monitoring import drift_report
-from skdiscrepancy.monitoring._explanation import drifting_set, unbiased_mmds
+from skdiscrepancy.monitoring._drift import drifting_set, unbiased_mmds
 from skdiscrepancy.plotting import DriftReportDisplay
 from skdiscrepancy.tables import TableEncoder
 

@@ -19,7 +19,7 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._mmd import _two_sample_tests
+from skdiscrepancy._estimators import two_sample_tests
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 from skdiscrepancy.monitoring import drift_report
 
@@ -206,12 +206,7 @@ def test_effect_uses_the_first_kernel_with_its_bandwidth(options, bandwidth, kin
 
 
 @pytest.mark.parametrize(
-    "kernel",
-    [
-        GaussianKernel() + LaplaceKernel(),
-        lambda X, Y: X @ Y.T,
-        "linear",
-    ],
+    "kernel", [GaussianKernel() + LaplaceKernel(), lambda X, Y: X @ Y.T, "linear"]
 )
 def test_effect_exists_for_any_kernel(kernel):
     result = mmd_test(*samples(), kernel=kernel, **FEW)
@@ -282,13 +277,13 @@ def test_summary_shows_the_effect_beside_the_pvalue():
 
 
 def test_report_computes_one_effect(monkeypatch):
-    found, original = [], _two_sample_tests.effect_of
+    found, original = [], two_sample_tests.effect_of
 
     def counted(*args, **kwargs):
         found.append(original(*args, **kwargs))
         return found[-1]
 
-    monkeypatch.setattr(_two_sample_tests, "effect_of", counted)
+    monkeypatch.setattr(two_sample_tests, "effect_of", counted)
     X, Y = samples(d=3, shift=[1.0, 0.0, 0.5])
     report = drift_report(X, Y, **FEW)
     assert sum(effect is not None for effect in found) == 1

@@ -26,7 +26,8 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_score,
 )
-from skdiscrepancy._engine import Moments, _reducers, _walk
+from skdiscrepancy._gram import walks
+from skdiscrepancy._gram.walks import Moments
 from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
@@ -142,8 +143,8 @@ def test_small_chunks_of_loose_pairs_give_the_same_sums(discrepancy, monkeypatch
     X, Y = draw(200)
     params = {"design": RandomPairs(n_pairs=2000), "random_state": 0}
     expected = evaluate(discrepancy, X, Y, **params)
-    # No bytes at all: chunks of 256 pairs.
-    monkeypatch.setattr(_reducers, "CHUNK_BYTES", 0)
+    # Almost no bytes: chunks of 256 pairs.
+    monkeypatch.setattr(walks, "CHUNK_BYTES", 1)
     assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
 
 
@@ -152,8 +153,8 @@ def several_tasks(discrepancy, design, monkeypatch, **params):
     n = 1100
     if design != "u":
         n = 1000 if discrepancy == "hsic" else 500
-        monkeypatch.setattr(_walk, "MIN_PIECE", 64)
-        monkeypatch.setattr(_reducers, "CHUNK_BYTES", 2**16)
+        monkeypatch.setattr(walks, "MIN_PIECE", 64)
+        monkeypatch.setattr(walks, "CHUNK_BYTES", 2**16)
     X, Y = draw(n)
     return evaluate(
         discrepancy,

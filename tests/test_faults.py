@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
     conditional_hsic_test,
+    designs,
     hsic_score,
     hsic_test,
     ksd_score,
@@ -34,8 +35,10 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._engine import RowSums, _durations, _group_sums, run_all
-from skdiscrepancy.designs import RandomPairs, _draws
+from skdiscrepancy._gram import run as run_module, sums
+from skdiscrepancy._gram.run import run_all
+from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.kernels import FeatureKernel
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
@@ -405,7 +408,7 @@ def test_hsic_test_on_many_columns_keeps_to_the_working_memory(working_memory, m
 def test_groups_that_do_not_fit_into_memory_are_refused_before_they_are_made(
     monkeypatch,
 ):
-    monkeypatch.setattr(_group_sums, "memory_of_machine", lambda: 4e6)
+    monkeypatch.setattr(sums, "memory_of_machine", lambda: 4e6)
     X, Y = np.random.RandomState(0).normal(size=(2, 300, 2))
     params = {"n_resamples": 99, "random_state": 0}
     for run in (
@@ -440,8 +443,8 @@ def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, c
     expected = LONG_CALLS[name](verbose=1, **options)
     # A walk of a few tiles is over before its estimate.
     assert " 0 %" not in capfd.readouterr().err
-    monkeypatch.setattr(_durations, "MIN_TASKS", 1)
-    monkeypatch.setattr(_durations, "LONG", 0.0)
+    monkeypatch.setattr(run_module, "MIN_TASKS", 1)
+    monkeypatch.setattr(run_module, "LONG", 0.0)
     with pytest.warns(UserWarning, match=LONG_WARNING):
         value = LONG_CALLS[name](verbose=1, n_jobs=2, **options)
     assert value == expected
@@ -457,10 +460,10 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypa
     def work():
         now[0] += 0.01
 
-    monkeypatch.setattr(_durations, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(_durations, "LONG", 0.0)
+    monkeypatch.setattr(run_module, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(run_module, "LONG", 0.0)
     with pytest.warns(UserWarning, match="with n_jobs=2") as record:
-        seconds = _durations.announce(1, 1, 2000, work, 2, verbose)
+        seconds = run_module.announce(1, 1, 2000, work, 2, verbose)
     # Half of 20 seconds for each of two workers.
     assert_allclose(seconds, 10)
     message = str(record[0].message)
@@ -481,8 +484,8 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypa
 def test_a_long_walk_names_no_random_features_where_there_are_none(
     options, monkeypatch
 ):
-    monkeypatch.setattr(_durations, "MIN_TASKS", 0)
-    monkeypatch.setattr(_durations, "LONG", 0.0)
+    monkeypatch.setattr(run_module, "MIN_TASKS", 0)
+    monkeypatch.setattr(run_module, "LONG", 0.0)
     options = {"kernel": "gaussian", "bandwidth": 1.0, **options}
     calls = [lambda: mmd_score(*PAIR, **options), lambda: hsic_score(*PAIR, **options)]
     if "design" in options:
@@ -495,8 +498,8 @@ def test_a_long_walk_names_no_random_features_where_there_are_none(
 
 @pytest.mark.parametrize("run", [mmd_score, mmd_test])
 def test_the_warning_of_a_long_walk_names_the_line_of_the_user(run, monkeypatch):
-    monkeypatch.setattr(_durations, "MIN_TASKS", 1)
-    monkeypatch.setattr(_durations, "LONG", 0.0)
+    monkeypatch.setattr(run_module, "MIN_TASKS", 1)
+    monkeypatch.setattr(run_module, "LONG", 0.0)
     with pytest.warns(UserWarning, match="pairs of rows") as record:
         run(*PAIR, kernel="gaussian", bandwidth=1.0)
     assert {warning.filename for warning in record} == {__file__}
@@ -513,14 +516,14 @@ def test_the_warning_of_a_long_walk_names_the_line_of_the_user(run, monkeypatch)
 @pytest.fixture
 def in_parts(monkeypatch):
     """Draw few pairs in several parts, as many pairs are."""
-    monkeypatch.setattr(_draws, "MAX_AT_ONCE", 0)
-    monkeypatch.setattr(_draws, "PART_SIZE", 1)
+    monkeypatch.setattr(designs, "MAX_AT_ONCE", 0)
+    monkeypatch.setattr(designs, "PART_SIZE", 1)
 
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("surplus", [0, 1, 6])
 def test_all_sets_of_pairs_drawn_in_parts_are_equally_likely(surplus, monkeypatch):
-    monkeypatch.setattr(_draws, "SURPLUS", surplus)
+    monkeypatch.setattr(designs, "SURPLUS", surplus)
     rng, n_draws = np.random.RandomState(0), 3000
     design, counts = RandomPairs(n_pairs=3), {}
     for _ in range(n_draws):

@@ -23,8 +23,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
-from skdiscrepancy._engine._factors import pivoted_cholesky
-from skdiscrepancy._nulls._moments import (
+from skdiscrepancy._gram.factors import pivoted_cholesky
+from skdiscrepancy._nulls.limits import (
     _sum_of_cubes,
     gamma_pvalue,
     invariants,

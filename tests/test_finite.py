@@ -25,11 +25,11 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_test,
 )
-from skdiscrepancy._engine import GramSource, group_sums, kernel_source
-from skdiscrepancy._gradients import _numeric
-from skdiscrepancy._nulls import rank_pvalue
-from skdiscrepancy._nulls._result import combine
-from skdiscrepancy._nulls._units import ScaledSource, scaled_group_sums
+from skdiscrepancy._gram.sources import GramSource, kernel_source
+from skdiscrepancy._gram.sums import group_sums
+from skdiscrepancy._models import gradients as gradients_module
+from skdiscrepancy._nulls.groups import ScaledSource, scaled_group_sums
+from skdiscrepancy._nulls.pvalues import combine, rank_pvalue
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 from skdiscrepancy.model_checking import HyvarinenScorer, score_function, stein_thinning
@@ -271,10 +271,7 @@ def test_joint_kernels_beyond_floating_point_are_refused():
 
 def test_hyvarinen_score_beyond_floating_point_is_refused():
     X = draw(20)[0]
-    with (
-        np.errstate(over="ignore"),
-        pytest.raises(ValueError, match="not finite"),
-    ):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="not finite"):
         HyvarinenScorer()(lambda rows: 1e200 * rows, X)
 
 
@@ -463,7 +460,7 @@ def test_finite_differences_ask_for_some_columns_at_a_time(
         n_rows.append(len(rows))
         return normal.logpdf(rows)
 
-    monkeypatch.setattr(_numeric, "BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(gradients_module, "BLOCK_NUMBERS", numbers)
     X = draw(8, 5)[1]
     gradients = score_function(log_density, finite_differences=True)(X)
     assert_allclose(gradients, -(X - normal.mean) / np.arange(1.0, 6.0), rtol=1e-8)

@@ -124,13 +124,7 @@ def test_complete_statistics_are_the_quadruple_sums_in_any_dimension(
 def test_every_product_of_kernels_is_the_sum_over_shifted_pairs(design):
     X, y = dependent_sample(20, 2, 1)
     check_all_products(
-        ALL_KERNELS,
-        ALL_KERNELS,
-        X,
-        y,
-        design=design,
-        second_order=True,
-        random_state=3,
+        ALL_KERNELS, ALL_KERNELS, X, y, design=design, second_order=True, random_state=3
     )
 
 

@@ -14,9 +14,10 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 from skdiscrepancy import HSICEstimator, hsic_column_tests, hsic_score, hsic_test
-from skdiscrepancy._engine import FeatureMaps, _blocks, _frequency_groups
-from skdiscrepancy._hsic import _feature_scores
-from skdiscrepancy._nulls import _feature_shifts
+from skdiscrepancy._estimators import hsic as hsic_module
+from skdiscrepancy._gram import feature_sums, frequency_groups
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._nulls import windows
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
@@ -65,14 +66,14 @@ def dependent(n=40, d=3, seed=0):
 @contextmanager
 def few_rows_at_a_time():
     with (
-        mock.patch.object(_blocks, "PIECE_ROWS", 7),
-        mock.patch.object(_frequency_groups, "STRIP", 3),
+        mock.patch.object(feature_sums, "PIECE_ROWS", 7),
+        mock.patch.object(frequency_groups, "STRIP", 3),
     ):
         yield
 
 
 def sides_of(hsic, X, y):
-    return _feature_scores._sides(hsic, X, y, 1000)
+    return hsic_module._sides(hsic, X, y, 1000)
 
 
 def cores(K, L):
@@ -142,10 +143,7 @@ def test_statistics_and_scales_are_those_of_the_gram_matrices(design):
     with few_rows_at_a_time():
         result = hsic.evaluate(X, y)
     x, z = sides_of(hsic, X, y)
-    matrices, targets = (
-        grams(x, X),
-        grams(z, y),
-    )
+    matrices, targets = (grams(x, X), grams(z, y))
     n, index = len(X), np.indices((len(X),) * 4).reshape(4, -1)
     if design == "u":
         ordered = np.sort(index, axis=0)
@@ -211,9 +209,9 @@ def spied_test(X, y, **params):
         return mock.patch.object(module, name, wrapper)
 
     with (
-        spy(_feature_shifts, "combine"),
-        spy(_feature_scores, "feature_shift_test"),
-        mock.patch.object(_feature_shifts, "TASK_BYTES", 2**14),
+        spy(windows, "combine"),
+        spy(hsic_module, "feature_shift_test"),
+        mock.patch.object(windows, "TASK_BYTES", 2**14),
         few_rows_at_a_time(),
     ):
         seen["result"] = hsic_test(X, y, **params)
@@ -245,10 +243,7 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
     assert all(value in y[own] for own, value in zip(position, others, strict=True))
     n_windows = 43 // length
     assert_array_equal(others[:3].ravel(), y[: 3 * n_windows : n_windows].ravel())
-    K, L = (
-        grams(x, rows),
-        grams(z, others),
-    )
+    K, L = (grams(x, rows), grams(z, others))
     used = 43 // length * length
     for shift in range(length):
         order = np.arange(43)
@@ -377,7 +372,7 @@ def test_every_piece_is_read_alone():
     # Memory must not grow: no array of features has as many rows as the sample.
     X, y = dependent(n=90)
     seen = []
-    features = _frequency_groups.FeatureSide.features
+    features = frequency_groups.FeatureSide.features
 
     def spy(self, g, block, *args):
         seen.append(len(block))
@@ -385,7 +380,7 @@ def test_every_piece_is_read_alone():
 
     with (
         few_rows_at_a_time(),
-        mock.patch.object(_frequency_groups.FeatureSide, "features", spy),
+        mock.patch.object(frequency_groups.FeatureSide, "features", spy),
     ):
         hsic_score(X, y, n_components=16)
     assert max(seen) == 3

@@ -28,17 +28,22 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_score,
 )
-from skdiscrepancy._engine import GramSource, PairedSource, RowSums, kernel_source, walk
-from skdiscrepancy._engine._group_sums import group_sums
-from skdiscrepancy._gradients import draw_from
-from skdiscrepancy._hsic import centring_offsets
-from skdiscrepancy._ksd._models import fingerprint
-from skdiscrepancy._nulls import permutation_test, shift_test, wild_test
-from skdiscrepancy._nulls._permutations import draw_groups, group_bounds, mmd_of_groups
-from skdiscrepancy._nulls._result import aggregate, combine, null_scales
-from skdiscrepancy._nulls._shifts import _all_shifts
-from skdiscrepancy.designs import Blocks, Cross, RandomPairs
-from skdiscrepancy.designs._base import square
+from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
+from skdiscrepancy._gram.sums import group_sums
+from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._models.dispatch import draw_from
+from skdiscrepancy._nulls.groups import (
+    draw_groups,
+    group_bounds,
+    mmd_of_groups,
+    permutation_test,
+    wild_test,
+)
+from skdiscrepancy._nulls.pvalues import aggregate, combine, null_scales
+from skdiscrepancy._nulls.shifts import _all_shifts, shift_test
+from skdiscrepancy._statistics.dependence import centring_offsets
+from skdiscrepancy.designs import Blocks, Cross, RandomPairs, square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 

@@ -559,8 +559,7 @@ def test_refusal_of_a_target_kernel_says_that_auto_is_one():
 
 @every_class
 @pytest.mark.parametrize(
-    ("design", "normalize"),
-    [("v", True), *product(DESIGNS[1:], [True, False])],
+    ("design", "normalize"), [("v", True), *product(DESIGNS[1:], [True, False])]
 )
 def test_only_a_plain_v_statistic_has_a_square_root(cls, design, normalize):
     message = f"squared == False, must be True for design == '{design}' .*{normalize}"
@@ -602,11 +601,7 @@ BAD_DESIGNS = [
     (Subdiagonals(n_subdiagonals=0), ValueError, "n_subdiagonals == 0, .*from 1 to"),
     (Subdiagonals(n_subdiagonals=True), TypeError, "n_subdiagonals == True, .*'sqrt'"),
     (Blocks(n_blocks=11), ValueError, "n_blocks == 11, .*from 1 to 10 for 20"),
-    (
-        Blocks(block_sizes=(19, 1)),
-        ValueError,
-        r"== \(19, 1\), .*of at least 2",
-    ),
+    (Blocks(block_sizes=(19, 1)), ValueError, r"== \(19, 1\), .*of at least 2"),
     (Blocks(block_sizes=(20, 2)), ValueError, r"== \(20, 2\), .*at most .* 20"),
     (Blocks(block_sizes=()), ValueError, r"block_sizes == \(\), must be integers"),
     (Blocks(block_sizes=4), (TypeError, ValueError), "block_sizes == 4, must be"),
@@ -812,10 +807,7 @@ def test_bad_gram_matrices_are_refused_by_name(function, position, name, bad):
 @pytest.mark.parametrize("function", GRAM_FUNCTIONS)
 @pytest.mark.parametrize(
     ("name", "value", "error", "allowed"),
-    [
-        ("design", "z", ValueError, LETTERS),
-        ("normalize", "yes", TypeError, FLAG),
-    ],
+    [("design", "z", ValueError, LETTERS), ("normalize", "yes", TypeError, FLAG)],
 )
 def test_functions_of_gram_matrices_refuse_bad_options(
     function, name, value, error, allowed

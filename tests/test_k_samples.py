@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
-from skdiscrepancy._nulls._k_samples import draw_owners, sample_groups
-from skdiscrepancy._nulls._permutations import group_bounds
+from skdiscrepancy._nulls.groups import draw_owners, group_bounds, sample_groups
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._k_samples import shaffer_pvalues
 

@@ -12,9 +12,9 @@ import pytest
 import switches
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
-from skdiscrepancy import _loops, hsic_score, mmd_score
-from skdiscrepancy._data._distances import block_distances, cross_products
-from skdiscrepancy._loops import _numba
+from skdiscrepancy import hsic_score, mmd_score
+from skdiscrepancy._data.distances import block_distances, cross_products
+from skdiscrepancy._loops import jit, sorted_loops, tile_loops
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -29,7 +29,7 @@ def without_numba():
 @pytest.fixture
 def compiled():
     pytest.importorskip("numba")
-    assert _numba.numba_works()
+    assert jit.numba_works()
 
 
 @both_types
@@ -37,7 +37,7 @@ def compiled():
 def test_compiled_exponential_agrees_to_the_last_places(dtype, rate, compiled):
     x = np.geomspace(1e-12, 500, 10_001).astype(dtype)
     x[:2] = 0
-    values = _loops.decay(x, rate, np.empty_like(x))
+    values = tile_loops.decay(x, rate, np.empty_like(x))
     info = np.finfo(dtype)
     expected = np.exp(np.multiply(x, rate, dtype=dtype).astype(np.longdouble))
     # Numbers without full precision may be zero.
@@ -48,13 +48,13 @@ def test_compiled_exponential_agrees_to_the_last_places(dtype, rate, compiled):
 @both_types
 def test_compiled_exponential_keeps_its_limits(dtype, compiled):
     x = np.array([0, 1e4, np.inf, np.nan], dtype=dtype)
-    assert_array_equal(_loops.decay(x, -1.0, np.empty_like(x)), [1, 0, 0, np.nan])
+    assert_array_equal(tile_loops.decay(x, -1.0, np.empty_like(x)), [1, 0, 0, np.nan])
 
 
 def test_exponential_of_a_strided_array_is_written_in_place(compiled):
     x = np.random.RandomState(0).gamma(3, size=(20, 30))
     out = np.zeros((20, 60))
-    _loops.decay(x, -1.0, out[:, ::2])
+    tile_loops.decay(x, -1.0, out[:, ::2])
     assert_allclose(out[:, ::2], np.exp(-x), rtol=1e-15)
     assert not out[:, 1::2].any()
 
@@ -64,7 +64,7 @@ def test_exponential_of_a_strided_array_is_written_in_place(compiled):
 def test_compiled_city_block_distances_are_sums_of_gaps(dtype, d, compiled):
     A, B = np.random.RandomState(0).normal(size=(2, 33, d)).astype(dtype)
     expected = np.abs(A[:, np.newaxis].astype(float) - B).sum(axis=2)
-    distances = _loops.city_block(A, B)
+    distances = tile_loops.city_block(A, B)
     assert distances.dtype == dtype
     assert_allclose(distances, expected, rtol=d * np.finfo(dtype).eps)
 
@@ -78,7 +78,7 @@ def test_sums_of_exponentials(dtype, with_numba, shape, request):
     x[0, 0] = 1e5
     rates = [-0.1, -1.0, -7.0]
     expected = np.exp(np.multiply.outer(rates, x.astype(float)))
-    row_sums, col_sums = _loops.decay_sums(x, rates)
+    row_sums, col_sums = tile_loops.decay_sums(x, rates)
     assert row_sums.dtype == col_sums.dtype == dtype
     tolerance = 20 * np.finfo(dtype).eps
     assert_allclose(row_sums, expected.sum(axis=2), rtol=tolerance, atol=tolerance)
@@ -97,8 +97,8 @@ def test_products_of_differences(dtype, with_numba, d, request):
         A[:, np.newaxis].astype(float) - B,
         S[:, np.newaxis].astype(float) - T,
     )
-    products = _loops.difference_products(A, B, S, T)
-    squares = _loops.difference_products(A, B, A, B)
+    products = tile_loops.difference_products(A, B, S, T)
+    squares = tile_loops.difference_products(A, B, A, B)
     assert products.dtype == squares.dtype == dtype
     tolerance = 4 * d * np.finfo(dtype).eps
     sizes = np.abs(gaps * others).sum(axis=2)
@@ -130,7 +130,7 @@ def test_close_rows_keep_their_digits(dtype, with_numba, request):
 
 
 def forget_compiled_modules(monkeypatch):
-    for name in [name for name in sys.modules if "._loops._compiled_" in name]:
+    for name in [name for name in sys.modules if "._loops.compiled_" in name]:
         monkeypatch.delitem(sys.modules, name)
 
 
@@ -138,15 +138,15 @@ def test_a_missing_numba_is_no_error(monkeypatch):
     forget_compiled_modules(monkeypatch)
     monkeypatch.setitem(sys.modules, "numba", None)
     # Warnings are errors here: none is given.
-    assert not _numba.numba_works.__wrapped__()
+    assert not jit.numba_works.__wrapped__()
 
 
 @pytest.fixture
 def fresh_check():
     """Look for numba anew, in this test and in the next one."""
-    _numba.numba_works.cache_clear()
+    jit.numba_works.cache_clear()
     yield
-    _numba.numba_works.cache_clear()
+    jit.numba_works.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_broken_numba_is_replaced_by_numpy(error, monkeypatch, fresh_check):
 
     X, Y = np.random.RandomState(0).normal(size=(2, 40, 3))
     expected = mmd_score(X, Y)
-    _numba.numba_works.cache_clear()
-    monkeypatch.setattr(_numba, "import_module", import_module)
+    jit.numba_works.cache_clear()
+    monkeypatch.setattr(jit, "import_module", import_module)
     with pytest.warns(UserWarning, match=type(error).__name__) as record:
         scores = [mmd_score(X, Y), mmd_score(X, Y)]
     assert len(record) == 1
@@ -189,7 +189,7 @@ def test_a_numba_that_cannot_compile_is_replaced_by_numpy(
     loop = fail if stage == "decoration" else (lambda function: fail)
     monkeypatch.setattr(numba, "njit", lambda **options: loop)
     with pytest.warns(UserWarning, match="RuntimeError: no locator available"):
-        assert _loops.compiled("tiles") is None
+        assert jit.compiled("tiles") is None
 
 
 def run_python(code, **variables):
@@ -209,18 +209,19 @@ def test_scores_are_the_same_without_compilation(compiled):
     """With NUMBA_DISABLE_JIT, as debuggers and coverage need it."""
     code = """
         import numpy as np
-        from skdiscrepancy import _loops, ksd_score, mmd_score
+        from skdiscrepancy import ksd_score, mmd_score
+        from skdiscrepancy._loops import sorted_loops
         X, Y = np.random.RandomState(0).normal(size=(2, 30, 3))
         print(mmd_score(X, Y), mmd_score(X.astype("f"), Y.astype("f")))
         print(ksd_score(X, -X))
         x, y, w = np.sort(X[:, 0]), X[:, 1], Y.T.copy()
-        profile = _loops.Profile(2.0, np.array([1.0, 0.5]))
+        profile = sorted_loops.Profile(2.0, np.array([1.0, 0.5]))
         for sums in (
-            _loops.product_sums(x, y, 1.0, 2.0),
-            _loops.product_sums(x, y, 1.0, 0.1, y_wide=True),
-            _loops.scan_sums(x - x[0], profile, w),
-            _loops.scan_sums(x - x[0], _loops.Profile(2.0, np.ones(1)), w),
-            _loops.group_sums_below(x, np.arange(30) % 3, 3, profile),
+            sorted_loops.product_sums(x, y, 1.0, 2.0),
+            sorted_loops.product_sums(x, y, 1.0, 0.1, y_wide=True),
+            sorted_loops.scan_sums(x - x[0], profile, w),
+            sorted_loops.scan_sums(x - x[0], sorted_loops.Profile(2.0, np.ones(1)), w),
+            sorted_loops.group_sums_below(x, np.arange(30) % 3, 3, profile),
         ):
             print(*sums.ravel())
     """
@@ -236,7 +237,8 @@ def test_threads_compile_only_what_they_call(compiled, tmp_path):
     code = """
         import threading
         import numpy as np
-        from skdiscrepancy import _loops, mmd_score
+        from skdiscrepancy import mmd_score
+        from skdiscrepancy._loops import jit
         X, Y = np.random.RandomState(0).normal(size=(2, 50, 3))
         start, scores = threading.Barrier(2), []
         def call():
@@ -246,7 +248,7 @@ def test_threads_compile_only_what_they_call(compiled, tmp_path):
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
         print(*scores)
-        tiles = _loops.compiled("tiles")
+        tiles = jit.compiled("tiles")
         print(len(tiles.decay_sums.signatures), len(tiles.stein_sums.signatures))
     """
     *scores, n_called, n_others = run_python(
@@ -267,26 +269,28 @@ def read_only(*arrays):
 
 GROUPS = np.repeat(np.arange(3), 10)
 LOOPS = {
-    "decay": lambda x, y, u: _loops.decay(x, -1.0, np.empty_like(x)),
-    "decay_sums": lambda x, y, u: _loops.decay_sums(x, [-1.0, -2.0]),
-    "decay_group_sums": lambda x, y, u: _loops.decay_group_sums(
+    "decay": lambda x, y, u: tile_loops.decay(x, -1.0, np.empty_like(x)),
+    "decay_sums": lambda x, y, u: tile_loops.decay_sums(x, [-1.0, -2.0]),
+    "decay_group_sums": lambda x, y, u: tile_loops.decay_group_sums(
         x, [-1.0], *read_only(GROUPS, np.array([0, 20, 30]))
     ),
-    "stein_sums": lambda x, y, u: _loops.stein_sums(x, y, y, ["imq"], [1.0]),
-    "city_block": lambda x, y, u: _loops.city_block(x, y),
-    "difference_products": lambda x, y, u: _loops.difference_products(x, y, y, x),
+    "stein_sums": lambda x, y, u: tile_loops.stein_sums(x, y, y, ["imq"], [1.0]),
+    "city_block": lambda x, y, u: tile_loops.city_block(x, y),
+    "difference_products": lambda x, y, u: tile_loops.difference_products(x, y, y, x),
     # The transpose of one column is contiguous and is not copied.
-    "one column": lambda x, y, u: _loops.city_block(u[:, np.newaxis], u[:, np.newaxis]),
-    "scan_exponentials": lambda x, y, u: _loops.scan_sums(
-        u, _loops.Profile(1.0, np.ones(1)), x
+    "one column": lambda x, y, u: tile_loops.city_block(
+        u[:, np.newaxis], u[:, np.newaxis]
     ),
-    "scan_moments": lambda x, y, u: _loops.scan_sums(
-        u, _loops.Profile(1.0, np.ones(2)), x
+    "scan_exponentials": lambda x, y, u: sorted_loops.scan_sums(
+        u, sorted_loops.Profile(1.0, np.ones(1)), x
     ),
-    "scan_complements": lambda x, y, u: _loops.complement_sums(u, 0.1, x),
-    "product_sums": lambda x, y, u: _loops.product_sums(u, u, 1.0, 2.0),
-    "group_sums_below": lambda x, y, u: _loops.group_sums_below(
-        u, *read_only(GROUPS), 3, _loops.Profile(1.0, np.ones(2))
+    "scan_moments": lambda x, y, u: sorted_loops.scan_sums(
+        u, sorted_loops.Profile(1.0, np.ones(2)), x
+    ),
+    "scan_complements": lambda x, y, u: sorted_loops.complement_sums(u, 0.1, x),
+    "product_sums": lambda x, y, u: sorted_loops.product_sums(u, u, 1.0, 2.0),
+    "group_sums_below": lambda x, y, u: sorted_loops.group_sums_below(
+        u, *read_only(GROUPS), 3, sorted_loops.Profile(1.0, np.ones(2))
     ),
 }
 
@@ -298,8 +302,8 @@ def test_read_only_input_gives_the_same_and_is_not_compiled_for(name, compiled):
     arrays = *rng.gamma(2, size=(2, 30, 30)), np.sort(rng.gamma(2, size=30))
     loops = [
         loop
-        for subject in ("tiles", "scans")
-        for loop in vars(_loops.compiled(subject)).values()
+        for subject in ("tiles", "sorted")
+        for loop in vars(jit.compiled(subject)).values()
         if hasattr(loop, "signatures")
     ]
     expected = LOOPS[name](*arrays)
@@ -330,7 +334,7 @@ def test_compiled_sums_of_the_stein_kernel(dtype, bandwidth, compiled):
     distance = rng.gamma(2, size=(40, 65)).astype(dtype)
     inner, cross = rng.normal(size=(2, 40, 65)).astype(dtype)
     kernels = [GaussianKernel(bandwidth=bandwidth), IMQKernel(bandwidth=bandwidth)]
-    sums = _loops.stein_sums(
+    sums = tile_loops.stein_sums(
         distance, inner, cross, ["gaussian", "imq"], 2 * [bandwidth]
     )
     arguments = [array.astype(float) for array in (distance, inner, cross)]

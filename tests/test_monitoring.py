@@ -19,8 +19,10 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
 from switches import without_numba
 
-from skdiscrepancy import MMDEstimator, _loops
-from skdiscrepancy._engine import kernel_source, row_sums
+from skdiscrepancy import MMDEstimator
+from skdiscrepancy._gram.sorted_columns import row_sums
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._loops import tile_loops
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,
@@ -29,8 +31,7 @@ from skdiscrepancy.kernels import (
     LinearKernel,
 )
 from skdiscrepancy.monitoring import DriftMonitor
-from skdiscrepancy.monitoring._statistics import Reference
-from skdiscrepancy.monitoring._threshold import StreamTask, thresholds_at
+from skdiscrepancy.monitoring._stream import Reference, StreamTask, thresholds_at
 from skdiscrepancy.tables import TableEncoder
 
 W = 8
@@ -370,7 +371,7 @@ def test_band_sums_are_sums_over_the_rows_before(first, width, numba):
     x = np.random.RandomState(0).exponential(size=(6, 13))
     rates = [-1.0, -2.0, -0.3, -4.0]
     with nullcontext() if numba else without_numba():
-        rows, cols = _loops.decay_band_sums(x, rates, first, width)
+        rows, cols = tile_loops.decay_band_sums(x, rates, first, width)
     for k, rate in enumerate(rates):
         values = np.zeros_like(x)
         for i in range(6):
@@ -430,11 +431,7 @@ def test_rows_too_large_for_a_kernel_leave_the_state_alone():
         ({"window_size": 1}, ValueError, "window_size == 1, must be an integer >= 2"),
         ({"window_size": 8.0}, TypeError, "window_size == 8.0"),
         ({"window_size": 21}, ValueError, "n_samples == 60, must be >= 63 for window"),
-        (
-            {"run_length": 1},
-            ValueError,
-            "run_length == 1, must be .* >= 2",
-        ),
+        ({"run_length": 1}, ValueError, "run_length == 1, must be .* >= 2"),
         ({"run_length": np.inf}, ValueError, "run_length == inf"),
         ({"kernel": "nope"}, ValueError, "nope"),
         ({"bandwidth": -1}, ValueError, "bandwidth == -1"),

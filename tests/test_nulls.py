@@ -10,20 +10,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdiscrepancy._engine import (
-    FeatureSource,
-    GramSource,
-    PairedSource,
-    RowSums,
-    SignedSums,
-    factor_of,
-    kernel_source,
-    row_sums,
-    walk,
+from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
+from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
+from skdiscrepancy._gram.walks import RowSums, SignedSums, walk
+from skdiscrepancy._nulls.limits import (
+    gamma_pvalue,
+    invariants,
+    least_pvalue,
+    permutation_moments,
 )
-from skdiscrepancy._nulls import gamma_pvalue, invariants, signed_means
-from skdiscrepancy._nulls._moments import least_pvalue, permutation_moments
-from skdiscrepancy._nulls._shifts import _ShiftTask
+from skdiscrepancy._nulls.one_sample import signed_means
+from skdiscrepancy._nulls.shifts import _ShiftTask
 from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel

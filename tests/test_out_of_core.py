@@ -30,14 +30,11 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data import (
-    _representatives,
-    lazy_rows,
-    representative_rows,
-    spread_rows,
-)
-from skdiscrepancy._engine import _blocks
-from skdiscrepancy._nulls import _feature_permutations
+from skdiscrepancy._data import rows as rows_module
+from skdiscrepancy._data.blocks import lazy_rows, spread_rows
+from skdiscrepancy._data.rows import representative_rows
+from skdiscrepancy._gram import feature_sums
+from skdiscrepancy._nulls import feature_groups
 from skdiscrepancy.kernels import (
     ColumnKernel,
     FeatureKernel,
@@ -60,9 +57,9 @@ def _one_thread_of_dask():
 @pytest.fixture
 def _short_pieces(monkeypatch):
     """Cut rows at other places than the blocks of the tests."""
-    monkeypatch.setattr(_blocks, "PIECE_ROWS", 300)
-    monkeypatch.setattr(_feature_permutations, "STRETCH", 170)
-    monkeypatch.setattr(_representatives, "MAX_ROWS", 150)
+    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 300)
+    monkeypatch.setattr(feature_groups, "STRETCH", 170)
+    monkeypatch.setattr(rows_module, "MAX_ROWS", 150)
 
 
 def samples(m=1100, n=1040, d=3):
@@ -136,7 +133,7 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(name):
 def test_representative_rows_of_blocks_are_those_of_sorted_rows(
     kind, name, monkeypatch
 ):
-    monkeypatch.setattr(_representatives, "MAX_ROWS", 150)
+    monkeypatch.setattr(rows_module, "MAX_ROWS", 150)
     X, Y = samples(d=1 if kind == "one column" else 3)
     if kind == "ties":
         X, Y = np.round(X), np.round(Y)
@@ -148,7 +145,7 @@ def test_representative_rows_of_blocks_are_those_of_sorted_rows(
     expected = representative_rows([X, Y])
     assert_array_equal(representative_rows(lazy), expected)
     assert_array_equal(representative_rows([lazy[0], Y]), expected)
-    monkeypatch.setattr(_representatives, "SORTED_ROWS", 1000)
+    monkeypatch.setattr(rows_module, "SORTED_ROWS", 1000)
     assert_array_equal(representative_rows([X, Y]), expected)
 
 
@@ -340,10 +337,7 @@ def test_exact_kernels_refuse_blocks(name):
 def test_other_methods_refuse_blocks(name):
     X, _ = samples(m=900, n=900)
     lazy = SOURCES[name](X)
-    for call in (
-        lambda: mmd_column_tests(X, lazy),
-        lambda: TableEncoder().fit(lazy),
-    ):
+    for call in (lambda: mmd_column_tests(X, lazy), lambda: TableEncoder().fit(lazy)):
         with pytest.raises(ValueError, match=r"(X|Y) is a .*Only the scores and tests"):
             call()
 

@@ -14,10 +14,10 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import HSICEstimator, hsic_score, hsic_test
-from skdiscrepancy._data import _dask_graphs
-from skdiscrepancy._engine import _blocks
-from skdiscrepancy._hsic import _feature_scores
-from skdiscrepancy._nulls import _feature_windows
+from skdiscrepancy._data import blocks as blocks_module
+from skdiscrepancy._estimators import hsic as hsic_module
+from skdiscrepancy._gram import feature_sums
+from skdiscrepancy._nulls import windows
 from skdiscrepancy.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -38,7 +38,7 @@ def _one_thread_of_dask():
 @pytest.fixture
 def _short_pieces(monkeypatch):
     """Cut rows at other places than the blocks of the tests."""
-    monkeypatch.setattr(_blocks, "PIECE_ROWS", 130)
+    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 130)
 
 
 def sample(n=700, d=3, seed=0):
@@ -126,13 +126,13 @@ def test_labels_are_labels_in_blocks_too(labels):
 @pytest.mark.parametrize("kind", ["list", "dask", "tiles", "memory"])
 def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     X, y = sample(n=101, d=2)
-    monkeypatch.setattr(_blocks, "PIECE_ROWS", 37)
-    monkeypatch.setattr(_feature_windows, "WINDOW", 8)
+    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 37)
+    monkeypatch.setattr(windows, "WINDOW", 8)
     # A few windows at a time, and several passes.
-    monkeypatch.setattr(_feature_windows, "STRIP", 17)
+    monkeypatch.setattr(windows, "STRIP", 17)
     if kind in ("tiles", "memory"):
-        monkeypatch.setattr(_feature_windows, "PASS_BYTES", 2**14)
-        monkeypatch.setattr(_feature_windows, "TILE_BYTES", 2**13)
+        monkeypatch.setattr(windows, "PASS_BYTES", 2**14)
+        monkeypatch.setattr(windows, "TILE_BYTES", 2**13)
     seen = {}
 
     def spy(*sides, **options):
@@ -141,10 +141,10 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         seen["generator"].set_state(options["generator"].get_state())
         return test(*sides, **options)
 
-    test = _feature_scores.feature_window_test
-    combine = mock.Mock(wraps=_feature_windows.combine)
-    monkeypatch.setattr(_feature_scores, "feature_window_test", spy)
-    monkeypatch.setattr(_feature_windows, "combine", combine)
+    test = hsic_module.feature_window_test
+    combine = mock.Mock(wraps=windows.combine)
+    monkeypatch.setattr(hsic_module, "feature_window_test", spy)
+    monkeypatch.setattr(windows, "combine", combine)
     lazy = (cut(X, 60), [y])
     if kind == "dask":
         lazy = da.from_array(X, chunks=(37, -1)), da.from_array(y, chunks=37)
@@ -206,7 +206,7 @@ def test_tests_of_memory_maps_read_blocks(tmp_path):
 def test_partitions_of_several_workers_are_summed(monkeypatch):
     distributed = pytest.importorskip("distributed")
     # Seven partitions are added in chains of three, three and one.
-    monkeypatch.setattr(_dask_graphs, "CHAINS", 3)
+    monkeypatch.setattr(blocks_module, "CHAINS", 3)
     X, y = sample()
     lazy = [da.from_array(Z, chunks=(100, -1)[: Z.ndim]) for Z in (X, y)]
     params = {**PARAMS, "bandwidth": 1.0, "target_bandwidth": 1.0}

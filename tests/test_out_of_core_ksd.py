@@ -16,10 +16,11 @@ from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._data import DividedRows, _dask_graphs, lazy_rows
-from skdiscrepancy._engine import _blocks
-from skdiscrepancy._ksd import _feature_sums
-from skdiscrepancy._nulls import _feature_permutations
+from skdiscrepancy._data import blocks as blocks_module
+from skdiscrepancy._data.blocks import DividedRows, lazy_rows
+from skdiscrepancy._estimators import ksd_features
+from skdiscrepancy._gram import feature_sums
+from skdiscrepancy._nulls import feature_groups
 
 PARAMS = {"n_components": 8, "random_state": 0, "bandwidth": "median"}
 SCALES = np.array([1.0, 2.0, 30.0])
@@ -60,9 +61,9 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(
     name, standardize, monkeypatch
 ):
     # Other pieces than the blocks, and several passes for the sums over groups.
-    monkeypatch.setattr(_blocks, "PIECE_ROWS", 130)
-    monkeypatch.setattr(_feature_permutations, "STRETCH", 170)
-    monkeypatch.setattr(_feature_sums, "GROUP_BYTES", 2**12)
+    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 130)
+    monkeypatch.setattr(feature_groups, "STRETCH", 170)
+    monkeypatch.setattr(ksd_features, "GROUP_BYTES", 2**12)
     X = sample()
     lazy = SOURCES[name](X)
     params = {**PARAMS, "standardize": standardize}
@@ -129,7 +130,7 @@ def test_gradients_may_be_in_blocks():
 
 def test_partitions_of_several_workers_are_summed(monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(_dask_graphs, "CHAINS", 3)
+    monkeypatch.setattr(blocks_module, "CHAINS", 3)
     X = sample()
     lazy = da.from_array(X, chunks=(100, -1))
     params = {**PARAMS, "bandwidth": 10.0}

@@ -44,8 +44,8 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._engine import _parallel, _progress, run_all
-from skdiscrepancy._engine._progress import arrivals, clock, progress, steps
+from skdiscrepancy._gram import run
+from skdiscrepancy._gram.run import arrivals, clock, progress, run_all, steps
 from skdiscrepancy.feature_selection import (
     HSICScore,
     HSICSelector,
@@ -165,7 +165,7 @@ class Screen(io.StringIO):
 def screen(monkeypatch):
     """Take the place of the error stream, which pytest has replaced, for the module."""
     stream = Screen()
-    monkeypatch.setattr(_progress, "sys", types.SimpleNamespace(stderr=stream))
+    monkeypatch.setattr(run, "sys", types.SimpleNamespace(stderr=stream))
     return stream
 
 
@@ -184,13 +184,13 @@ def fast_clock(monkeypatch):
         now[0] += 0.2
         return now[0]
 
-    monkeypatch.setattr(_progress, "monotonic", look)
+    monkeypatch.setattr(run, "monotonic", look)
 
 
 @pytest.fixture
 def still_clock(monkeypatch):
     """Let no time go by, so that loops are short on a busy machine, too."""
-    monkeypatch.setattr(_progress, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(run, "monotonic", lambda: 0.0)
 
 
 def labels_of(log):
@@ -252,7 +252,7 @@ def test_the_last_line_says_that_all_is_done_and_numbers_are_the_same(
     assert out == ""
     # One line for all loops, which are short.
     assert len(labels_of(err)) == 1
-    assert not _progress._this_thread.loops
+    assert not run._this_thread.loops
 
 
 @pytest.mark.usefixtures("without_tqdm", "fast_clock")
@@ -297,7 +297,7 @@ def test_the_time_left_is_that_of_the_part_that_is_not_done(screen):
 @pytest.mark.usefixtures("without_tqdm")
 def test_a_line_is_not_written_more_than_ten_times_a_second(screen, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
+    monkeypatch.setattr(run, "monotonic", lambda: now[0])
     with progress("steps", 10_000, 1) as line:
         for _ in range(10_000):
             now[0] += 1 / 5000
@@ -308,7 +308,7 @@ def test_a_line_is_not_written_more_than_ten_times_a_second(screen, monkeypatch)
 
 def test_a_log_has_a_line_for_each_tenth_at_most(capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
+    monkeypatch.setattr(run, "monotonic", lambda: now[0])
     with progress("steps", 1000, 1) as line:
         for _ in range(1000):
             now[0] += 1.0
@@ -378,7 +378,7 @@ def test_a_generator_that_is_closed_ends_the_line(screen):
         next(results)
         assert "\n" not in screen.getvalue()
     assert screen.getvalue().endswith("\n")
-    assert not _progress._this_thread.loops
+    assert not run._this_thread.loops
     # So does one that is forgotten.
     letters = (letter for letter in "abc")
     results = arrivals(letters, "letters", 3, 1)
@@ -387,7 +387,7 @@ def test_a_generator_that_is_closed_ends_the_line(screen):
     gc.collect()
     assert screen.getvalue().count("\n") == 2
     assert list(letters) == []
-    assert not _progress._this_thread.loops
+    assert not run._this_thread.loops
 
 
 def test_a_line_that_was_never_closed_does_not_hide_the_next_one(capsys):
@@ -450,7 +450,7 @@ def test_joblib_prints_nothing_unless_its_own_context_says_so(capfd):
 
 
 def test_no_clock_is_read_without_verbose(monkeypatch):
-    monkeypatch.setattr(_progress, "monotonic", None)
+    monkeypatch.setattr(run, "monotonic", None)
     for call in CALLS.values():
         call()
 
@@ -476,8 +476,8 @@ def test_a_stream_that_is_gone_does_not_end_the_work(stream, monkeypatch):
 def test_short_loops_after_the_kernel_sums_are_shown_if_they_take_long(
     capsys, monkeypatch
 ):
-    monkeypatch.setattr("skdiscrepancy._nulls._permutations.BRIEF", 0.0)
-    monkeypatch.setattr("skdiscrepancy._nulls._signs.BRIEF", 0.0)
+    monkeypatch.setattr("skdiscrepancy._nulls.groups.BRIEF", 0.0)
+    monkeypatch.setattr("skdiscrepancy._nulls.groups.BRIEF", 0.0)
     for name, what in (("mmd_test", "permutations"), ("ksd_test", "resamples")):
         CALLS[name](verbose=1)
         assert labels_of(capsys.readouterr().err) == {"kernel sums", what}
@@ -554,7 +554,7 @@ def openmp_threads():
 
 def test_refits_hold_openmp_to_one_thread_and_give_it_back():
     # Libraries that other tests loaded after the first look count here, too.
-    _parallel._threadpools.cache_clear()
+    run._threadpools.cache_clear()
     counts = []
 
     class Mixture(GaussianMixture):

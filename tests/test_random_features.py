@@ -19,9 +19,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
-from skdiscrepancy._engine import FeatureMaps, _blocks, _feature_maps
-from skdiscrepancy._loops import waves
-from skdiscrepancy._nulls import _feature_permutations
+from skdiscrepancy._gram import feature_maps, feature_sums
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._loops.angles import waves
+from skdiscrepancy._nulls import feature_groups
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
@@ -72,8 +73,8 @@ def samples(m=40, n=30, d=3, seed=0):
 def small_pieces():
     """Cut rows into pieces and strips of few rows."""
     return (
-        mock.patch.object(_blocks, "PIECE_ROWS", 13),
-        mock.patch.object(_feature_maps, "STRIP", 5),
+        mock.patch.object(feature_sums, "PIECE_ROWS", 13),
+        mock.patch.object(feature_maps, "STRIP", 5),
     )
 
 
@@ -179,13 +180,13 @@ def spied_test(X, Y, **params):
             seen[name] = args, result
             return result
 
-        return mock.patch.object(_feature_permutations, name, wrapper)
+        return mock.patch.object(feature_groups, name, wrapper)
 
     with (
-        spy("random_groups", _feature_permutations.random_groups),
-        spy("draw_groups", _feature_permutations.draw_groups),
-        spy("combine", _feature_permutations.combine),
-        spy("feature_groups", _feature_permutations.feature_groups),
+        spy("random_groups", feature_groups.random_groups),
+        spy("draw_groups", feature_groups.draw_groups),
+        spy("combine", feature_groups.combine),
+        spy("feature_groups", feature_groups.feature_groups),
     ):
         seen["test"] = mmd_test(X, Y, **params)
     return seen

@@ -14,17 +14,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
-from skdiscrepancy._regression import (
+from skdiscrepancy._models.regression import (
     Residuals,
     Smoother,
     choose_parameters,
     cross_fitted,
     fit_gaussian_process,
+    negative_log_likelihood,
     residuals_of,
     smoother_of,
     variance_inflation,
 )
-from skdiscrepancy._regression._marginal_likelihood import negative_log_likelihood
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_many_rows_give_nearly_the_residuals_of_the_exact_covariance(monkeypatch
     targets = np.sin(3 * columns) + 0.3 * rng.normal(size=(200, 1))
     targets -= targets.mean(axis=0)
     exact = residuals_of(columns, targets, None, np.random.RandomState(0))
-    room = "skdiscrepancy._regression._gaussian_process"
+    room = "skdiscrepancy._models.regression"
     monkeypatch.setattr(f"{room}.MAX_EXACT_ROWS", 100)
     monkeypatch.setattr(f"{room}.N_LANDMARKS", 100)
     few = residuals_of(columns, targets, None, np.random.RandomState(0))
@@ -163,8 +163,7 @@ def test_inflation_is_the_ratio_of_variances_of_sums_of_products():
         maker = np.eye(40) - kernel @ np.linalg.inv(kernel + RATIOS[0] * np.eye(40))
         residuals = smoother.residuals(targets[:, :1], RATIOS[:1])
         covariance = Smoother(
-            smoother.vectors,
-            1 - np.square(RATIOS[0] / (smoother.values + RATIOS[0])),
+            smoother.vectors, 1 - np.square(RATIOS[0] / (smoother.values + RATIOS[0]))
         )
         parts.append((Residuals(residuals, 0.0, covariance), maker @ maker.T))
     (first, A), (second, B) = parts

@@ -34,7 +34,7 @@ from skdiscrepancy import (
     mmd_test,
     model_checking,
 )
-from skdiscrepancy._data import Result
+from skdiscrepancy._data.results import Result
 from skdiscrepancy.inference import (
     ColumnTests,
     ComparisonResult,

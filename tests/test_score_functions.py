@@ -45,7 +45,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import OneClassSVM
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._gradients._dispatch import score_function, score_function_of
+from skdiscrepancy._models.dispatch import score_function, score_function_of
 
 TYPES = ["full", "tied", "diag", "spherical"]
 MIXING = np.array([[1.0, 0.3, 0.0], [0.0, 1.0, -0.4], [0.2, 0.0, 1.0]])

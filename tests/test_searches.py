@@ -121,9 +121,7 @@ def test_grid_search_over_kernels_and_designs_takes_objects_and_names(wave):
         HSICEstimator(n_bandwidths=3), grid, cv=FOLDS, error_score="raise"
     ).fit(X, y)
     for params, mean in zip(
-        search.cv_results_["params"],
-        search.cv_results_["mean_test_score"],
-        strict=True,
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
     ):
         scores = cross_val_score(
             HSICEstimator(n_bandwidths=3, **params), X, y, cv=FOLDS

@@ -25,16 +25,13 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
-from skdiscrepancy._engine import ProductTotals, kernel_source, walk
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.walks import ProductTotals, walk
 from skdiscrepancy.designs import square
-from skdiscrepancy.feature_selection import (
-    HSICScore,
-    HSICSelector,
-    HSICSelectorCV,
-    _single_columns,
-    _variables,
-)
-from skdiscrepancy.feature_selection._permutations import Permutations
+from skdiscrepancy.feature_selection import _single_columns
+from skdiscrepancy.feature_selection._scores import HSICScore, Permutations
+from skdiscrepancy.feature_selection._selector import HSICSelector
+from skdiscrepancy.feature_selection._selector_cv import HSICSelectorCV
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IndicatorKernel,
@@ -470,16 +467,8 @@ ALLOWED_FLOAT = "must be 'auto', an integer from 1 to 6, the number of features,
         ),
         ({"kernel": "cosinus"}, ValueError, "kernel == 'cosinus', must be"),
         ({"kernel": RBF()}, ValueError, "must be one kernel of skdiscrepancy.kernels"),
-        (
-            {"kernel": "cosinus"},
-            ValueError,
-            "or one of ['additive_chi2', ",
-        ),
-        (
-            {"target_kernel": "cosinus"},
-            ValueError,
-            "or one of ['auto', ",
-        ),
+        ({"kernel": "cosinus"}, ValueError, "or one of ['additive_chi2', "),
+        ({"target_kernel": "cosinus"}, ValueError, "or one of ['auto', "),
         (
             {"kernel": ["gaussian", "laplace"]},
             ValueError,
@@ -593,12 +582,7 @@ TARGETS = {
         multiclass: 1.0,
         classification: 0.66,
     },
-    "forward": {
-        friedman1: 0.8,
-        additive: 0.98,
-        multiclass: 0.97,
-        classification: 0.88,
-    },
+    "forward": {friedman1: 0.8, additive: 0.98, multiclass: 0.97, classification: 0.88},
     "backward": {
         friedman1: 0.78,
         additive: 0.9,
@@ -1343,7 +1327,7 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
     def refuse(*args):
         raise AssertionError("a factor is made")
 
-    for module in (_single_columns, _variables):
+    for module in (_single_columns, _single_columns):
         for name in ("column_factors", "factor_of"):
             monkeypatch.setattr(module, name, refuse, raising=False)
     selector = HSICSelector(1, method="filter", kernel="laplace").fit(X, y)

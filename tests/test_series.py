@@ -30,8 +30,12 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._nulls._block_length import automatic_length, scalar_series
-from skdiscrepancy._nulls._order import FALSE_ALARMS, in_order
+from skdiscrepancy._nulls.row_order import (
+    FALSE_ALARMS,
+    automatic_length,
+    in_order,
+    scalar_series,
+)
 from skdiscrepancy.kernels import GaussianKernel
 from skdiscrepancy.monitoring import DriftMonitor, drift_report
 

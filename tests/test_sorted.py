@@ -14,20 +14,22 @@ import switches
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
-from skdiscrepancy._engine import (
-    _centred_products,
-    _group_sums,
-    _lines,
-    _parallel,
-    _two_samples,
-    _ways,
-    kernel_source,
-    row_sums,
+from skdiscrepancy._estimators import two_sample_tests
+from skdiscrepancy._gram import (
+    products as products_module,
+    run as run_module,
+    sorted_columns,
+    sums as sums_module,
 )
-from skdiscrepancy._engine._forms import line_profile
-from skdiscrepancy._engine._group_sums import group_sums
-from skdiscrepancy._loops import Profile, complement_sums, product_sums, scan_sums
-from skdiscrepancy._mmd import _two_sample_tests
+from skdiscrepancy._gram.sorted_columns import row_sums
+from skdiscrepancy._gram.sources import kernel_source, line_profile
+from skdiscrepancy._gram.sums import group_sums
+from skdiscrepancy._loops.sorted_loops import (
+    Profile,
+    complement_sums,
+    product_sums,
+    scan_sums,
+)
 from skdiscrepancy.feature_selection import HSICScore
 from skdiscrepancy.inference import mmd_test
 from skdiscrepancy.kernels import (
@@ -60,7 +62,7 @@ def no_tiles(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a walk over tiles")
 
-    for module in (_ways, _two_samples, _centred_products):
+    for module in (sorted_columns, sums_module, products_module):
         monkeypatch.setattr(module, "walk", refuse)
 
 
@@ -353,7 +355,7 @@ def test_hsic_of_wide_kernels_and_labels(kernel, width, both_ways, engine):
 def test_columns_at_the_ends_of_floating_point_have_no_warnings():
     """Distances overflow: values are as far from each other as can be."""
     x = np.repeat([1.7e308, -1.7e308], [30, 70])
-    line = _lines.Line(x, [profile_of("matern32", 1.0)])
+    line = sorted_columns.Line(x, [profile_of("matern32", 1.0)])
     assert list(line.spans()) == [(0, np.inf)]
     assert_allclose(line.sums(0), np.repeat([30, 70], [30, 70]))
 
@@ -455,18 +457,18 @@ def test_permutation_test_is_that_over_all_pairs(both_ways, engine):
 
 def test_least_number_of_rows_grows_with_the_cost(monkeypatch):
     def least():
-        scans = [_ways.min_rows("rows", degree) for degree in range(5)]
-        groups = [_ways.min_rows("groups", degree) for degree in range(5)]
-        return scans, groups, _ways.min_rows("products")
+        scans = [sorted_columns.min_rows("rows", degree) for degree in range(5)]
+        groups = [sorted_columns.min_rows("groups", degree) for degree in range(5)]
+        return scans, groups, sorted_columns.min_rows("products")
 
-    monkeypatch.setattr(_ways, "compiled", lambda subject: None)
+    monkeypatch.setattr(sorted_columns, "compiled", lambda subject: None)
     scans, groups, products = least()
     # Without numba, a polynomial costs more steps.
     assert scans == sorted(scans)
     assert groups == sorted(groups)
     assert scans[4] > scans[0]
     assert products > scans[0]
-    monkeypatch.setattr(_ways, "compiled", lambda subject: math)
+    monkeypatch.setattr(sorted_columns, "compiled", lambda subject: math)
     compiled = least()
     assert compiled[0] <= scans
     assert compiled[1] <= groups
@@ -488,7 +490,7 @@ def test_score_does_not_depend_on_the_least_number_of_rows(n, monkeypatch):
         return np.concatenate([np.append(r.statistics, r.scales) for r in results])
 
     found = evaluate()
-    monkeypatch.setattr(_ways, "compiled", lambda subject: None)
+    monkeypatch.setattr(sorted_columns, "compiled", lambda subject: None)
     assert_allclose(evaluate(), found, rtol=1e-10)
 
 
@@ -496,7 +498,7 @@ def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
     def refuse(*args):
         raise AssertionError("a group for each row takes as long as all pairs")
 
-    monkeypatch.setattr(_group_sums, "OrderedGroups", refuse)
+    monkeypatch.setattr(sums_module, "OrderedGroups", refuse)
     X = np.random.RandomState(0).normal(size=(300, 1))
     mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
 
@@ -586,7 +588,7 @@ def test_constant_columns_have_no_discrepancy(score, least_rows, engine):
 def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
     """joblib sends what is large to the workers of dask once, not with every task."""
     least_rows(0)
-    sizes, run_tasks = {}, _parallel.run_tasks
+    sizes, run_tasks = {}, run_module.run_tasks
 
     def run(tasks, work, *args, **kwargs):
         # What is done in threads whatever the backend is sent nowhere.
@@ -594,9 +596,9 @@ def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
             sizes[type(work).__name__] = sys.getsizeof(work)
         return run_tasks(tasks, work, *args, **kwargs)
 
-    monkeypatch.setattr(_parallel, "run_tasks", run)
+    monkeypatch.setattr(run_module, "run_tasks", run)
     # The effect size of a test looks at fewer rows.
-    monkeypatch.setattr(_two_sample_tests, "effect_of", lambda *args, **kwargs: None)
+    monkeypatch.setattr(two_sample_tests, "effect_of", lambda *args, **kwargs: None)
     X, Y = draw(1000)
     score(X, Y, kernel="laplace", n_bandwidths=2)
     if score is mmd_test:

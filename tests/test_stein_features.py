@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._engine import FeatureMaps, _blocks, _feature_maps
-from skdiscrepancy._ksd import _feature_scores, _feature_sums
-from skdiscrepancy._nulls import _signs
+from skdiscrepancy._estimators import ksd_features
+from skdiscrepancy._gram import feature_maps, feature_sums
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._nulls import groups as groups_module
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
 
 COLLECTION = [
@@ -39,8 +40,8 @@ def gradients(X):
 def small_pieces():
     """Cut rows into pieces and strips of few rows."""
     return (
-        mock.patch.object(_blocks, "PIECE_ROWS", 13),
-        mock.patch.object(_feature_maps, "STRIP", 5),
+        mock.patch.object(feature_sums, "PIECE_ROWS", 13),
+        mock.patch.object(feature_maps, "STRIP", 5),
     )
 
 
@@ -190,11 +191,11 @@ def _numbers(pieces):
 def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
     X, seen = sample(n=71), {}
     with (
-        mock.patch.object(_feature_sums, "GROUP_BYTES", group_bytes),
-        spy(_feature_sums, "random_groups", seen),
-        spy(_feature_scores, "FeatureMaps", seen),
-        spy(_signs, "quadratic_forms", seen),
-        spy(_signs, "combine", seen),
+        mock.patch.object(ksd_features, "GROUP_BYTES", group_bytes),
+        spy(ksd_features, "random_groups", seen),
+        spy(ksd_features, "FeatureMaps", seen),
+        spy(groups_module, "quadratic_forms", seen),
+        spy(groups_module, "combine", seen),
     ):
         ksd_test(
             X,
@@ -238,9 +239,9 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     mixture = GaussianMixture(2, random_state=0).fit(sample(n=100, d=2, seed=1))
     model = clone(mixture) if refit else mixture
     with (
-        spy(_feature_sums, "random_groups", seen),
-        spy(_feature_scores, "_stein_rows", seen),
-        spy(_feature_scores, "means_of_groups", seen),
+        spy(ksd_features, "random_groups", seen),
+        spy(ksd_features, "_stein_rows", seen),
+        spy(ksd_features, "means_of_groups", seen),
     ):
         result = ksd_test(
             X,

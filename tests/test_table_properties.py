@@ -16,7 +16,7 @@ from hypothesis import assume, given, strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 
-from skdiscrepancy._data import needs_encoding
+from skdiscrepancy._data.frames import needs_encoding
 from skdiscrepancy.tables import TableEncoder
 
 # Of scikit-learn, about tables of which one has names of columns.

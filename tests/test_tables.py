@@ -19,7 +19,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from skdiscrepancy._data import is_table, needs_encoding, read_columns
+from skdiscrepancy._data.frames import is_table, needs_encoding, read_columns
 from skdiscrepancy.tables import TableEncoder
 
 N = 60

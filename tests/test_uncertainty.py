@@ -11,16 +11,17 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, pearson3
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, mmd_column_tests
-from skdiscrepancy._base import noise_rows
-from skdiscrepancy._base._noise import TwoSampleRows, jackknife
-from skdiscrepancy._base._uncertainty import (
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._statistics.dependence import centred_matrices
+from skdiscrepancy._statistics.noise import (
     Noise,
+    TwoSampleRows,
     Uncertainty,
     _pearson_quantile,
+    jackknife,
+    noise_rows,
     quadratic_interval,
 )
-from skdiscrepancy._engine import kernel_source
-from skdiscrepancy._hsic._noise import centred_matrices
 from skdiscrepancy.kernels import GaussianKernel
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.5, "pooling": None}

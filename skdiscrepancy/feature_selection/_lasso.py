@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._engine import Progress, progress
-from skdiscrepancy.feature_selection._probes import (
+from skdiscrepancy._gram.run import Progress, progress
+from skdiscrepancy.feature_selection._single_columns import (
     TIES,
+    Columns,
     Path,
     Probes,
+    Variable,
     best_of,
     exceeds_noise,
 )
-from skdiscrepancy.feature_selection._single_columns import Columns
-from skdiscrepancy.feature_selection._variables import Variable
 
 # A column is a combination of others if they leave less than this fraction of its
 # squared norm unexplained.

@@ -4,34 +4,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import (
+from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
+    draw_seeds,
+    generator_of,
 )
-from skdiscrepancy._engine import in_one_blas_thread
-from skdiscrepancy._nulls import gamma_pvalue, invariants, rank_pvalue
-from skdiscrepancy.feature_selection._inputs import read_inputs
-from skdiscrepancy.feature_selection._measures import Measures
-from skdiscrepancy.feature_selection._permutations import MAX_LISTED, Permutations
+from skdiscrepancy._gram.run import end_if_stopped, in_one_blas_thread
+from skdiscrepancy._nulls.limits import gamma_pvalue, invariants
+from skdiscrepancy._nulls.pvalues import rank_pvalue
+from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
+    Measures,
     TargetKernel,
+    Variable,
     check_single_kernel,
+    read_inputs,
 )
-from skdiscrepancy.feature_selection._variables import Variable
-from skdiscrepancy.kernels import IndicatorKernel
+from skdiscrepancy.kernels._labels import IndicatorKernel
+
+# Up to this many rows, all permutations are used.
+MAX_LISTED = 6
+
+
+class Permutations:
+    """Random permutations of rows that you can iterate over again and again.
+
+    For up to six rows, they are all permutations except the identity. For more rows,
+    only seeds are kept, because n_resamples x n numbers may not fit into memory.
+    """
+
+    def __init__(self, n: int, n_resamples: int, random_state: RandomStateLike):
+        self.n = n
+        self.seeds = draw_seeds(generator_of(random_state), n_resamples)
+        self.listed: list[np.ndarray] = []
+        if n <= MAX_LISTED:
+            self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
+
+    def __len__(self) -> int:
+        return len(self.listed or self.seeds)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        if self.listed:
+            yield from self.listed
+            return
+        for seed in self.seeds:
+            end_if_stopped()
+            yield np.random.RandomState(seed).permutation(self.n)
+
 
 STATISTICS = ("cka", "hsic")
+
+
 PVALUES = ("gamma", "permutation", None)
 
 

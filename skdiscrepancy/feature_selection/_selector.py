@@ -13,26 +13,29 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import (
+from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
-    tag_target,
     warn_user,
 )
-from skdiscrepancy._engine import in_one_blas_thread, progress
-from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector, read_inputs
-from skdiscrepancy.feature_selection._measures import Measures
-from skdiscrepancy.feature_selection._paths import PATHS
-from skdiscrepancy.feature_selection._permutations import Permutations
-from skdiscrepancy.feature_selection._probes import Path, Probes
+from skdiscrepancy._data.targets import tag_target
+from skdiscrepancy._gram.run import in_one_blas_thread, progress
+from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.feature_selection._scores import Permutations
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
+    Inputs,
+    Measures,
+    Path,
+    Probes,
+    TableSelector,
     TargetKernel,
     check_single_kernel,
+    read_inputs,
 )
+from skdiscrepancy.feature_selection._stepwise import PATHS
 
 
 class Choice(NamedTuple):

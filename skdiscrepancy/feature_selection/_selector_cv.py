@@ -14,31 +14,28 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import (
+from skdiscrepancy._data.arrays import encode_labels
+from skdiscrepancy._data.checks import (
     KeywordHints,
     check_number,
     check_run_options,
-    encode_labels,
     shown,
-    tag_target,
 )
-from skdiscrepancy._engine import (
-    Source,
-    Task,
-    in_one_blas_thread,
-    kernel_source,
-    progress,
-    run_all,
-)
-from skdiscrepancy._hsic import complete_statistics
-from skdiscrepancy.feature_selection._inputs import Inputs, TableSelector
-from skdiscrepancy.feature_selection._measures import joint_bandwidth
+from skdiscrepancy._data.targets import tag_target
+from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
+from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._statistics.dependence import complete_statistics
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
+    Inputs,
+    TableSelector,
     TargetKernel,
     check_single_kernel,
+    joint_bandwidth,
 )
-from skdiscrepancy.kernels import RadialKernel, RowKernel, choose_target_kernels
+from skdiscrepancy.kernels._base import RowKernel
+from skdiscrepancy.kernels._names import choose_target_kernels
+from skdiscrepancy.kernels._radial import RadialKernel
 
 # The training rows and the held-out rows of a fold.
 Split = tuple[np.ndarray, np.ndarray]
@@ -183,7 +180,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         # The last step is the selection on all rows.
         with progress("folds", len(tasks) + 1, self.verbose) as line:
             line.step = len(tasks)
-            found = run_all(tasks, work, self.n_jobs, self.verbose, what="folds")
+            found = run_all(tasks, work, Run(self.n_jobs, self.verbose), what="folds")
             scores = np.array(list(found))
             line.advance()
             line.step = 1
@@ -352,7 +349,7 @@ class HeldOutScores(Task):
 def unbiased_alignment(x: Source, y: Source, n: int) -> float:
     """Return the CKA of x and y, from the unbiased HSIC."""
     product, of_x, of_y = (
-        float(complete_statistics(a, b, n, unbiased=True, n_jobs=1).values[0])
+        float(complete_statistics(a, b, n, unbiased=True, run=Run(1)).values[0])
         for a, b in ((x, y), (x, x), (y, y))
     )
     size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))

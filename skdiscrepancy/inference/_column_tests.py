@@ -1,72 +1,527 @@
-"""Tests of every column of a table."""
+"""Tests of every column of a table, with corrected p-values."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
-from typing import Any, Unpack
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import false_discovery_control
 
-from skdiscrepancy._base import StatisticParams
-from skdiscrepancy._data import (
+from skdiscrepancy._data.arrays import (
+    as_array,
+    check_rows,
+    encode_labels,
+    is_numeric,
+    refuse_blocks,
+    refuse_missing,
+)
+from skdiscrepancy._data.checks import (
     MOST_DRAWS,
     RandomStateLike,
-    as_array,
     check_run_options,
+    draw_seeds,
     generator_of,
-    is_numeric,
-    refuse_missing,
     shown,
     takes_parameters_of,
+    warn_user,
 )
-from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._mmd import MMDEstimator, differences
-from skdiscrepancy._nulls import TestResult, warn_if_both_dependent, warn_if_dependent
-from skdiscrepancy.inference._column_inputs import ColumnSample, read_samples
-from skdiscrepancy.inference._tables import (
-    ColumnTests,
-    check_correction,
-    columnwise_tests,
+from skdiscrepancy._data.frames import (
+    Column,
+    check_column_encoder,
+    is_table,
+    needs_encoding,
+    read_columns,
 )
+from skdiscrepancy._data.results import Result
+from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.two_sample_tests import differences
+from skdiscrepancy._gram.run import Run, Task, run_all
+from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
+from skdiscrepancy._nulls.row_order import (
+    columns_of,
+    warn_if_both_dependent,
+    warn_if_dependent,
+)
+from skdiscrepancy._statistics.evaluations import holm
 from skdiscrepancy.inference._tests import hsic_test, mmd_test, mmd_test_without_effect
-from skdiscrepancy.kernels import (
-    ColumnKernel,
-    Kernel,
-    check_kernel,
-    choose_target_kernels,
-)
-from skdiscrepancy.tables import encode_target, fit_target_encoder
+from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._names import check_kernel, choose_target_kernels
+from skdiscrepancy.tables import TableEncoder, encode_target, fit_target_encoder
+
+# Types that a column of objects may hold. None is refused later, as a missing value.
+# `is_numeric` decides which columns hold labels, as for y.
+VALUES = (str, bytes, bool, np.bool_, Real, Decimal, type(None))
 
 
-class MMDColumnParams(StatisticParams, total=False):
-    """Parameters that `mmd_column_tests` passes on to `mmd_test`."""
+@dataclass(frozen=True, eq=False)
+class ColumnSample:
+    """One column of one or two tables.
 
-    bandwidth: Any
-    block_length: int | str | None
-    method: str
-    n_components: int | None
-    n_groups: int | None
-    paired: bool
-    pooling: str
-    second_order: bool
+    Attributes
+    ----------
+    parts : list of ndarray of shape (n_samples, n_columns)
+        The column in each table. Numbers with missing values have two columns, as from
+        `TableEncoder`.
+    of_labels : bool
+        Whether the column holds labels.
+    missing : list of float
+        Fraction of missing values in each table.
+    """
+
+    parts: list[np.ndarray]
+    of_labels: bool
+    missing: list[float]
+
+    def order(self, part: np.ndarray) -> np.ndarray:
+        """Return columns of numbers that describe the order of the rows of a table."""
+        kernel = IndicatorKernel() if self.of_labels else None
+        rows = part if self.of_labels else np.asarray(part, dtype=np.float64)
+        return np.asarray(columns_of(rows, [kernel], all_rows=False))
+
+    def changed_fraction(self) -> float:
+        """Return the fraction of rows that differs between two tables, at least.
+
+        It is the largest difference of the frequencies of a set of values. The sets are
+        all sets of labels, or the intervals of numbers, with or without missing values.
+        """
+        sizes = [len(part) for part in self.parts]
+        if self.of_labels:
+            codes = encode_labels(*self.parts).ravel()
+            both = np.split(codes, [sizes[0]])
+            counts = [np.bincount(part, minlength=codes.max() + 1) for part in both]
+            return float(np.abs(counts[0] / sizes[0] - counts[1] / sizes[1]).sum() / 2)
+        known = [
+            np.sort(part[part[:, 1] == 0, 0] if part.shape[1] > 1 else part[:, 0])
+            for part in self.parts
+        ]
+        values = np.unique(np.concatenate(known))
+        first, second = (
+            np.searchsorted(part, values, side="right") / size
+            for part, size in zip(known, sizes, strict=True)
+        )
+        steps = np.concatenate(([0.0], first - second))
+        rise = np.max(steps - np.minimum.accumulate(steps))
+        fall = np.max(np.maximum.accumulate(steps) - steps)
+        more = self.missing[0] - self.missing[1]
+        return float(max(rise + max(more, 0.0), fall + max(-more, 0.0)))
 
 
-class HSICColumnParams(StatisticParams, total=False):
-    """Parameters that `hsic_column_tests` passes on to `hsic_test`."""
+def read_samples(
+    tables: Sequence[Any], names: Sequence[str], encoder: Any
+) -> tuple[list[Any], list[ColumnSample]]:
+    """Read the columns of one table, or of two tables with the same columns.
 
-    bandwidth: Any
-    block_length: int | str | None
-    method: str
-    n_components: int | None
-    pooling: str
-    target_kernel: Any
-    target_bandwidth: Any
-    second_order: bool
+    Parameters
+    ----------
+    tables : sequence of array-like or DataFrame of shape (n_samples, n_features)
+        Tables. Columns of DataFrames are matched by name.
+    names : sequence of str
+        Names of the tables, for error messages.
+    encoder : "auto" or None
+        Whether to read DataFrames with dates or missing values.
+
+    Returns
+    -------
+    column_names : list
+        Names of the columns.
+    samples : list of ColumnSample
+        The columns.
+    """
+    for table, name in zip(tables, names, strict=True):
+        refuse_blocks(table, name)
+        # A number of numpy has a shape without entries, and is refused below.
+        if (getattr(table, "shape", None) or (1,))[0] == 0:
+            raise ValueError(f"{name} has 0 rows, must have at least one.")
+        check_column_encoder(encoder, table, name, kinds=("number", "category"))
+    (labels, first), *others = map(_split, tables, names)
+    columns = [first]
+    for (own, parts), table, name in zip(others, tables[1:], names[1:], strict=True):
+        if hasattr(tables[0], "columns") and hasattr(table, "columns"):
+            if set(own) != set(labels):
+                raise ValueError(
+                    f"{name} has the columns {own}, must have the columns of "
+                    f"{names[0]}, {labels}."
+                )
+            parts = [parts[own.index(label)] for label in labels]
+        elif len(own) != len(labels):
+            raise ValueError(
+                f"{name} has {len(own)} features, must have {len(labels)} as "
+                f"{names[0]}."
+            )
+        columns.append(parts)
+    return labels, [_read(parts, names) for parts in zip(*columns, strict=True)]
+
+
+def _split(X: Any, name: str) -> tuple[list[Any], list[Any]]:
+    """Return the names of the columns of a table, and each column by itself.
+
+    Columns of DataFrames are DataFrames of one column. Others are arrays.
+    """
+    if hasattr(X, "columns"):
+        names = list(X.columns)
+        if len(set(names)) < len(names):
+            raise ValueError(f"{name} has the columns {names}, must have each once.")
+        if is_table(X):
+            columns = [X[[column]] for column in names]
+        else:
+            columns = [_array_of(X[column], column, name) for column in names]
+    else:
+        X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
+        X = check_rows(X, name, dtype=None)
+        names = [f"x{j}" for j in range(X.shape[1])]
+        values = X.T.tolist() if X.dtype == object else X.T
+        columns = [_array_of(*item, name) for item in zip(values, names, strict=True)]
+    if not names:
+        raise ValueError(f"{name} has no columns, must have at least one.")
+    return names, columns
+
+
+def _read(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
+    """Read one column of all tables."""
+    if any(map(needs_encoding, parts)):
+        return _read_encoded(_as_tables(parts), names)
+    arrays = [
+        _array_of(part[part.columns[0]], part.columns[0], name)
+        if is_table(part)
+        else part
+        for part, name in zip(parts, names, strict=True)
+    ]
+    of_labels = not all(map(is_numeric, arrays))
+    return ColumnSample(arrays, of_labels, [0.0] * len(arrays))
+
+
+def _as_tables(parts: Sequence[Any]) -> list[Any]:
+    """Return DataFrames of one column, also for arrays beside DataFrames."""
+    first = next(part for part in parts if is_table(part))
+    return [
+        part if is_table(part) else type(first)({first.columns[0]: part[:, 0].tolist()})
+        for part in parts
+    ]
+
+
+def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
+    """Read a column that is not numbers, all of them known."""
+    # Labels are compared by their codes, so no category is merged with others.
+    encoder = TableEncoder(max_categories=None)._fit_tables(tables, names)
+    columns = [
+        read_columns(table, name)[0] for table, name in zip(tables, names, strict=True)
+    ]
+    missing = [float(np.mean(column.missing)) for column in columns]
+    [kind] = encoder.kinds_
+    if kind == "category":
+        form = next(column for column in columns if column.kind == kind)
+        labels = [
+            column if column.kind == kind else read_columns(table, name, [form])[0]
+            for column, table, name in zip(columns, tables, names, strict=True)
+        ]
+        return ColumnSample(_codes_of(labels), True, missing)
+    blocks = [np.asarray(encoder.transform(table)) for table in tables]
+    if not any(missing):
+        # One column is tested in less time than two.
+        blocks = [block[:, :1] for block in blocks]
+    return ColumnSample(blocks, False, missing)
+
+
+def _codes_of(columns: list[Column]) -> list[np.ndarray]:
+    """Return one code for each label, the same in all tables."""
+    codes = encode_labels(*(column.values[:, np.newaxis] for column in columns))
+    ends = np.cumsum([len(column.values) for column in columns])[:-1]
+    return [part[:, np.newaxis] for part in np.split(codes, ends)]
+
+
+def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
+    """Return a column of numbers, or of labels."""
+    kind = str(getattr(values, "dtype", "")).lower()
+    values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
+    if kind.startswith(("category", "categorical", "enum")):
+        refuse_missing(values, f"{column!r} of {name}")
+        return values.astype(str).astype(object)
+    wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
+    if values.dtype == object:
+        wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}
+    if wrong:
+        raise ValueError(
+            f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
+            "numbers or labels (strings, booleans or categories). Pass dates and "
+            "durations in a DataFrame, or convert them to numbers."
+        )
+    return values
+
+
+CORRECTIONS = ("bh", "by", "holm", None)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnTests(Result):
+    """Tests of all columns of a table, with p-values corrected for their number.
+
+    The corrections control the false discovery rate [1]_ or the family-wise error rate.
+    The repr, ``print(tests)``, the table in a notebook, :meth:`to_frame` and
+    :meth:`plot` show the smallest p-value first, and sort equal p-values by the largest
+    statistic. The attributes have the order of the columns of your data. Two results
+    are equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <testing>`.
+
+    Attributes
+    ----------
+    feature_names : list of length n_features
+        Names of the columns, "x0", "x1" and so on for an array.
+    statistics : ndarray of shape (n_features,)
+        Pooled statistic of each column.
+    pvalues : ndarray of shape (n_features,)
+        p-value of each column.
+    adjusted_pvalues : ndarray of shape (n_features,)
+        The p-values, corrected for the number of columns.
+    correction : {"bh", "by", "holm"} or None
+        Correction for the number of columns.
+    results : list of TestResult
+        Result of the test of each column.
+    missing_x : ndarray of shape (n_features,)
+        Fraction of missing values of each column of X.
+    missing_y : ndarray of shape (n_features,) or None
+        Fraction of missing values of each column of the second sample, None for
+        :func:`~skdiscrepancy.hsic_column_tests`.
+    changed_fractions : ndarray of shape (n_features,) or None
+        Effect size of each column: the fraction of the rows of one table that would
+        have to change, at least, before both tables have the same distribution. For
+        labels, it is half the sum of the absolute differences of their frequencies, the
+        total variation distance. For numbers, it is the largest difference of the
+        frequencies of any interval. Without a change, it is about 1.6 / sqrt(n) for two
+        tables of n numbers. None for :func:`~skdiscrepancy.hsic_column_tests`.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_column_tests : Tests which columns have drifted.
+    skdiscrepancy.hsic_column_tests : Tests which columns y depends on.
+    skdiscrepancy.plotting.ColumnTestsDisplay : Draws the p-values.
+
+    References
+    ----------
+    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", Journal
+       of the Royal Statistical Society B 57, 1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_column_tests
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [0, 2]
+    >>> tests = mmd_column_tests(X, Y, random_state=0)
+    >>> tests.feature_names
+    ['x0', 'x1']
+    >>> tests.adjusted_pvalues.round(3).tolist()
+    [0.748, 0.002]
+    >>> tests.to_frame().index.tolist()
+    ['x1', 'x0']
+    """
+
+    feature_names: list[Any]
+    statistics: np.ndarray
+    pvalues: np.ndarray
+    adjusted_pvalues: np.ndarray
+    correction: str | None
+    results: list[TestResult]
+    missing_x: np.ndarray | None = None
+    missing_y: np.ndarray | None = None
+    changed_fractions: np.ndarray | None = None
+
+    _display = "ColumnTestsDisplay"
+    _item = "column"
+    _index = "feature"
+    _shown_first = "smallest p-values"
+    _repr_rows = 10
+
+    def _order(self) -> np.ndarray:
+        """Return the columns of the data in the order of the table."""
+        # lexsort is stable, and sorts by the last key first.
+        return np.lexsort((-self.statistics, self.pvalues))
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "smallest_adjusted_pvalue": self.adjusted_pvalues.min(),
+            "correction": self.correction,
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        order = self._order()
+        columns = {
+            "feature": [self.feature_names[j] for j in order],
+            "statistic": self.statistics[order],
+            "pvalue": self.pvalues[order],
+            "adjusted_pvalue": self.adjusted_pvalues[order],
+        }
+        if self.changed_fractions is not None:
+            columns["changed_fraction"] = self.changed_fractions[order]
+        missing = {"missing_x": self.missing_x, "missing_y": self.missing_y}
+        known = {name: part for name, part in missing.items() if part is not None}
+        if any(part.any() for part in known.values()):
+            columns |= {name: part[order] for name, part in known.items()}
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the tests as a DataFrame, one row for each column of the data.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The columns are `statistic`, `pvalue` and `adjusted_pvalue`, for two samples
+            also `changed_fraction`, and if values are missing, `missing_x` and
+            `missing_y`, the fraction of missing values in each sample. The index holds
+            the names of the columns of the data. The smallest p-value comes first, and
+            equal p-values are sorted by the largest statistic.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the adjusted p-value of each column, with the smallest on top.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`ColumnTestsDisplay.from_result
+            <skdiscrepancy.plotting.ColumnTestsDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : ColumnTestsDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(None))
+
+
+def columnwise_tests(
+    names: list[Any],
+    columns: list[ColumnSample],
+    run: Callable[[Any, int], TestResult],
+    *,
+    correction: str | None,
+    generator: np.random.RandomState,
+    n_jobs: int | None,
+    verbose: int = 0,
+) -> ColumnTests:
+    """Run a test for each column, in threads, and correct the p-values.
+
+    Parameters
+    ----------
+    names : list
+        Names of the columns.
+    columns : list of ColumnSample
+        Data of each column, passed to `run`.
+    run : callable
+        Takes an entry of `columns` and a seed, and returns the result of a test.
+    correction : {"bh", "by", "holm"} or None
+        Correction for the number of columns.
+    generator : RandomState
+        Draws the seeds.
+    n_jobs : int or None
+        Number of threads.
+    verbose : int, default=0
+        Whether the progress is shown.
+
+    Returns
+    -------
+    tests : ColumnTests
+        Results.
+    """
+    check_correction(correction)
+    seeds = draw_seeds(generator, len(columns))
+    tasks = zip(names, columns, seeds, strict=True)
+    work = _ColumnTask(run)
+    results = list(run_all(tasks, work, Run(n_jobs, verbose), what="columns"))
+    pvalues = np.array([result.pvalue for result in results])
+    _warn_if_powerless(results, correction)
+    missing_x, *others = np.array([column.missing for column in columns]).T
+    return ColumnTests(
+        feature_names=names,
+        statistics=np.array([result.statistic for result in results]),
+        pvalues=pvalues,
+        adjusted_pvalues=adjust_pvalues(pvalues, correction),
+        correction=correction,
+        results=results,
+        missing_x=missing_x,
+        missing_y=others[0] if others else None,
+        changed_fractions=np.array([c.changed_fraction() for c in columns])
+        if others
+        else None,
+    )
+
+
+def _warn_if_powerless(results: list[TestResult], correction: str | None) -> None:
+    """Warn if no column can have a small adjusted p-value, whatever the data are."""
+    # Gamma and normal distributions have no resamples, and any p-value.
+    n_resamples = [len(result.null_distribution) or np.inf for result in results]
+    smallest = adjust_pvalues(1 / (1 + np.array(n_resamples)), correction).min()
+    if smallest > LEVEL:
+        warn_user(
+            f"The smallest possible adjusted p-value is {smallest:.2g}, because "
+            f"correction == {correction!r} is for {len(results)} columns, and the test "
+            f"of a column has at most {max(n_resamples)} resamples. No column can be "
+            f"significant at the level {LEVEL}. Pass a larger n_resamples, or for "
+            "method='shift' more rows."
+        )
+
+
+def check_correction(correction: Any) -> None:
+    """Refuse an unknown correction."""
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction == {correction!r}, must be one of {CORRECTIONS}.")
+
+
+def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
+    """Correct p-values for the number of tests.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_tests,)
+        The p-values.
+    correction : {"bh", "by", "holm"} or None
+        "bh" and "by" control the false discovery rate, "holm" the probability of any
+        false discovery.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests,)
+        Adjusted p-values.
+    """
+    if correction is None:
+        return pvalues.copy()
+    if correction in ("bh", "by"):
+        return false_discovery_control(pvalues, method=correction)
+    return holm(pvalues)
+
+
+class _ColumnTask(Task):
+    """The test of one column."""
+
+    def __init__(self, run: Callable[[Any, int], TestResult]):
+        self.run = run
+
+    def __call__(self, task: tuple[Any, Any, int]) -> TestResult:
+        name, column, seed = task
+        try:
+            return self.run(column, seed)
+        except ValueError as error:
+            raise ValueError(f"Column {name!r}: {error}") from error
 
 
 @takes_parameters_of(mmd_test)
@@ -81,7 +536,7 @@ def mmd_column_tests(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
-    **params: Unpack[MMDColumnParams],
+    **params: Any,
 ) -> ColumnTests:
     """Test every column of two samples for a difference.
 
@@ -198,7 +653,7 @@ def hsic_column_tests(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
     verbose: int = 0,
-    **params: Unpack[HSICColumnParams],
+    **params: Any,
 ) -> ColumnTests:
     """Test for every column of X whether y depends on it.
 

@@ -5,16 +5,242 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._base import ComparisonResult, check_names
-from skdiscrepancy._data import as_table, refuse_blocks
-from skdiscrepancy._engine import in_one_blas_thread
-from skdiscrepancy._hsic import variable_projections
-from skdiscrepancy._ksd import model_projections
-from skdiscrepancy._mmd import MMDEstimator, sample_projections
+from skdiscrepancy._data.arrays import refuse_blocks
+from skdiscrepancy._data.blocks import table_of
+from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._estimators.ksd import KSDEstimator
+from skdiscrepancy._estimators.ksd_models import (
+    as_given,
+    gradients_at,
+    in_scale,
+    is_fitted,
+)
+from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.readers import refuse_other_tables, validate_pair
+from skdiscrepancy._gram.products import centred_products
+from skdiscrepancy._gram.run import in_one_blas_thread
+from skdiscrepancy._gram.sources import MeanSource, kernel_source
+from skdiscrepancy._gram.stein import SteinSource
+from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
+from skdiscrepancy._statistics.dependence import centring_offsets, mean_centred
+from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    QUADRATIC_ROWS,
+    Projections,
+    noise_rows,
+    one_sample_projections,
+)
+from skdiscrepancy._statistics.second_order import too_few_rows
+from skdiscrepancy.designs import Region, square
+
+
+def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[Any]:
+    """Compare several samples with one sample, by the mean over kernels.
+
+    One walk computes all sums. The sums within X are shared by all candidates.
+
+    Parameters
+    ----------
+    estimator : MMDEstimator
+        Estimator of the U-statistic that is not fitted.
+    X : object
+        The sample.
+    candidates : list
+        Samples to compare with X.
+
+    Returns
+    -------
+    projections : list of Projections
+        The unbiased statistic of each candidate.
+    """
+    settings = estimator._check_params()
+    X = estimator._read(X, "X", settings)
+    names = [f"candidate {c}" for c in range(len(candidates))]
+    candidates = [
+        estimator._read(Y, name, settings)
+        for Y, name in zip(candidates, names, strict=True)
+    ]
+    for Y, name in zip(candidates, names, strict=True):
+        refuse_other_tables(X, Y, name)
+    estimator._fit_encoder([X, *candidates], settings.kernels)
+    samples: list[Any] = []
+    for Y, name in zip(candidates, names, strict=True):
+        rows, others = validate_pair(estimator, X, Y, settings.kernels, 2, name)
+        samples.append(others)
+    estimator._learn([rows, *samples], settings, table_of(X))
+    least = min(map(len, (rows, *samples)))
+    if least < LEAST_ROWS:
+        raise ValueError(too_few_rows(least))
+    source = kernel_source(estimator.kernels_, rows, *samples)
+    ends = np.cumsum([len(rows), *map(len, samples)])
+    m = int(ends[0])
+    regions = [square(0, m, diagonal=False)]
+    for start, stop in pairwise(ends):
+        regions.append(square(int(start), int(stop), diagonal=False))
+        regions.append(Region(0, m, int(start), int(stop)))
+    (within_x, _), *sums = walk(regions, RowSums(source), run=estimator._run)
+    first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
+    own = within_x.mean(axis=0) / (m - 1)
+    found = []
+    for c, (start, stop) in enumerate(pairwise(ends)):
+        (within_y, _), (cross_x, cross_y) = sums[2 * c : 2 * c + 2]
+        n = int(stop - start)
+        a = own - cross_x.mean(axis=0) / n
+        b = within_y.mean(axis=0) / (n - 1) - cross_y.mean(axis=0) / m
+        some = int(start) + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
+        name = names[c]
+        found.append(
+            Projections(
+                float(a.mean() + b.mean()),
+                {"reference": (a - a.mean()) / m, name: (b - b.mean()) / n},
+                _blocks(source, first, some, m, n, name),
+            )
+        )
+    # The block within X is in all quadratic forms, so it cancels in differences.
+    shared = _block(source, first, first) / (len(first) * m)
+    for projections in found:
+        projections.quadratic["reference", "reference"] = shared
+    return found
+
+
+def _blocks(
+    source: Any, first: np.ndarray, some: np.ndarray, m: int, n: int, name: str
+) -> dict[tuple[str, str], np.ndarray]:
+    """Return the blocks of the quadratic form that hold the rows of a candidate."""
+    size = np.sqrt(float(len(first)) * m * len(some) * n)
+    return {
+        ("reference", name): -_block(source, first, some) / size,
+        (name, name): _block(source, some, some) / (len(some) * n),
+    }
+
+
+def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Return the mean over kernels of a centred block, without the diagonal."""
+    matrices = RowSums(source).matrices(rows, cols)
+    K = np.zeros((len(rows), len(cols)))
+    for _, values in matrices:
+        K += values / source.n_kernels
+    K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    if rows is cols:
+        np.fill_diagonal(K, 0)
+    return K
+
+
+def variable_projections(
+    variables: list[Any], y: Any, **params: Any
+) -> list[Projections]:
+    """Measure the dependence of y on several variables, by the mean over kernels.
+
+    The mean over all products of kernels is the statistic of the product of the mean
+    kernels.
+
+    Parameters
+    ----------
+    variables : list
+        Variables, each with the rows of y.
+    y : object
+        Target.
+    **params : dict
+        Parameters of an HSICEstimator.
+
+    Returns
+    -------
+    projections : list of Projections
+        The unbiased statistic of each of the variables.
+    """
+    found: list[Projections] = []
+    for X in variables:
+        estimator = HSICEstimator(**params).fit(X, y)
+        design = estimator._check_params().design
+        rows, target = estimator._validate_fitted(X, y, design)
+        if found and len(rows) != len(found[0].linear["rows"]):
+            raise ValueError(
+                f"X has {len(rows)} rows, must have "
+                f"{len(found[0].linear['rows'])} as the other variables."
+            )
+        x = MeanSource(kernel_source(estimator.kernels_, rows))
+        z = MeanSource(kernel_source(estimator.target_kernels_, target))
+        n = len(rows)
+        products = centred_products(
+            x,
+            z,
+            n,
+            partial(centring_offsets, unbiased=True),
+            tuple,
+            diagonal=False,
+            run=estimator._run,
+        )
+        [sums] = products.results
+        # The projection of the core of order four on a row, times two.
+        means = sums * ((n - 2) / ((n - 1) * (n - 3)))
+        value = float(sums.sum() / (n * (n - 3)))
+        some = noise_rows(n, most=QUADRATIC_ROWS)
+        core = mean_centred(x, some) * mean_centred(z, some)
+        found.append(one_sample_projections(value, means, core))
+    return found
+
+
+def model_projections(
+    X: Any, models: list[Any], names: list[Any], **params: Any
+) -> list[Projections]:
+    """Compare a sample with several models, by the mean over kernels.
+
+    Parameters
+    ----------
+    X : object
+        The sample.
+    models : list
+        Fitted models, score functions, or gradients at the rows of X.
+    names : list
+        Names of the models, for error messages.
+    **params : dict
+        Parameters of a KSDEstimator.
+
+    Returns
+    -------
+    projections : list of Projections
+        The unbiased statistic of each model.
+    """
+    for name, model in zip(names, models, strict=True):
+        if model is None or (is_density_estimator(model) and not is_fitted(model)):
+            raise ValueError(
+                f"model {name!r} is {model!r}, must be fitted, a score function or an "
+                "array of gradients. Fit the models to other rows than X, because a "
+                "model that was fitted to X fits X too well."
+            )
+    givens = [as_given(model) for model in models]
+    estimator = KSDEstimator(givens[0], **params)
+    settings = estimator._check_params()
+    rows = estimator._validate_first(X, settings.design)
+    if len(rows) < LEAST_ROWS:
+        raise ValueError(too_few_rows(len(rows)))
+    estimator._fit_kernels(rows, settings.kernels)
+    n = len(rows)
+    some, found = noise_rows(len(rows), most=QUADRATIC_ROWS), []
+    for given in givens:
+        gradients = gradients_at(rows, score_function_of(given))
+        scaled = in_scale(estimator.scale_, rows, gradients)
+        source = SteinSource(estimator.kernels_, *scaled)
+        region = square(0, n, diagonal=False)
+        [(sums, _)] = walk([region], RowSums(source), run=estimator._run)
+        means = sums.mean(axis=0) / (n - 1)
+        matrices = RowSums(source).matrices(some, some)
+        core = np.zeros((len(some), len(some)))
+        for _, values in matrices:
+            core += values / source.n_kernels
+        found.append(one_sample_projections(float(means.mean()), means, core))
+    return found
+
 
 # A comparison is of unbiased statistics that are not normalised, so that it is of the
 # discrepancies and not of their ratios to noise.

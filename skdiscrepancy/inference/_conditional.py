@@ -4,63 +4,303 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import (
-    RandomStateLike,
+from skdiscrepancy._data.arrays import (
     as_array,
-    as_table,
     check_rows,
+    encode_labels,
+    is_numeric,
+    refuse_blocks,
+)
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
     draw_seeds,
     generator_of,
-    is_numeric,
-    is_table,
-    refuse_blocks,
+    shown,
     warn_user,
 )
-from skdiscrepancy._engine import in_one_blas_thread, kernel_source, run_all
-from skdiscrepancy._hsic import HSICEstimator
-from skdiscrepancy._nulls import (
-    Options,
-    TestResult,
-    block_sign_test,
-    check_options,
-    rows_of_blocks,
-    warn_if_both_dependent,
-    wild_test,
-)
-from skdiscrepancy._regression import (
+from skdiscrepancy._data.frames import as_table, is_table
+from skdiscrepancy._data.rows import Index
+from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread, run_all
+from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._models.regression import (
     Residuals,
     check_regressor,
     residuals_of,
     variance_inflation,
 )
+from skdiscrepancy._nulls.groups import block_sign_test, wild_test
+from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_both_dependent
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import check_design
-from skdiscrepancy.inference._conditional_result import ConditionalTestResult
-from skdiscrepancy.inference._residual_products import ResidualProducts, components_of
-from skdiscrepancy.kernels import (
-    GaussianKernel,
-    check_kernel,
-    radial_parts,
-    with_bandwidths,
-)
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._columns import radial_parts, with_bandwidths
+from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._radial import GaussianKernel
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConditionalTestResult(TestResult):
+    """Result of a conditional test: a test result, and how well Z predicts X and y.
+
+    It has all attributes and methods of :class:`~skdiscrepancy.inference.TestResult`,
+    such as `plot` and `to_frame`, and three numbers about the regressions on `given`
+    [1]_.
+
+    Read more in the :ref:`User Guide <conditional>`.
+
+    Attributes
+    ----------
+    statistic : float
+        Pooled statistic of the data.
+    pvalue : float
+        Probability of a statistic at least as large as `statistic` if X and y are
+        independent given Z, and the regressions are good. It is never 0.
+    null_distribution : ndarray of shape (n_resamples,)
+        Pooled statistics of the resamples.
+    method : str
+        How the null distribution was computed, "wild".
+    kernels : list of length n_kernels
+        The kernels. Each entry is a pair of a kernel on X and a kernel on y.
+    statistics : ndarray of shape (n_kernels,)
+        The statistic of each pair of kernels.
+    pvalues : ndarray of shape (n_kernels,)
+        p-value of each pair of kernels, adjusted for the number of pairs.
+    null_limit : None
+        Conditional tests always use resamples.
+    block_length : int or None
+        Rows of a block if consecutive rows share a random sign, for rows of a series.
+        None if the test treated rows as independent.
+    block_length : int or None
+        Rows of the blocks that share a random sign, None for independent rows.
+    effect : None
+        Tests of dependence have no effect size of two samples.
+    r2_X : float
+        Fraction of the variance of the kernel features of X that the columns of Z
+        predict for rows that the regression has not seen. 0 means that Z carries no
+        information about X. Small negative numbers are noise.
+    r2_y : float
+        Fraction of the variance of the kernel features of y that the columns of Z
+        predict.
+    placebo_pvalue : float
+        p-value of a test with the residuals of y of neighbouring rows in Z. Rows are
+        independent, so a small value means that the regressions miss the same part of X
+        and of y. Then `pvalue` may be too small, and the test warns.
+
+    See Also
+    --------
+    skdiscrepancy.conditional_hsic_test : Returns this result.
+    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
+
+    References
+    ----------
+    .. [1] K. Zhang et al., "Kernel-based conditional independence test and application
+       in causal discovery", UAI 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import conditional_hsic_test
+    >>> z, a, b = np.random.RandomState(0).normal(size=(3, 100))
+    >>> result = conditional_hsic_test(z + a, z + b, z, random_state=0)
+    >>> result.r2_X > 0.2, result.r2_y > 0.2, result.pvalue > 0.05
+    (True, True, True)
+    """
+
+    r2_X: float = 0.0
+    r2_y: float = 0.0
+    placebo_pvalue: float = 1.0
+
+    def _summary(self) -> dict[str, Any]:
+        summary = {**super()._summary(), "r2_X": self.r2_X, "r2_y": self.r2_y}
+        # There is only one method.
+        del summary["method"]
+        return summary
+
+
+# Components of the kernels on one variable, together this fraction of their variance.
+EXPLAINED = 0.999
+
+
+# No more components than this.
+MAX_COMPONENTS = 32
+
+
+# Variances of components that are smaller, relative to the largest, are rounding.
+ROUNDING = 1e-12
+
+
+class Components(NamedTuple):
+    """Leading components that the kernels on one variable share.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_components)
+        Orthogonal components with a mean of zero, the largest first.
+    mixtures : list of ndarray of shape (n_components, n_components)
+        For each kernel, the matrix that turns the components into its features.
+    """
+
+    values: np.ndarray
+    mixtures: list[np.ndarray]
+
+
+def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components:
+    """Return the leading components of centred kernels.
+
+    All kernels share the components, so that one regression serves all of them. The
+    components are the principal components of the features of all kernels, each kernel
+    with the same total variance. Memory is O(n rank).
+
+    Parameters
+    ----------
+    kernels : sequence of kernel objects
+        Kernels, each with one number as bandwidth.
+    rows : ndarray of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    components : Components
+        Components. There are none if all features are constant.
+    """
+    if isinstance(rows, np.ndarray) and encode_labels(rows).max() == 0:
+        factors = [np.zeros((1, len(rows))) for _ in kernels]
+    else:
+        factors = [_factor(kernel, rows) for kernel in kernels]
+    sizes = [np.linalg.norm(factor) for factor in factors]
+    used = [f / size for f, size in zip(factors, sizes, strict=True) if size > 0]
+    if not used:
+        none = np.zeros((len(rows), 0))
+        return Components(none, [np.zeros((0, 0)) for _ in kernels])
+    stacked = np.concatenate(used)
+    if len(stacked) <= stacked.shape[1]:
+        variances, vectors = np.linalg.eigh(stacked @ stacked.T)
+        variances, vectors = variances[::-1], stacked.T @ vectors[:, ::-1]
+    else:
+        variances, vectors = np.linalg.eigh(stacked.T @ stacked)
+        variances, vectors = variances[::-1], vectors[:, ::-1]
+        vectors = vectors * np.sqrt(np.maximum(variances, 0))
+    total = np.cumsum(variances) / variances.sum()
+    count = min(1 + int(np.searchsorted(total, EXPLAINED)), MAX_COMPONENTS)
+    count = min(count, int(np.sum(variances > ROUNDING * variances[0])))
+    values = np.ascontiguousarray(vectors[:, :count])
+    values -= values.mean(axis=0)
+    variances = np.square(values).sum(axis=0)
+    mixtures = []
+    for factor in factors:
+        loadings = (factor @ values) / variances
+        mixtures.append(_root(loadings.T @ loadings))
+    return Components(values, mixtures)
+
+
+def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
+    """Return the centred features of a kernel, of shape (rank, n_samples)."""
+    factor = factor_of(rows, kernel)
+    n_columns = rows.shape[1]
+    definite = not hasattr(kernel, "is_definite") or kernel.is_definite(n_columns)
+    if not definite or not (factor.complete or factor.rows.any()):
+        raise ValueError(
+            f"kernel == {shown(kernel)}, must be positive definite for a conditional "
+            "test, because the test needs its features."
+        )
+    return factor.rows
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """Return the square root of a positive semi-definite matrix."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+
+class ResidualProducts(Source):
+    """Products of a kernel on Z with inner products of residuals.
+
+    For every choice of a kernel k on Z and of residuals r, q, ... from each side, the
+    values are k(z_i, z_j) <r_i, r_j> <q_i, q_j> ... The last side varies fastest.
+
+    Parameters
+    ----------
+    given : Source
+        Kernels on Z.
+    *sides : list of ndarray of shape (n_samples, n_residuals)
+        Residuals of one variable, for each of its kernels.
+    """
+
+    tile = 128
+
+    def __init__(self, given: Source, *sides: list[np.ndarray]):
+        self.given = given
+        self.sides = sides
+        self.n_kernels = given.n_kernels * int(np.prod([len(side) for side in sides]))
+        self.n_features = given.n_features + sum(
+            residuals.shape[1] for side in sides for residuals in side
+        )
+        self.dtype = np.dtype(np.float64)
+
+    def block(
+        self, rows: Index, cols: Index, out: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the tiles of the products."""
+        tiles = [
+            [residuals[rows] @ residuals[cols].T for residuals in side]
+            for side in self.sides
+        ]
+        products = list(product(*tiles))
+        buffer = np.empty(out.shape[-2:], dtype=self.given.dtype)
+        for k, values in self.given.block(rows, cols, buffer):
+            for i, parts in enumerate(products):
+                index = k * len(products) + i
+                tile = out[index] if out.ndim == 3 else out
+                tile[...] = values
+                for part in parts:
+                    tile *= part
+                yield index, tile
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the products of pairs."""
+        pairs: list[list[Any]] = [
+            [np.einsum("ij,ij->i", part[rows], part[cols]) for part in side]
+            for side in self.sides
+        ]
+        values = self.given.aligned(rows, cols)
+        return np.array(
+            [np.prod(parts, axis=0) for parts in product(values, *pairs)],
+            dtype=self.dtype,
+        )
+
 
 # Default bandwidths of the kernels on X and on y, as multiples of the median distance.
 FACTORS = (2.0, 6.0)
+
+
 # Bandwidth of the kernel on Z, as a multiple of the median distance.
 GIVEN_FACTOR = 2.0
+
+
 # Number of random signs of the check of the regressions, and the p-value of the check
 # up to which users are warned. With good regressions, this happens in 5 % of the tests.
 CHECK_RESAMPLES = 199
+
+
 CHECK_LEVEL = 0.05
+
+
 # With more columns of Z than this, the check uses as many principal components.
 MAX_ORDERS = 100
+
+
 # Users are also warned if both regressions have a held-out R^2 above this one.
 DETERMINED = 0.97
 
@@ -236,8 +476,7 @@ def conditional_hsic_test(
         regressor,
         options,
         generator_of(random_state),
-        n_jobs=n_jobs,
-        verbose=verbose,
+        run=Run(n_jobs, verbose),
     )
 
 
@@ -288,7 +527,8 @@ def _test(
     regressor: Any,
     options: Options,
     generator: np.random.RandomState,
-    **walk_options: Any,
+    *,
+    run: Run = QUIET,
 ) -> ConditionalTestResult:
     """Test checked rows."""
     seeds = draw_seeds(generator, 2)
@@ -298,7 +538,7 @@ def _test(
         own = np.random.RandomState(seeds[i])
         return residuals_of(Z, sides[i].values, regressor, own)
 
-    fits = list(run_all((0, 1), regress, walk_options["n_jobs"], require="sharedmem"))
+    fits = list(run_all((0, 1), regress, Run(run.n_jobs), require="sharedmem"))
     residuals = [
         [fit.values @ mixture for mixture in side.mixtures]
         for fit, side in zip(fits, sides, strict=True)
@@ -314,14 +554,14 @@ def _test(
         generator=generator,
         kernels=[(k, target) for k in kernels[0] for target in kernels[1]],
         inflation=variance_inflation(*fits),
-        **walk_options,
+        run=run,
     )
     placebo = _placebo_test(
         Z[order],
         *([part[order] for part in side] for side in residuals),
         options=options._replace(n_resamples=CHECK_RESAMPLES),
         generator=generator,
-        **walk_options,
+        run=run,
     )
     if min(fit.r2 for fit in fits) > DETERMINED:
         warn_user(
@@ -368,7 +608,7 @@ def residual_test(
     generator: np.random.RandomState,
     kernels: list[Any],
     inflation: float = 1.0,
-    **walk_options: Any,
+    run: Run = QUIET,
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
 
@@ -388,8 +628,8 @@ def residual_test(
         Pairs of kernels.
     inflation : float, default=1.0
         Factor of the statistics of random signs.
-    **walk_options : dict
-        `n_jobs` and `verbose`.
+    run : Run, default=QUIET
+        Threads and progress.
 
     Returns
     -------
@@ -409,7 +649,7 @@ def residual_test(
         "pooling": options.pooling,
         "kernels": kernels,
         "inflation": inflation,
-        **walk_options,
+        "run": run,
     }
     if options.block_length is None:
         return wild_test(core, len(Z), **shared)

@@ -4,30 +4,175 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import clone
 
-from skdiscrepancy._data import RandomStateLike, check_run_options, generator_of
-from skdiscrepancy._engine import Source, kernel_source
-from skdiscrepancy._nulls import (
-    Options,
-    TestResult,
-    check_options,
+from skdiscrepancy._data.arrays import (
+    as_array,
+    as_labels,
+    as_numbers,
+    encode_labels,
+    is_numeric,
+)
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
+    check_run_options,
+    generator_of,
+    shown,
+)
+from skdiscrepancy._data.frames import check_column_encoder
+from skdiscrepancy._data.targets import are_integers, are_labels
+from skdiscrepancy._gram.run import Run
+from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.row_order import (
     columns_of,
-    joint_shift_test,
-    random_blocks,
     rows_of_blocks,
     warn_if_both_dependent,
 )
-from skdiscrepancy.bandwidths import check_bandwidth, check_bandwidths
-from skdiscrepancy.inference._variables import (
-    JointVariable,
-    check_joint_kernels,
-    read_variable,
-)
-from skdiscrepancy.kernels import check_kernel
+from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
+from skdiscrepancy.bandwidths import build_collection, check_bandwidth, check_bandwidths
+from skdiscrepancy.kernels._base import Kernel
+from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
+from skdiscrepancy.kernels._names import check_kernel, kernel_bandwidth
+from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
+from skdiscrepancy.tables import encode_target, fit_target_encoder
+
+
+@dataclass(frozen=True, eq=False)
+class JointVariable:
+    """One variable of a joint test.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples, n_columns)
+        Numbers or labels.
+    kernels : list of kernel objects
+        Kernels, each with a number as bandwidth. Labels have a single kernel.
+    """
+
+    rows: np.ndarray
+    kernels: list[Any]
+
+
+def check_joint_kernels(kernels: list[Any]) -> None:
+    """Refuse kernels that cannot be used on every variable."""
+    for kernel in kernels:
+        parts = kernel.members() if isinstance(kernel, Kernel) else []
+        if any(isinstance(part, (ColumnKernel, PrecomputedKernel)) for part in parts):
+            raise ValueError(
+                f"kernel == {shown(kernel)}, must not choose columns or hold a Gram "
+                "matrix, because all variables use the same kernels."
+            )
+
+
+def read_variable(
+    Z: Any,
+    name: str,
+    kernels: list[Any],
+    bandwidth: Any,
+    n_bandwidths: int,
+    encoder: Any,
+) -> JointVariable:
+    """Read one variable, and give its kernels their bandwidths.
+
+    Labels are strings, booleans, and integers with at most 20 distinct values. They
+    have the indicator kernel. Tables with missing values, or with labels beside
+    numbers, are encoded by `TableEncoder`.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_samples,) or (n_samples, n_columns)
+        Variable.
+    name : str
+        Name of the variable, for error messages.
+    kernels : list of kernel objects
+        Kernels for numbers.
+    bandwidth : {"dyadic", "grid", "median"}, float or array-like
+        Bandwidths of the kernels that do not have their own.
+    n_bandwidths : int
+        Number of bandwidths of "dyadic" and "grid".
+    encoder : "auto" or None
+        Whether to encode tables.
+
+    Returns
+    -------
+    variable : JointVariable
+        Rows and kernels.
+    """
+    if issparse(Z):
+        raise TypeError(f"{name} is a sparse matrix, must be dense.")
+    check_column_encoder(encoder, Z, name, kinds=("number", "category"))
+    all_labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
+    table_encoder = fit_target_encoder(encoder, Z, labels=all_labels)
+    rows = encode_target(encoder, table_encoder, Z, labels=all_labels)
+    rows = as_labels(as_array(rows, name), name)
+    if all_labels:
+        return JointVariable(rows, kernels[:1])
+    if are_labels(rows):
+        _check_labels(rows, name)
+        return JointVariable(rows, [IndicatorKernel()])
+    rows = as_numbers(rows, name)
+    if not np.all(np.isfinite(rows)):
+        raise ValueError(f"{name} contains infinity, must hold finite numbers.")
+    warn_if_indefinite(kernels, rows.shape[1])
+    return JointVariable(rows, _collection(rows, kernels, bandwidth, n_bandwidths))
+
+
+def _check_labels(rows: np.ndarray, name: str) -> None:
+    """Refuse labels that are all different, and numbers beside labels."""
+    if rows.dtype == object and rows.shape[1] > 1:
+        for j, column in enumerate(rows.T):
+            if is_numeric(column) and not are_integers(column):
+                raise ValueError(
+                    f"Column {j} of {name} holds numbers and another column labels. "
+                    "Pass a DataFrame, or one variable for each column."
+                )
+    n_labels = int(encode_labels(rows).max()) + 1
+    if n_labels == len(rows):
+        raise ValueError(
+            f"{name} holds {n_labels} labels that are all different, so they carry no "
+            "information. Labels must occur more than once."
+        )
+
+
+def _collection(
+    rows: np.ndarray, kernels: list[Any], bandwidth: Any, n_bandwidths: int
+) -> list[Any]:
+    """Give the kernels on numbers their bandwidths, as many for every variable."""
+    found = []
+    for kernel in kernels:
+        rule = bandwidth
+        if isinstance(kernel, RadialKernel) and kernel.bandwidth is not None:
+            rule, kernel = kernel.bandwidth, clone(kernel).set_params(bandwidth=None)
+        if isinstance(rule, str) and rule == "dyadic":
+            rule = "grid"
+            if isinstance(kernel, RadialKernel):
+                rule = _dyadic_grid(rows, kernel, n_bandwidths)
+        found += build_collection([rows], [kernel], rule, n_bandwidths, "bandwidth")
+    return found
+
+
+def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray:
+    """Return bandwidths in equal ratios, on the range of the rule "dyadic".
+
+    The rule itself chooses their number from the data, so it differs by variable.
+    """
+    if n_bandwidths == 1:
+        [middle] = build_collection([rows], [kernel], "median", 1, "bandwidth")
+        return np.array([kernel_bandwidth(middle)])
+    ends = build_collection([rows], [kernel], "grid", 2, "bandwidth")
+    low, high = (kernel_bandwidth(end) for end in ends)
+    info = np.finfo(float)
+    exponents = np.linspace(np.log2(low) - 1, np.log2(high) + 1, n_bandwidths)
+    return np.exp2(np.clip(exponents, np.log2(info.tiny), np.log2(info.max) - 1e-9))
+
 
 # Four rows have 24 orders, so that a p-value can be below 0.05.
 MIN_ROWS = 4
@@ -196,8 +341,7 @@ def joint_independence_test(
         pooling=options.pooling,
         kernels=_tuples(read),
         block_length=length,
-        n_jobs=n_jobs,
-        verbose=verbose,
+        run=Run(n_jobs, verbose),
     )
 
 

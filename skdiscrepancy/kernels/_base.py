@@ -5,22 +5,56 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data import (
-    KeywordHints,
-    as_block,
-    check_number,
-    check_rows,
-    of_one_kind,
-    shown,
-)
-from skdiscrepancy.kernels._sparse import accept_sparse
+from skdiscrepancy._data.arrays import as_block, check_rows, of_one_kind
+from skdiscrepancy._data.checks import KeywordHints, check_number, shown
+
+
+def takes_sparse(kernels: list[Any]) -> bool:
+    """Return whether all kernels can be evaluated on sparse rows."""
+    return all(getattr(kernel, "takes_sparse", False) for kernel in kernels)
+
+
+def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False]:
+    """Return the option `accept_sparse` of `check_array` for a sample.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+    name : str
+        Name of the sample, for error messages.
+    kernels : list of kernel objects
+        Kernels that read the sample.
+
+    Returns
+    -------
+    accept_sparse : "csr" or False
+        "csr" if the kernels take sparse data. A sparse sample that they do not take is
+        refused.
+    """
+    if takes_sparse(kernels):
+        return "csr"
+    if issparse(X):
+        kernel = next(k for k in kernels if not getattr(k, "takes_sparse", False))
+        shown = " ".join(repr(kernel).split())
+        raise TypeError(
+            f"{name} is sparse, must be dense for kernel == {shown}. Sparse data need "
+            "one of the kernels GaussianKernel, IMQKernel, LaplaceKernel, MaternKernel "
+            "with p=1 or p=2, these with the metric 'cosine', 'euclidean' or "
+            "'manhattan', LinearKernel, PolynomialKernel, CosineKernel, "
+            "FunctionKernel, or sums and products of them. To convert the data, call "
+            f"{name}.toarray()."
+        )
+    return False
+
 
 # A function of blocks has no value for single pairs. Pairs are taken from the diagonals
 # of small matrices.

@@ -2,16 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy._gradients import score_function, score_function_of
+from skdiscrepancy._models.dispatch import score_function, score_function_of
 from skdiscrepancy.model_checking._scorers import (
     HyvarinenScorer,
     KSDScorer,
     MMDScorer,
+    compare_scores,
     neg_hyvarinen_scorer,
     neg_ksd_scorer,
     neg_mmd_scorer,
 )
-from skdiscrepancy.model_checking._search import compare_scores
 from skdiscrepancy.model_checking._thinning import SteinThinning, stein_thinning
 
 __all__ = [

@@ -12,20 +12,25 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._base import check_finite
-from skdiscrepancy._data import (
+from skdiscrepancy._data.arrays import check_rows, validate_rows
+from skdiscrepancy._data.checks import (
     KeywordHints,
     check_flag,
     check_number,
-    check_rows,
     check_verbose,
-    validate_rows,
 )
-from skdiscrepancy._engine import in_one_blas_thread, progress
-from skdiscrepancy._gradients import check_model
-from skdiscrepancy._ksd import check_gradients, fit_model, gradients_at
+from skdiscrepancy._estimators.ksd_models import (
+    check_gradients,
+    fit_model,
+    gradients_at,
+)
+from skdiscrepancy._gram.run import in_one_blas_thread, progress
+from skdiscrepancy._models.dispatch import check_model
+from skdiscrepancy._statistics.second_order import check_finite
 
 PRECONDITIONERS = ("id", "med", "cov")
+
+
 # Number of rows, at equal steps, for the median distance.
 MEDIAN_ROWS = 1000
 

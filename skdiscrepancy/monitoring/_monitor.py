@@ -12,39 +12,43 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._base import check_finite, collection_of
-from skdiscrepancy._data import (
+from skdiscrepancy._data.arrays import check_columns, check_rows, validate_rows
+from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
-    check_columns,
     check_number,
-    check_rows,
     check_run_options,
     explains_keywords,
     refuse_changed,
     shown,
-    validate_rows,
     values_of,
     warn_user,
 )
-from skdiscrepancy._engine import (
-    aligned_by_parts,
-    in_one_blas_thread,
-    kernel_source,
-    progress,
-    row_sums,
-)
-from skdiscrepancy._nulls import columns_of, warn_if_dependent
+from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
+from skdiscrepancy._gram.sorted_columns import row_sums
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.walks import aligned_by_parts
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
+from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import check_bandwidths
-from skdiscrepancy.kernels import ColumnKernel, IndicatorKernel, check_kernel
-from skdiscrepancy.monitoring._statistics import Reference
-from skdiscrepancy.monitoring._stream import StreamKernels
-from skdiscrepancy.monitoring._threshold import StreamTask, pool, simulate_thresholds
-from skdiscrepancy.monitoring._window import Window
+from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.monitoring._stream import (
+    Reference,
+    StreamKernels,
+    StreamTask,
+    Window,
+    pool,
+    simulate_thresholds,
+)
 from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
+
+
 # Parameters from which `fit` learns kernels, encoder and thresholds.
 LEARNT_FROM = (
     "window_size",
@@ -54,6 +58,8 @@ LEARNT_FROM = (
     "n_bandwidths",
     "encoder",
 )
+
+
 # All attributes that `update` changes.
 STATE = (
     "n_seen_",
@@ -346,8 +352,9 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         return kernels, size, run_length
 
     def _reference_sums(self, source: Any, n: int) -> Reference:
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
-        sums = check_finite(row_sums(source, n, diagonal=False, **options))
+        sums = check_finite(
+            row_sums(source, n, diagonal=False, run=Run(self.n_jobs, self.verbose))
+        )
         diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
         return Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))
 

@@ -12,17 +12,16 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
 from skdiscrepancy.plotting._batches import BatchScoresDisplay
-from skdiscrepancy.plotting._cka import CKADisplay
-from skdiscrepancy.plotting._column_tests import ColumnTestsDisplay
-from skdiscrepancy.plotting._comparison import ComparisonDisplay
-from skdiscrepancy.plotting._dependence_matrix import HSICMatrixDisplay
+from skdiscrepancy.plotting._comparison_plots import ComparisonDisplay, SubsetsDisplay
 from skdiscrepancy.plotting._design import DesignDisplay
 from skdiscrepancy.plotting._drift_report import DriftReportDisplay
-from skdiscrepancy.plotting._k_samples import KSampleDisplay
-from skdiscrepancy.plotting._null import NullDistributionDisplay
-from skdiscrepancy.plotting._selection import SelectionDisplay
-from skdiscrepancy.plotting._selection_cv import SelectionCVDisplay
-from skdiscrepancy.plotting._subsets import SubsetsDisplay
+from skdiscrepancy.plotting._matrices import CKADisplay, HSICMatrixDisplay
+from skdiscrepancy.plotting._pvalues import (
+    ColumnTestsDisplay,
+    KSampleDisplay,
+    NullDistributionDisplay,
+)
+from skdiscrepancy.plotting._selections import SelectionCVDisplay, SelectionDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [

@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from skdiscrepancy._data import check_number
-from skdiscrepancy._ksd import KSDEstimator
-from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy._data.checks import check_number
+from skdiscrepancy._estimators.ksd import KSDEstimator
+from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
-from skdiscrepancy.kernels import (
-    KernelLike,
-    RadialKernel,
-    kernel_bandwidth,
-    kernel_name,
-)
-from skdiscrepancy.plotting._kernel_tuples import on_first_variable
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._names import kernel_bandwidth, kernel_name
+from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -29,6 +25,7 @@ from skdiscrepancy.plotting._style import (
     draw_pvalues,
     legend_above,
     name_rows,
+    on_first_variable,
     pvalue_scale,
     rows_height,
     set_axes,
@@ -36,8 +33,12 @@ from skdiscrepancy.plotting._style import (
 
 # Gap between two panels, as a fraction of the width of all.
 GAP = 0.05
+
+
 # Distances in the norms, as the labels of the axes call them.
 DISTANCES = {1: "Manhattan", 2: "Euclidean", np.inf: "Chebyshev"}
+
+
 # Bandwidths further apart than this are drawn on a logarithmic axis.
 WIDE = 4
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import RandomStateLike, check_number, shown
-from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy._data.checks import RandomStateLike, check_number, shown
+from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -22,6 +22,8 @@ from skdiscrepancy.plotting._style import (
 
 # Number of batch sizes for which a band is computed, at most.
 MOST_SIZES = 5
+
+
 # Number of labels on the axis, at most.
 MOST_LABELS = 12
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import RandomStateLike, check_number
+from skdiscrepancy._data.checks import RandomStateLike, check_number
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.plotting._style import BLUE, set_axes
 
 # Numbers are written into the cells of matrices up to this size.
 MAX_WRITTEN = 30
+
+
 # Largest number of rows of a matrix that is drawn.
 MOST_DRAWN = 10_000
 

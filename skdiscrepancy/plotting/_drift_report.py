@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data import check_number
+from skdiscrepancy._data.checks import check_number
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,

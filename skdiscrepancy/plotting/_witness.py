@@ -14,9 +14,10 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data import SparseRows, check_number, shown
-from skdiscrepancy._ksd import KSDEstimator
-from skdiscrepancy._mmd import MMDEstimator
+from skdiscrepancy._data.arrays import SparseRows
+from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._estimators.ksd import KSDEstimator
+from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -29,8 +30,12 @@ from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Points of the grid on each axis, for one and two features.
 RESOLUTION = {1: 200, 2: 50}
+
+
 # Margin of the grid on each side, as a fraction of the range of the samples.
 MARGIN = 0.1
+
+
 # Levels of the filled contours on each side of zero.
 N_LEVELS = 8
 

@@ -199,10 +199,7 @@ def display_targets():
             "DriftReportDisplay",
             "DriftReportDisplay.from_result(drift_report(X, Y, {keywords}), {options})",
             two,
-            [
-                {**RESAMPLES, **SEED},
-                {"max_columns": params.sizes("30", "None", "1")},
-            ],
+            [{**RESAMPLES, **SEED}, {"max_columns": params.sizes("30", "None", "1")}],
             "drift_report DriftReportDisplay",
         ),
         (

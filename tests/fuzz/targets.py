@@ -47,12 +47,7 @@ TARGETS = {
     "ksd_score": target(
         "ksd_score(X, model, {keywords})",
         MODEL,
-        {
-            **params.KSD,
-            **params.POOLING,
-            **RUN,
-            "sample_weight": params.weights(),
-        },
+        {**params.KSD, **params.POOLING, **RUN, "sample_weight": params.weights()},
         callables="ksd_score",
         documented=is_float,
         near="normalized",
@@ -192,10 +187,7 @@ def estimator_targets():
         near = "normalized" if name == "KSDEstimator" else "value"
         first = "model, " if name == "KSDEstimator" else ""
         made = f"{name}({first}{{keywords}}).fit({fit})"
-        common = {
-            "callables": name,
-            "also": ("X", "Y", "y", "points", "model"),
-        }
+        common = {"callables": name, "also": ("X", "Y", "y", "points", "model")}
         yield (
             f"{name}.fit",
             target(made, strategy, {**members, **run_and_pool}, **common),

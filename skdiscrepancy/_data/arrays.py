@@ -1,0 +1,738 @@
+"""Validation of samples, numbers and labels as arrays without missing values.
+
+Labels of any type, and their integer codes.
+
+The encoders of scikit-learn sort labels, so they do not accept strings together with
+numbers. They also do not encode whole rows.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.utils import check_array
+from sklearn.utils.sparsefuncs import min_max_axis
+from sklearn.utils.validation import validate_data
+
+from skdiscrepancy._data.checks import shown
+
+# What to pass in place of an iterator, for error messages.
+BLOCKS = (
+    "a function without arguments that returns a new iterator of blocks, such as "
+    "`lambda: ParquetFile(path).iter_batches()`, or a list of blocks"
+)
+
+
+def is_a(X: Any, package: str, name: str) -> bool:
+    """Return whether data are of a class of a package that may not be installed."""
+    # Who has a table of a package has imported the package.
+    module = sys.modules.get(package)
+    return isinstance(X, getattr(module, name, ()))
+
+
+def refuse_lazy(X: Any, name: str) -> None:
+    """Raise an error for a table of polars that is not computed yet."""
+    if is_a(X, "polars", "LazyFrame"):
+        raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
+
+
+def is_dask(X: Any, *names: str) -> bool:
+    """Tell whether X is one of the collections of dask, by the names of the classes."""
+    found = (
+        getattr(sys.modules.get(module), name, None)
+        for module, name in (
+            ("dask.array", "Array"),
+            ("dask.dataframe", "DataFrame"),
+            ("dask.dataframe", "Series"),
+        )
+        if name in names
+    )
+    # Nobody has an object of a class whose module is not imported.
+    return any(isinstance(X, kind) for kind in found if kind is not None)
+
+
+def kind_of_blocks(X: Any) -> str | None:
+    """Return what kind of blocks of rows X has, None if X is data in one piece."""
+    if is_dask(X, "Array"):
+        return "a dask array"
+    if is_dask(X, "DataFrame", "Series"):
+        return "a dask DataFrame"
+    if isinstance(X, (list, tuple)):
+        shapes = (getattr(block, "shape", None) for block in X)
+        blocks = all(isinstance(s, tuple) and len(s) == 2 for s in shapes)
+        return "a list of blocks" if len(X) and blocks else None
+    if isinstance(X, Iterator):
+        return "an iterator"
+    function = callable(X) and not hasattr(X, "shape") and not isinstance(X, type)
+    return "a function that returns blocks" if function else None
+
+
+def is_on_disk(X: Any) -> bool:
+    """Return whether an array is a memory map, or a view of a memory map."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
+
+
+def refuse_blocks(X: Any, name: str) -> None:
+    """Refuse data in blocks where the rows must be in memory."""
+    kind = kind_of_blocks(X)
+    if kind == "an iterator":
+        refuse_iterator(X, name)
+    if kind is not None:
+        raise ValueError(
+            f"{name} is {kind}, must be an array or a table. Only the scores and tests "
+            "of MMD, HSIC and KSD with `n_components` read data by blocks. If the rows "
+            "fit into memory, pass an array."
+        )
+
+
+def refuse_iterator(X: Any, name: str) -> None:
+    """Refuse an iterator, which can be read only once."""
+    raise TypeError(
+        f"{name} is an iterator ({type(X).__name__}), which can be read only once, but "
+        f"the rows are needed several times. Pass {BLOCKS}."
+    )
+
+
+# Squared distances below this fraction of the squared norms are recomputed from
+# differences, because dot products lose their digits.
+CANCELLATION = 1e-4
+
+
+# Number of pairs whose differences are computed at a time.
+PAIRS_AT_ONCE = 4096
+
+
+class SparseRows:
+    """Rows of a sparse sample, which can be selected like the rows of an array.
+
+    Sparse matrices of scipy have no length. This class gives them a length, and leaves
+    out what the rest of the package does not need.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_samples, n_features)
+        The rows.
+    """
+
+    ndim = 2
+
+    def __init__(self, matrix: Any):
+        self.matrix = matrix
+        self.shape: tuple[int, int] = matrix.shape
+        self.dtype: np.dtype = matrix.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> SparseRows:
+        return SparseRows(self.matrix[index])
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> SparseRows:
+        """Return the rows in another type."""
+        return SparseRows(self.matrix.astype(dtype, copy=copy))
+
+    @property
+    def row_size(self) -> int:
+        """Number of values that a row takes in memory, on average."""
+        # A column number takes half of the memory of a value.
+        return 1 + 3 * self.matrix.nnz // (2 * len(self))
+
+    def spread(self) -> float:
+        """Return the largest difference of two values in one column."""
+        least, most = min_max_axis(self.matrix, axis=0)
+        with np.errstate(over="ignore"):
+            return float(np.max(np.subtract(most, least, dtype=np.float64)))
+
+
+def as_rows(X: Any) -> Any:
+    """Return a sparse matrix as :class:`SparseRows`, and an array as it is.
+
+    One column is returned as an array, because it is as small as a sparse column.
+    """
+    if not issparse(X):
+        return X
+    if X.shape[1] == 1:
+        return X.toarray()
+    # This does not copy the data.
+    matrix = csr_array(X)
+    if not matrix.has_canonical_format:
+        # The matrix of the user must not change.
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    largest = np.iinfo(np.int32).max
+    if matrix.indices.dtype != np.int32 and max(matrix.nnz, *matrix.shape) <= largest:
+        # scikit-learn computes L1 distances for 32-bit column numbers only.
+        parts = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+        matrix = csr_array((matrix.data, *parts), shape=matrix.shape)
+    return SparseRows(matrix)
+
+
+def as_block(rows: Any) -> Any:
+    """Return rows as kernels read them: an array, or a matrix of scipy."""
+    return rows.matrix if isinstance(rows, SparseRows) else rows
+
+
+def read_only(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return the same blocks, but functions of the user cannot write into them."""
+    first = _read_only(A)
+    return first, first if B is A else _read_only(B)
+
+
+def _read_only(block: Any) -> Any:
+    if issparse(block):
+        parts = (_read_only(block.data), block.indices, block.indptr)
+        return csr_array(parts, shape=block.shape)
+    view = block.view()
+    view.flags.writeable = False
+    return view
+
+
+def of_one_kind(*parts: Any) -> tuple[Any, ...]:
+    """Return samples that are all sparse if one of them is, else as they are."""
+    if not any(isinstance(part, SparseRows) for part in parts):
+        return parts
+    return tuple(
+        part if isinstance(part, SparseRows) else SparseRows(csr_array(part))
+        for part in parts
+    )
+
+
+def stack_sparse(*parts: SparseRows) -> SparseRows:
+    """Return the rows of several sparse samples in one matrix."""
+    if len(parts) == 1:
+        return parts[0]
+    return SparseRows(csr_array(vstack([part.matrix for part in parts], format="csr")))
+
+
+def inner_products(A: Any, B: Any) -> np.ndarray:
+    """Compute the inner products of all rows of A with all rows of B."""
+    products = A @ B.T
+    return products.toarray() if issparse(products) else products
+
+
+def aligned_products(A: Any, B: Any) -> np.ndarray:
+    """Compute the inner product of row i of A with row i of B, for all i."""
+    if issparse(A):
+        return _sum_rows(A.multiply(B))
+    return np.einsum("ij,ij->i", A, B)
+
+
+def sparse_squared_distances(A: Any, B: Any) -> np.ndarray:
+    """Compute the squared Euclidean distances between all rows of two blocks."""
+    dtype = A.dtype
+    A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    norms = _squared_norms(A)[:, np.newaxis] + _squared_norms(B)
+    distances = inner_products(A, B)
+    distances *= -2
+    distances += norms
+    norms *= CANCELLATION
+    # Two rows of zeros have the distance zero already.
+    i, j = np.nonzero((distances <= norms) & (norms > 0))
+    for start in range(0, len(i), PAIRS_AT_ONCE):
+        part = slice(start, start + PAIRS_AT_ONCE)
+        distances[i[part], j[part]] = _squared_norms(A[i[part]] - B[j[part]])
+    return distances.astype(dtype, copy=False)
+
+
+def sparse_city_block(A: Any, B: Any) -> np.ndarray:
+    """Compute the L1 distances between all rows of two blocks."""
+    return manhattan_distances(A, B).astype(A.dtype, copy=False)
+
+
+def aligned_sparse_distances(A: Any, B: Any, p: float) -> np.ndarray:
+    """Compute L1 or squared Euclidean distances of row i of A and row i of B."""
+    difference = A.astype(np.float64) - B.astype(np.float64)
+    values = _squared_norms(difference) if p == 2 else _sum_rows(abs(difference))
+    return values.astype(A.dtype, copy=False)
+
+
+def _squared_norms(A: Any) -> np.ndarray:
+    return _sum_rows(A.multiply(A))
+
+
+def _sum_rows(A: Any) -> np.ndarray:
+    return np.asarray(A.sum(axis=1)).ravel()
+
+
+# Seconds in each numpy unit. Durations in months and years have no fixed length, so
+# they get the mean length in the Gregorian calendar.
+SECONDS = {
+    "Y": 31_556_952.0,
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "ps": 1e-12,
+    "fs": 1e-15,
+    "as": 1e-18,
+}
+
+
+def is_numeric(values: np.ndarray) -> bool:
+    """Return whether all values are numbers, dates or durations.
+
+    Decimals are numbers. Booleans and strings are not. Within a column of objects, all
+    values must be numbers, all dates, or all durations.
+    """
+    if values.dtype != object:
+        return values.dtype.kind in "iufmM"
+    columns = values.reshape(len(values), -1).T
+    return all(
+        any(all(map(is_kind, column)) for is_kind in (is_number, is_date, is_span))
+        for column in columns
+    )
+
+
+def holds_dates(values: np.ndarray) -> bool:
+    """Return whether any value of an array is a date, a period or a duration."""
+    if values.dtype != object:
+        return values.dtype.kind in "mM"
+    return any(is_date(value) or is_span(value) for value in values.ravel())
+
+
+def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Convert numbers of any type to floats.
+
+    Dates, periods and durations become seconds since the earliest value of their
+    column. Seconds since a fixed date would lose digits of the differences. A period
+    stands for its start.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
+        Values for which :func:`is_numeric` is True.
+    name : str
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    numbers : ndarray of the same shape
+        Floats. They are float32 if the values are float32, else float64.
+    """
+    if values.dtype.kind in "iuf":
+        return (
+            values
+            if values.dtype == np.float32
+            else values.astype(np.float64, copy=False)
+        )
+    columns = values.reshape(len(values), -1).T
+    numbers = np.empty(columns.shape)
+    for j, column in enumerate(columns):
+        numbers[j] = _column_numbers(column, name)
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(too_large(name))
+    return numbers.T.reshape(values.shape)
+
+
+def too_large(name: str) -> str:
+    """Return the error message for numbers that overflow a float."""
+    return (
+        f"{name} holds a number that is too large for floating point, must hold "
+        "numbers below 1e308. Rescale the data."
+    )
+
+
+def _column_numbers(column: np.ndarray, name: str) -> np.ndarray:
+    if column.dtype != object:
+        return _seconds(column)
+    if all(map(is_date, column)):
+        if len({has_zone(value) for value in column}) > 1:
+            raise ValueError(
+                f"{name} holds dates with a time zone beside dates without one, must "
+                "hold dates of one kind."
+            )
+        return _seconds(np.array([as_datetime64(value) for value in column]))
+    if all(map(is_span, column)):
+        return _seconds(np.array([as_timedelta64(value) for value in column]))
+    try:
+        return np.array([float(value) for value in column])
+    except OverflowError:
+        raise ValueError(too_large(name)) from None
+
+
+def _seconds(column: np.ndarray) -> np.ndarray:
+    """Convert numpy dates or durations to seconds since the earliest of them."""
+    unit, count = np.datetime_data(column.dtype)
+    if column.dtype.kind == "M" and unit in "YM":
+        # The calendar defines the length of the years and months of dates.
+        column, unit, count = column.astype("M8[D]"), "D", 1
+    steps = column.astype(np.int64)
+    # The difference of two dates can exceed the largest signed integer.
+    since_first = steps.astype(np.uint64) - steps.min().astype(np.uint64)
+    return since_first.astype(np.float64) * (count * SECONDS.get(unit, 1.0))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number, a Decimal too, but not a bool."""
+    # Python counts numpy durations as integers.
+    other = isinstance(value, (bool, np.bool_)) or is_span(value)
+    return isinstance(value, (Real, Decimal)) and not other
+
+
+def is_date(value: Any) -> bool:
+    """Return whether a value is a date, a time stamp or a period."""
+    # pandas need not be installed, so we recognise its periods by a method.
+    return isinstance(value, (date, np.datetime64)) or hasattr(value, "to_timestamp")
+
+
+def is_span(value: Any) -> bool:
+    """Return whether a value is a duration."""
+    return isinstance(value, (timedelta, np.timedelta64))
+
+
+def has_zone(value: Any) -> bool:
+    """Return whether a value is a date with a time zone."""
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def as_datetime64(value: Any) -> np.datetime64:
+    """Convert a date to numpy, in UTC; a period stands for its start."""
+    if hasattr(value, "to_timestamp"):
+        value = value.to_timestamp()
+    if hasattr(value, "to_datetime64"):
+        # A pandas Timestamp has more digits than a datetime.
+        return value.to_datetime64()
+    if has_zone(value):
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value)
+
+
+def as_timedelta64(value: Any) -> np.timedelta64:
+    """Convert a duration to numpy."""
+    if hasattr(value, "to_timedelta64"):
+        return value.to_timedelta64()
+    return np.timedelta64(value)
+
+
+def as_array(labels: Any, name: str) -> np.ndarray:
+    """Return labels as an array that keeps the type of each label."""
+    refuse_blocks(labels, name)
+    refuse_lazy(labels, name)
+    refuse_masked(labels, name)
+    try:
+        array = np.asarray(labels)
+    except ValueError:
+        raise ValueError(
+            f"{name} has rows of different lengths, must have one length for all."
+        ) from None
+    if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
+        # If a list has numbers and strings, numpy would turn the numbers into strings.
+        array = np.asarray(labels, dtype=object)
+    return array
+
+
+def as_labels(labels: Any, name: str) -> np.ndarray:
+    """Return labels of any type as a two-dimensional array."""
+    labels = as_array(labels, name)
+    if labels.ndim == 1:
+        labels = labels[:, np.newaxis]
+    if labels.ndim != 2 or labels.size == 0:
+        raise ValueError(
+            f"{name} has shape {labels.shape}, must have at least one row and one or "
+            "two dimensions."
+        )
+    refuse_missing(labels, name)
+    return labels
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise an error for masked entries, because numpy would ignore the mask."""
+    parts = values if isinstance(values, (list, tuple)) else [values]
+    if any(isinstance(p, np.ma.MaskedArray) and np.ma.is_masked(p) for p in parts):
+        raise ValueError(
+            f"Input {name} contains masked entries, which are missing values. All "
+            "values must be known."
+        )
+
+
+def has_missing(labels: np.ndarray) -> bool:
+    """Return whether there is NaN, NaT, None or a missing value of pandas."""
+    if labels.dtype == object:
+        return any(map(is_missing, labels.ravel()))
+    return bool(np.any(labels != labels))
+
+
+def refuse_missing(labels: np.ndarray, name: str) -> None:
+    """Raise an error for NaN, NaT, None and missing values of pandas."""
+    if has_missing(labels):
+        raise ValueError(
+            f"Input {name} contains NaN, NaT or None, which are missing values. All "
+            "values must be known."
+        )
+
+
+def encode_labels(*parts: np.ndarray) -> np.ndarray:
+    """Return one integer for each row of the stacked parts, equal for equal rows."""
+    if len({part.dtype.kind for part in parts}) > 1:
+        # As objects, numbers and strings keep their types.
+        parts = tuple(part.astype(object) for part in parts)
+    labels = np.concatenate(parts)
+    codes = np.zeros(len(labels), dtype=np.int64)
+    for column in labels.T:
+        if column.dtype == object:
+            inverse = _hash_codes(column)
+        else:
+            inverse = np.unique(column, return_inverse=True)[1]
+        codes = codes * (inverse.max() + 1) + inverse
+        codes = np.unique(codes, return_inverse=True)[1]
+    return codes
+
+
+def _hash_codes(column: np.ndarray) -> np.ndarray:
+    """Return codes of labels of several types, which can be hashed but not sorted."""
+    known: dict[Any, int] = {}
+    try:
+        return np.array([known.setdefault(label, len(known)) for label in column])
+    except TypeError as error:
+        raise TypeError(
+            f"{error}; each argument must be a hashable label, like a string or number."
+        ) from error
+
+
+def is_missing(label: Any) -> bool:
+    """Return whether a value is NaN, NaT, None or a missing value of pandas."""
+    try:
+        return label is None or bool(label != label)
+    except (ArithmeticError, TypeError, ValueError):
+        # The missing value of pandas has no truth value, and a signalling NaN of
+        # Decimal cannot be compared.
+        return True
+
+
+FLOATS = [np.float64, np.float32]
+
+
+# Beginnings of the names of date and duration types in pandas, polars and arrow.
+DATE_TYPES = ("date", "time", "period", "duration")
+
+
+_HOW_TO_ENCODE = (
+    "Encode the data with TableEncoder() from skdiscrepancy.tables, which MMD and HSIC "
+    "also take as the parameter `encoder`"
+)
+
+
+def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
+    """Return a sample as a float64 array, or as float32 if it is float32 already.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    name : str, default="X"
+        Name of the sample, for error messages.
+    **options : dict
+        Other options of :func:`sklearn.utils.check_array`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
+    """
+    options = {"dtype": FLOATS, **options}
+    with readable(X, name, options["dtype"]):
+        return as_rows(check_array(X, input_name=name, **options))
+
+
+def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
+    """Check a sample like :func:`check_rows`, and its columns with an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator that stores the number and names of the columns. With
+        ``reset=False``, they must match the stored ones.
+    X : array-like of shape (n_samples, n_features)
+        Sample.
+    **options : dict
+        Other options of :func:`sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The array that was given, if it is of such a type. With `accept_sparse`, sparse
+        data become SparseRows, which stand for an array.
+    """
+    options = {"dtype": FLOATS, **options}
+    with readable(X, "X", options["dtype"]):
+        return as_rows(validate_data(estimator, X, **options))
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Store the number and names of the columns, or compare them with the stored ones.
+
+    The values are not read, so a table may hold anything.
+    """
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+@contextmanager
+def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
+    """Raise an error for data that scikit-learn would misread, or cannot read.
+
+    numpy ignores masks. It reads dates as integers, and a missing date as the smallest
+    integer.
+
+    Parameters
+    ----------
+    X : object
+        Sample that is not validated yet.
+    name : str
+        Name of the sample, for error messages.
+    dtype : object
+        Allowed types of the sample, None for labels of any type.
+    """
+    refuse_blocks(X, name)
+    refuse_masked(X, name)
+    refuse_lazy(X, name)
+    columns = names_of(X)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{name} has the columns {columns}, must have each once.")
+    if dtype is not None:
+        _refuse_date_columns(X, name)
+    try:
+        # The sum by which scikit-learn looks for NaN overflows for the largest floats.
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except OverflowError:
+        raise ValueError(too_large(name)) from None
+    except (TypeError, ValueError) as error:
+        if dtype is None and columns and isinstance(error, TypeError):
+            _refuse_mixed_columns(X, name)
+        if dtype is not None and not hasattr(X, "dtype") and not columns:
+            _refuse_dates_in_list(X, name)
+        if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
+            _refuse_missing_columns(X, name)
+        if "contains infinity" in str(error):
+            _refuse_infinite_columns(X, name)
+        if dtype is not None and "could not convert string" in str(error):
+            _refuse_text_columns(X, name, error)
+        raise
+
+
+def names_of(X: Any) -> list[Any]:
+    """Return the column names of a table, or an empty list for other data."""
+    if is_a(X, "polars", "LazyFrame"):
+        return []
+    # In arrow tables, `columns` holds the data instead of the names.
+    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
+
+
+def _refuse_date_columns(X: Any, name: str) -> None:
+    """Raise an error if the type of a column is a date or a duration."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        _refuse_dates(X, name, f"the type {X.dtype}")
+    elif kind == "O" and holds_dates(np.asarray(X)):
+        _refuse_dates(X, name, "dates")
+    names = names_of(X)
+    for column, kind in zip(names, X.dtypes if names else (), strict=False):
+        if str(kind).lower().startswith(DATE_TYPES) or (
+            getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))
+        ):
+            _refuse_dates(X[column], name, f"column {column!r} of type {kind}")
+
+
+def _refuse_mixed_columns(X: Any, name: str) -> None:
+    """Raise an error for columns of labels whose types do not fit into one array."""
+    for column in X.columns:
+        refuse_missing(np.asarray(X[column]), name)
+    raise ValueError(
+        f"{name} has columns of the types {list(map(str, X.dtypes))}, must have types "
+        "that fit into one array. Convert dates to strings for a kernel on labels."
+    )
+
+
+def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield the columns of a table or an array, by their names or positions."""
+    names = names_of(X)
+    if names:
+        for column in names:
+            yield column, np.asarray(X[column])
+    elif isinstance(X, (np.ndarray, list, tuple)) and np.ndim(X) == 2:
+        yield from enumerate(np.asarray(X, dtype=getattr(X, "dtype", object)).T)
+
+
+def _refuse_missing_columns(X: Any, name: str) -> None:
+    """Raise an error that names the columns with missing values."""
+    columns = [column for column, values in _columns_of(X) if has_missing(values)]
+    if not columns:
+        return
+    several = f"the columns {shown(columns)}"
+    where = several if len(columns) > 1 else f"column {columns[0]!r}"
+    raise ValueError(
+        f"Input {name} contains NaN in {where}. NaN is a missing value, and all values "
+        f"must be known. {_HOW_TO_ENCODE}, drop the rows with missing values, or "
+        "impute them."
+    ) from None
+
+
+def _refuse_infinite_columns(X: Any, name: str) -> None:
+    """Raise an error that names the first column with an infinite value."""
+    for column, values in _columns_of(X):
+        with np.errstate(over="ignore"):
+            infinite = np.isinf(values.astype(np.float64))
+        if np.any(infinite):
+            # The first words are from scikit-learn.
+            raise ValueError(
+                f"Input {name} contains infinity or a value too large for floating "
+                f"point ({values[infinite][0]}) in column {column!r}. All values must "
+                "be finite."
+            ) from None
+
+
+def _refuse_text_columns(X: Any, name: str, error: Exception) -> None:
+    """Raise an error that names the first column that holds text."""
+    for column, values in _columns_of(X):
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} has text in column {column!r} ({error}), must have numbers. "
+                f"{_HOW_TO_ENCODE}, or pass kernel='indicator' to MMD or HSIC if all "
+                "columns are categorical."
+            ) from None
+
+
+def _refuse_dates_in_list(X: Any, name: str) -> None:
+    try:
+        values = np.asarray(X, dtype=object)
+    except ValueError:
+        # Rows of different lengths get another error message.
+        return
+    if holds_dates(values):
+        _refuse_dates(values, name, "dates")
+
+
+def _refuse_dates(values: Any, name: str, what: str) -> None:
+    if has_missing(np.asarray(values)):
+        raise ValueError(
+            f"Input {name} contains NaN, NaT or None, which are missing values, beside "
+            f"dates or durations. {_HOW_TO_ENCODE}."
+        )
+    raise ValueError(
+        f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates and "
+        "durations to numbers first, for example to seconds since the first date."
+    )

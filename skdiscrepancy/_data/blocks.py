@@ -1,0 +1,1131 @@
+"""Samples that are read by blocks of rows, several times."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from functools import partial, reduce
+from itertools import repeat
+from math import isclose
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from skdiscrepancy._data.arrays import (
+    FLOATS,
+    check_rows,
+    is_dask,
+    kind_of_blocks,
+    names_of,
+    refuse_iterator,
+)
+from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.frames import as_table
+
+# Multiples of this number modulo 1 are spread evenly.
+GOLDEN = (5**0.5 - 1) / 2
+
+
+WEIGHTS = np.arange(1, 2**12 + 1) * GOLDEN
+
+
+WEIGHTS -= np.rint(WEIGHTS)
+
+
+# Rounding changes the fingerprint of d columns at most by this number times sqrt(d).
+ROUNDING = 1e-5
+
+
+def read_block(
+    block: Any, name: str, n_features: int | None = None, dtype: Any = None
+) -> np.ndarray:
+    """Return a block of rows as an array of floats.
+
+    Parameters
+    ----------
+    block : object
+        Array or table.
+    name : str
+        Name of the sample, for error messages.
+    n_features : int or None, default=None
+        Number of columns, None if it is not known yet.
+    dtype : dtype or None, default=None
+        Type of the array, None for float64, or float32 if the block is float32.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows. Values may be missing or infinite.
+    """
+    # Values are checked by `refuse_not_finite` and `refuse_change`.
+    options = {"ensure_all_finite": False, "ensure_min_samples": 0}
+    rows = check_rows(_as_array(block, name), name, **options)
+    if n_features is not None and rows.shape[1] != n_features:
+        raise ValueError(
+            f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
+            "the first block."
+        )
+    return rows if dtype is None else rows.astype(dtype, copy=False)
+
+
+def refuse_not_finite(rows: np.ndarray, labels: list[Any], start: int) -> None:
+    """Refuse a block with values that are missing or infinite."""
+    bad = ~np.isfinite(rows).all(axis=0)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        value = "NaN" if np.isnan(rows[:, at]).any() else "infinity"
+        name, column = labels[at]
+        raise ValueError(
+            f"Input {name} contains {value} in column {column!r}. All values must be "
+            "known and finite. Drop or impute the rows of the block that begins with "
+            f"row {start}."
+        )
+
+
+def fingerprint(rows: np.ndarray, labels: list[Any]) -> tuple[float, ...]:
+    """Return a number for each sample in a block, which other values change.
+
+    Rounding hardly changes the number, because a program may round the values of a
+    block differently in every pass. A column contributes ``s / r + log(r)``, where s is
+    a weighted sum of its values, and r is of the order of its Euclidean norm. The
+    weights scatter around zero, so that values far from zero hide no change.
+    """
+    n, d = rows.shape
+    weights = WEIGHTS.astype(rows.dtype)
+    sums = np.zeros(d)
+    with np.errstate(all="ignore"):
+        for i, start in enumerate(range(0, n, len(weights))):
+            strip = rows[start : start + len(weights)]
+            sums += (1 + i * GOLDEN % 1) * (weights[: len(strip)] @ strip)
+        sizes = np.abs(rows[:: n // 64 + 1]).mean(axis=0, dtype=np.float64) * np.sqrt(n)
+        norms = np.maximum(np.hypot(sums, sizes), np.finfo(np.float64).tiny)
+        terms = (sums / norms + np.log(norms)) * (1 + np.arange(d) * GOLDEN % 1)
+    terms[~np.isfinite(terms)] = 0
+    names = np.array([name for name, _ in labels])
+    return tuple(float(terms[names == name].sum()) for name in dict.fromkeys(names))
+
+
+def refuse_change(
+    rows: np.ndarray, labels: list[Any], start: int, seen: tuple[float, ...] | None
+) -> None:
+    """Refuse a block with another fingerprint than an earlier pass has seen."""
+    if seen is None:
+        return
+    tolerance = ROUNDING * np.sqrt(rows.shape[1])
+    names = dict.fromkeys(name for name, _ in labels)
+    # Of two samples side by side, an earlier pass may have seen only the first.
+    pairs = zip(names, seen, fingerprint(rows, labels), strict=False)
+    for name, before, now in pairs:
+        if not isclose(before, now, rel_tol=0, abs_tol=tolerance):
+            refuse_not_finite(rows, labels, start)
+            raise ValueError(
+                f"The values of {name} in the block that begins with row {start} have "
+                "changed since an earlier pass over the data. Blocks must be the same "
+                "in every pass. Draw random blocks with a fixed seed, or store the "
+                "blocks first."
+            )
+
+
+def on_partition(
+    function: Callable[[np.ndarray, Any], Any],
+    read: Callable[[Any], np.ndarray],
+    labels: list[Any],
+    chosen: np.ndarray | None,
+    partition: Any,
+    extra: Any,
+) -> Any:
+    """Apply a function to a partition that has not changed."""
+    start, size, seen, extra = extra
+    rows = read(partition)
+    if len(rows) != size:
+        raise ValueError(
+            f"The partition of {labels[0][0]} that begins with row {start} has "
+            f"{len(rows)} rows, must have {size} as before."
+        )
+    refuse_change(rows, labels, start, seen)
+    return function(rows if chosen is None else rows[:, chosen], extra)
+
+
+def _is_arrow(block: Any) -> bool:
+    return hasattr(block, "to_pydict") and hasattr(block, "schema")
+
+
+def _as_array(block: Any, name: str) -> Any:
+    """Return the columns of an arrow table as an array, and other data unchanged."""
+    if not _is_arrow(block):
+        return block
+    # In arrow, columns of a table and of a batch have different methods.
+    columns = [np.asarray(column) for column in block.columns]
+    for column, values in zip(block.schema.names, columns, strict=True):
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"{name} has column {column!r} of type {values.dtype}, must have "
+                "columns of numbers. Encode the column as numbers first, or drop it."
+            )
+    return np.column_stack(columns) if columns else np.empty((len(block), 0))
+
+
+def column_names(block: Any) -> list[Any]:
+    """Return the names of the columns of a block, empty if it has none."""
+    return list(block.schema.names) if _is_arrow(block) else names_of(block)
+
+
+def kinds_of(block: Any) -> str:
+    """Return the kinds of the types of the columns of a block, as in numpy."""
+    if _is_arrow(block):
+        types = [np.asarray(column).dtype for column in block.columns]
+    elif names_of(block):
+        types = [np.asarray(block[name]).dtype for name in names_of(block)]
+    else:
+        types = [np.asarray(block).dtype]
+    return "".join(sorted({kind.kind for kind in types}))
+
+
+def header_of(block: Any, n_features: int) -> Any:
+    """Return a table of no rows with the columns of a block, or an array."""
+    if _is_arrow(block):
+        return empty_table(dict.fromkeys(column_names(block), FLOATS[0]))
+    return block[:0] if names_of(block) else np.empty((0, n_features))
+
+
+def empty_table(types: dict[Any, Any]) -> Any:
+    """Return a DataFrame of no rows, or an array if pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return np.empty((0, len(types)))
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})
+
+
+# Results that are merged at a time.
+FAN_IN = 8
+
+
+# Chains of partitions whose large results are added one after the other.
+CHAINS = 32
+
+
+def compute_in_order(
+    function: Callable[[Any, Any], Any],
+    parts: list[Any],
+    extras: Iterable[Any],
+    merge: Callable[[Any, Any], Any],
+    advance: Callable[[], None] | None = None,
+    chained: bool = False,
+) -> Any:
+    """Merge what a function returns for delayed partitions.
+
+    Neighbours are merged in a tree, which does not depend on the number of workers, by
+    the scheduler that is active: that of a client of dask.distributed, or of
+    ``dask.config.set(scheduler=...)``.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a partition and an object.
+    parts : list of Delayed
+        Partitions.
+    extras : iterable
+        Objects for the function.
+    merge : callable
+        Takes two results and returns one.
+    advance : callable or None, default=None
+        Called after each partition.
+    chained : bool, default=False
+        Whether results are large. A worker then merges the result of a partition with
+        the result of the partitions before, instead of waiting for several results.
+
+    Returns
+    -------
+    result : object
+        Merged result.
+    """
+    from dask import delayed
+
+    # Functions may hold arrays, which each worker gets once.
+    of_part, of_two = (
+        delayed(given, pure=False, traverse=False) for given in (function, merge)
+    )
+    call, joined = delayed(_call, pure=False), delayed(_merge, pure=False)
+    leaves: list[Any] = []
+    level: list[Any] = []
+    pairs = list(zip(parts, extras, strict=False))
+    length = -(-len(pairs) // CHAINS) if chained else 1
+    follow = delayed(_follow, pure=False)
+    for i, pair in enumerate(pairs):
+        if i % length:
+            leaves.append(follow(of_two, level.pop(), of_part, *pair))
+        else:
+            leaves.append(call(of_part, *pair))
+        level.append(leaves[-1])
+    fan_in = 2 if chained else FAN_IN
+    while len(level) > 1:
+        starts = range(0, len(level), fan_in)
+        level = [joined(of_two, level[i : i + fan_in]) for i in starts]
+    [root] = level
+    if advance is None:
+        return root.compute()
+    # A small task after each partition, so that its sums need not be kept.
+    mark = delayed(_mark, pure=False)
+    return _watch(root, [mark(leaf) for leaf in leaves], advance)
+
+
+def _call(function: Callable[[Any, Any], Any], part: Any, extra: Any) -> Any:
+    return function(part, extra)
+
+
+def _follow(
+    merge: Callable[[Any, Any], Any],
+    before: Any,
+    function: Callable[[Any, Any], Any],
+    part: Any,
+    extra: Any,
+) -> Any:
+    return merge(before, function(part, extra))
+
+
+def _merge(merge: Callable[[Any, Any], Any], results: list[Any]) -> Any:
+    return reduce(merge, results)
+
+
+def _mark(result: Any) -> None:
+    """Tell that a result has come."""
+
+
+def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
+    """Compute a result, and count the marks that are done."""
+    import dask
+    from dask.callbacks import Callback
+
+    if dask.config.get("scheduler", None) in ("dask.distributed", "distributed"):
+        from distributed import as_completed, default_client
+
+        client = default_client()
+        *done, result = futures = client.compute([*marks, root])
+        try:
+            for _ in as_completed(done):
+                advance()
+            return result.result()
+        finally:
+            client.cancel(futures)
+    keys = {mark.key for mark in marks}
+
+    def count(key: Any, *state: Any) -> None:
+        if key in keys:
+            advance()
+
+    with Callback(posttask=count):
+        return dask.compute(root, marks)[0]
+
+
+# Number of rows of each sample from which the centre is computed.
+CENTRE_ROWS = 512
+
+
+# Rows, or numbers if there are many columns, that show how a sample is distributed.
+SAMPLE_ROWS = 2**15
+
+
+SAMPLE_NUMBERS = 2**20
+
+
+# Number of rows of an array that are read at a time.
+READ_ROWS = 2**16
+
+
+# Takes a number of steps, and returns a context with a method `advance`.
+Watch = Callable[[int], AbstractContextManager[Any]]
+
+
+Function = Callable[[np.ndarray, Any], Any]
+
+
+Merge = Callable[[Any, Any], Any]
+
+
+class LazyRows(ABC):
+    """Rows of a sample that is never in memory as a whole.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of rows and of columns.
+    dtype : dtype
+        Type of the rows as they are read, float32 or float64.
+    columns : list
+        Names of the columns, empty if there are none.
+    header : DataFrame or ndarray of shape (0, n_features)
+        A table without rows, for checks of its columns.
+    name : str
+        Name of the sample, for error messages.
+    some : ndarray of shape (n_rows, n_features)
+        Evenly spaced rows from which the centre is computed.
+    sample : ndarray of shape (n_more_rows, n_features)
+        More evenly spaced rows.
+    least : ndarray of shape (n_features,)
+        Smallest value of each column.
+    """
+
+    ndim = 2
+    shape: tuple[int, int]
+    dtype: np.dtype
+    columns: list[Any]
+    header: Any
+    name: str
+    some: np.ndarray
+    sample: np.ndarray
+    least: np.ndarray
+    # Positions of the columns that are read, None for all.
+    chosen: np.ndarray | None = None
+    # Rows of several samples side by side, of which these rows are some columns.
+    whole: LazyRows | None = None
+    # Kinds of the types of the columns before they became floats, as in numpy.
+    kinds: str = "f"
+    # Distinct rows and their numbers, if they are known.
+    distinct: tuple[np.ndarray, np.ndarray] | None = None
+    # Sample and name or position of each column of a block, for error messages.
+    _labels: list[tuple[str, Any]] | None = None
+    # Fingerprints of the blocks that have rows, empty before the scan.
+    fingerprints: Sequence[tuple[float, ...]] = ()
+    # Makes the progress of a pass over a number of blocks, None to show nothing.
+    progress: Watch | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{self.shape[0]} rows of {self.shape[1]} columns, read by blocks>"
+
+    def __getitem__(self, index: Any) -> Any:
+        raise ValueError(
+            f"{self.name} is read by blocks, but this method or kernel needs all "
+            "rows in memory. If the rows fit into memory, pass an array."
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self[:]
+
+    @property
+    def labels(self) -> list[tuple[str, Any]]:
+        """Sample and name or position of each column, also of columns not chosen."""
+        if self._labels is not None:
+            return self._labels
+        columns = self.columns or range(self.header.shape[1])
+        return [(self.name, column) for column in columns]
+
+    @labels.setter
+    def labels(self, labels: list[tuple[str, Any]]) -> None:
+        self._labels = labels
+
+    def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
+        """Return some of the columns. :func:`numpy.take` calls this method."""
+        some = copy(self)
+        columns = np.asarray(columns)
+        some.chosen = columns if self.chosen is None else self.chosen[columns]
+        some.shape, some.distinct = (len(self), len(columns)), None
+        for name in ("some", "sample", "least"):
+            setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
+        return some
+
+    def reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any] = repeat(None),
+        advance: Callable[[], None] | None = None,
+        chained: bool = False,
+    ) -> Any:
+        """Merge what a function returns for the blocks, in their order.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a block of rows and an object.
+        merge : callable
+            Takes two results of neighbouring blocks, and returns one. Associative.
+        extras : iterable, default=None for every block
+            Objects for the function.
+        advance : callable or None, default=None
+            Called after each block. None shows a progress of its own.
+        chained : bool, default=False
+            Whether results are large, so that few of them must be in memory.
+
+        Returns
+        -------
+        result : object
+            Merged result.
+        """
+        if advance is not None or self.progress is None:
+            return self._reduce(function, merge, extras, advance, chained)
+        with self.progress(len(self.sizes)) as line:
+            return self._reduce(function, merge, extras, line.advance, chained)
+
+    @abstractmethod
+    def _reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
+        chained: bool = False,
+    ) -> Any:
+        """Merge what a function returns for the blocks, in their order."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """Number of rows of each block."""
+
+    def scan(self) -> LazyRows:
+        """Check all values, and keep some rows. The size must be known."""
+        n, d = self.shape
+        n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
+        steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
+        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
+        extras = [(self.labels, start, *steps) for start in starts]
+        self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
+        self.some, self.sample = map(np.concatenate, kept)
+        return self
+
+
+def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
+    """Check the values of a block, and return its fingerprint and some of its rows."""
+    labels, start, step, small_step = extra
+    refuse_not_finite(block, labels, start)
+    kept = [[block[-start % s :: s].copy()] for s in (step, small_step)]
+    return block.min(axis=0), [fingerprint(block, labels)], *kept
+
+
+def _merge_scans(a: Any, b: Any) -> Any:
+    return np.minimum(a[0], b[0]), *(x + y for x, y in zip(a[1:], b[1:], strict=True))
+
+
+class StreamRows(LazyRows):
+    """Rows of blocks that a function returns, one after the other.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an iterable of blocks, each time from the first block.
+    name : str
+        Name of the sample, for error messages.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Any]], name: str):
+        self.make = make
+        self.name = name
+        self._sizes: list[int] = []
+        n_features: int | None = None
+        dtypes = []
+        for block in self._raw():
+            rows = read_block(block, name, n_features)
+            if not self._sizes:
+                self.header = header_of(block, rows.shape[1])
+                self.columns = column_names(block)
+                self.kinds = kinds_of(block)
+            elif column_names(block) != self.columns:
+                raise ValueError(
+                    f"A block of {name} has the columns "
+                    f"{shown(column_names(block))}, must have {shown(self.columns)} as "
+                    "the first block."
+                )
+            n_features = rows.shape[1]
+            self._sizes.append(len(rows))
+            dtypes.append(rows.dtype)
+        if n_features is None:
+            raise ValueError(f"{name} has no blocks, must have at least one.")
+        self.shape = (sum(self._sizes), n_features)
+        self.dtype = np.result_type(*dtypes)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each block."""
+        return self._sizes
+
+    def _raw(self) -> Iterator[Any]:
+        blocks = self.make()
+        try:
+            return iter(blocks)
+        except TypeError:
+            raise TypeError(
+                f"The function {self.name} returned {shown(blocks)}, must return an "
+                "iterable of blocks of rows."
+            ) from None
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield the blocks as arrays, and refuse other blocks than before."""
+        start, expected = 0, self.fingerprints or repeat(None)
+        for rows, seen in zip(self._whole_blocks(), expected, strict=False):
+            refuse_change(rows, self.labels, start, seen)
+            start += len(rows)
+            yield rows if self.chosen is None else rows[:, self.chosen]
+
+    def _whole_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the blocks that have rows, with all columns."""
+        at = 0
+        for block in self._raw():
+            rows = read_block(block, self.name, self.header.shape[1], self.dtype)
+            if at == len(self._sizes) or len(rows) != self._sizes[at]:
+                self._refuse_other_sizes()
+            at += 1
+            if len(rows):
+                yield rows
+        if at < len(self._sizes):
+            self._refuse_other_sizes()
+
+    def _refuse_other_sizes(self) -> None:
+        raise ValueError(
+            f"The blocks of {self.name} have other numbers of rows than the first time "
+            "they were read. The function must return the same blocks in every call, "
+            "from a new iterator."
+        )
+
+    def cut(self, step: int) -> Iterator[np.ndarray]:
+        """Yield blocks of `step` rows, and the rows that are left."""
+        waiting: list[np.ndarray] = []
+        n_waiting = 0
+        for block in self.blocks():
+            start = 0
+            while len(block) - start >= step - n_waiting:
+                stop = start + step - n_waiting
+                waiting.append(block[start:stop])
+                yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+                waiting, n_waiting, start = [], 0, stop
+            if start < len(block):
+                # A copy, because a slice would keep a large block in memory.
+                waiting.append(block[start:].copy())
+                n_waiting += len(block) - start
+        if waiting:
+            yield np.concatenate(waiting)
+
+    def _reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
+        chained: bool = False,
+    ) -> Any:
+        filled = (e for e, n in zip(extras, self._sizes, strict=False) if n)
+
+        def results() -> Iterator[Any]:
+            for block, extra in zip(self.blocks(), filled, strict=False):
+                yield function(block, extra)
+                if advance is not None:
+                    advance()
+
+        return reduce(merge, results())
+
+
+class DaskRows(LazyRows):
+    """Rows of the partitions of a dask array or DataFrame, read where they are.
+
+    Parameters
+    ----------
+    source : dask collection
+        Two-dimensional array, or DataFrame of numbers.
+    name : str
+        Name of the sample, for error messages.
+    """
+
+    def __init__(self, source: Any, name: str):
+        self.name = name
+        self.columns = names_of(source)
+        if self.columns:
+            types = dict(zip(self.columns, source.dtypes, strict=True))
+            self._check_types(types)
+            self.header = empty_table(types)
+            sizes = None
+            floats = all(kind in FLOATS for kind in source.dtypes)
+            self.dtype = np.result_type(*source.dtypes if floats else FLOATS[:1])
+            self.kinds = "".join(sorted({kind.kind for kind in source.dtypes}))
+        else:
+            if source.ndim != 2:
+                raise ValueError(
+                    f"{name} is a dask array of shape {source.shape}, must have two "
+                    f"dimensions. For a single column, pass {name}.reshape(-1, 1)."
+                )
+            if source.numblocks[1] > 1:
+                source = source.rechunk({1: -1})
+            sizes = source.chunks[0]
+            self.dtype = np.dtype(source.dtype if source.dtype in FLOATS else FLOATS[0])
+            self.header = np.empty((0, source.shape[1]))
+            self.kinds = source.dtype.kind
+        self.parts = list(np.ravel(source.to_delayed()))
+        # Partitions of unknown sizes are counted, in one pass over the data.
+        if sizes is None or np.isnan(sizes).any():
+            sizes = compute_in_order(_length, self.parts, repeat(None), add)
+        self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
+        self._sizes = [int(n) for n in sizes if n]
+        self.shape = (sum(self._sizes), self.header.shape[1])
+
+    def _check_types(self, types: dict[Any, Any]) -> None:
+        if len(types) < len(self.columns):
+            raise ValueError(
+                f"{self.name} has the columns {shown(self.columns)}, must have each "
+                "once."
+            )
+        for column, kind in types.items():
+            if getattr(kind, "kind", "O") not in "fiub":
+                raise ValueError(
+                    f"{self.name} is a dask DataFrame with column {column!r} of type "
+                    f"{kind}, must have columns of numbers. Encode the column as "
+                    "numbers first, or drop it."
+                )
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each partition."""
+        return self._sizes
+
+    def _reduce(
+        self,
+        function: Function,
+        merge: Merge,
+        extras: Iterable[Any],
+        advance: Callable[[], None] | None,
+        chained: bool = False,
+    ) -> Any:
+        options = function, self.reader(), self.labels, self.chosen
+        work = partial(on_partition, *options)
+        starts = np.cumsum([0, *self.sizes]).tolist()
+        seen = self.fingerprints or repeat(None)
+        extras = zip(starts, self.sizes, seen, extras, strict=False)
+        return compute_in_order(work, self.parts, extras, merge, advance, chained)
+
+    def reader(self) -> Callable[[Any], np.ndarray]:
+        """Return a function that reads a partition."""
+        return partial(
+            read_block,
+            name=self.name,
+            n_features=self.header.shape[1],
+            dtype=self.dtype,
+        )
+
+
+def _length(partition: Any, extra: Any) -> list[int]:
+    return [len(partition)]
+
+
+def lazy_rows(
+    X: Any, name: str, least: int = 1, progress: Watch | None = None
+) -> LazyRows:
+    """Return data in blocks as rows that are read by blocks, and check all values.
+
+    Parameters
+    ----------
+    X : object
+        Dask array or DataFrame, list of blocks, or function that returns an iterator of
+        blocks.
+    name : str
+        Name of the sample, for error messages.
+    least : int, default=1
+        Smallest number of rows.
+    progress : callable or None, default=None
+        Makes the progress of a pass over a number of blocks.
+
+    Returns
+    -------
+    rows : LazyRows
+        Rows.
+    """
+    if isinstance(X, LazyRows):
+        return X
+    if kind_of_blocks(X) == "an iterator":
+        refuse_iterator(X, name)
+    return finish_rows(open_rows(X, name), least, progress)
+
+
+def open_rows(X: Any, name: str) -> LazyRows:
+    """Return data in blocks as rows that are read by blocks, without a check."""
+    if is_dask(X, "Series"):
+        raise ValueError(
+            f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
+        )
+    if is_dask(X, "Array", "DataFrame"):
+        return DaskRows(X, name)
+    # Partial functions can be pickled.
+    return StreamRows(X if callable(X) else partial(iter, X), name)
+
+
+def finish_rows(rows: LazyRows, least: int, progress: Watch | None) -> LazyRows:
+    """Check the shape and all values of rows that are read by blocks."""
+    if len(rows) < least:
+        raise ValueError(
+            f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a "
+            f"minimum of {least} is required for {rows.name}."
+        )
+    if not rows.shape[1]:
+        raise ValueError(f"{rows.name} has no columns, must have at least one.")
+    rows.progress = progress
+    return rows.scan()
+
+
+def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
+    """Return an array as rows that are read by blocks."""
+    if isinstance(rows, LazyRows):
+        return rows
+    return StreamRows(partial(cut_rows, rows), name).scan()
+
+
+def cut_rows(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield consecutive rows of an array."""
+    for start in range(0, len(rows), READ_ROWS):
+        yield rows[start : start + READ_ROWS]
+
+
+def spread_rows(rows: Any) -> Any:
+    """Return evenly spaced rows of a sample, for its centre."""
+    if isinstance(rows, LazyRows):
+        return rows.some
+    return rows[:: -(-len(rows) // CENTRE_ROWS)]
+
+
+def table_of(X: Any) -> Any:
+    """Return a table with the names of the columns of a sample."""
+    return X.header if isinstance(X, LazyRows) else X
+
+
+# Largest number of labels that are kept in memory.
+MOST_LABELS = 4096
+
+
+def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the sorted distinct rows and their numbers, None if there are many.
+
+    Takes one pass over the rows, in the first call only.
+    """
+    if rows.distinct is not None and len(rows.distinct[0]) <= most:
+        return rows.distinct
+    if len(rows.some) > most and len(np.unique(rows.some, axis=0)) > most:
+        return None
+    found = rows.reduce(partial(_distinct, most), partial(_merge_labels, most))
+    if len(found[0]) > most:
+        return None
+    rows.distinct = found
+    return found
+
+
+def _distinct(most: int, block: np.ndarray, extra: Any) -> Any:
+    values, counts = np.unique(block, axis=0, return_counts=True)
+    return values[: most + 1], counts[: most + 1]
+
+
+def _merge_labels(most: int, a: Any, b: Any) -> Any:
+    values, places = np.unique(
+        np.concatenate((a[0], b[0])), axis=0, return_inverse=True
+    )
+    counts = np.bincount(places.ravel(), np.concatenate((a[1], b[1])))
+    return values[: most + 1], counts[: most + 1].astype(np.int64)
+
+
+class LazyCodes:
+    """Integer codes of labels that are numbers, looked up block by block.
+
+    The codes are those of :class:`Codes` for the same labels in memory.
+
+    Parameters
+    ----------
+    rows : LazyRows
+        Labels as numbers. Rows are equal if their labels are.
+    """
+
+    def __init__(self, rows: LazyRows):
+        found = distinct_rows(rows, MOST_LABELS)
+        if found is None:
+            raise ValueError(
+                f"{rows.name} has more than {MOST_LABELS} different labels, must have "
+                "fewer if it is read by blocks."
+            )
+        labels, self.label_counts = found
+        self.n_labels = len(labels)
+        self.values = [np.unique(column) for column in labels.T]
+        size = np.prod([float(len(values)) for values in self.values])
+        if size > 2**62:
+            raise ValueError(
+                f"{rows.name} has {labels.shape[1]} columns of labels, must have "
+                "fewer if it is read by blocks."
+            )
+        self.keys = self._keys(labels)
+
+    def _keys(self, block: np.ndarray) -> np.ndarray:
+        keys = np.zeros(len(block), dtype=np.int64)
+        for column, values in zip(block.T, self.values, strict=True):
+            keys = keys * len(values) + np.searchsorted(values, column)
+        return keys
+
+    def at(self, block: np.ndarray, index: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of some rows, and how often the label of each row occurs."""
+        codes = np.searchsorted(self.keys, self._keys(block))
+        return codes, self.label_counts[codes]
+
+
+def lazy_pair(
+    X: Any,
+    y: Any,
+    names: tuple[str, str] = ("X", "y"),
+    least: int = 1,
+    progress: Watch | None = None,
+) -> tuple[LazyRows, LazyRows]:
+    """Return two samples with the same rows, of which one or both are in blocks.
+
+    The samples are two sets of columns of the same rows, so that one pass over the rows
+    reads both of them.
+
+    Parameters
+    ----------
+    X, y : object
+        Dask collections, lists of blocks, functions that return an iterator of blocks,
+        or data in one piece. Partitions of dask must have the same numbers of rows.
+    names : tuple of str
+        Names of the samples, for error messages.
+    least : int, default=1
+        Smallest number of rows.
+    progress : callable or None, default=None
+        Makes the progress of a pass over a number of blocks.
+
+    Returns
+    -------
+    X, y : LazyRows
+        Columns of the same rows, `whole`.
+    """
+    given = [sample for sample in (X, y) if isinstance(sample, LazyRows)]
+    if len(given) == 2 and given[0].whole is not None:
+        if given[0].whole is given[1].whole:
+            return X, y
+        raise ValueError(f"{names[0]} and {names[1]} must be read together.")
+    X, y = _in_equal_chunks(X, y)
+    x_rows, y_rows = _opened(X, names[0]), _opened(y, names[1])
+    if len(x_rows) != len(y_rows):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{names[0]} has {len(x_rows)} rows, and {names[1]} has {len(y_rows)} rows."
+        )
+    kinds = isinstance(x_rows, DaskRows), isinstance(y_rows, DaskRows)
+    whole: LazyRows
+    if any(kinds):
+        whole = _JointPartitions(x_rows, y_rows, X, y)
+    else:
+        whole = _JointStream(x_rows, y_rows)
+    finish_rows(whole, least, progress)
+    bounds = [0, x_rows.shape[1], whole.shape[1]]
+    views = []
+    for rows, start, stop in zip((x_rows, y_rows), bounds, bounds[1:], strict=False):
+        view = whole.take(np.arange(start, stop))
+        view.whole, view.name, view.kinds = whole, rows.name, rows.kinds
+        view.columns, view.header = rows.columns, rows.header
+        views.append(view)
+    return views[0], views[1]
+
+
+def _in_equal_chunks(X: Any, y: Any) -> tuple[Any, Any]:
+    """Give a dask array the chunks of X, if both are known."""
+    y = _as_columns(y)
+    chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
+    if is_dask(X, "Array"):
+        chunks = X.chunks[0]
+    if not is_dask(y, "Array") or np.isnan([*chunks, *y.chunks[0]]).any():
+        return X, y
+    if sum(chunks) == len(y) and tuple(chunks) != y.chunks[0]:
+        y = y.rechunk({0: tuple(chunks)})
+    return X, y
+
+
+def _as_columns(Z: Any) -> Any:
+    """Return a sample whose rows may be single numbers as a sample of one column."""
+    if callable(Z) and kind_of_blocks(Z) is not None and not is_dask(Z, "Array"):
+        return Z
+    if isinstance(Z, (list, tuple)) and len(Z):
+        shapes = [getattr(block, "shape", ()) for block in Z]
+        if all(len(shape) in (1, 2) for shape in shapes):
+            return [as_table(block) for block in Z]
+    return Z if isinstance(Z, LazyRows) else as_table(Z)
+
+
+def _opened(Z: Any, name: str) -> Any:
+    """Return a sample as rows that are read by blocks, not scanned yet."""
+    kind = kind_of_blocks(Z)
+    if isinstance(Z, LazyRows):
+        return Z
+    if kind == "an iterator":
+        refuse_iterator(Z, name)
+    if kind is None:
+        rows = check_rows(Z, name, ensure_all_finite=False)
+        found = StreamRows(partial(cut_rows, rows), name)
+        found.kinds = _kinds_in_memory(Z)
+        return found
+    if callable(Z) and not is_dask(Z, "Array"):
+        return StreamRows(partial(_columns_of, Z, name), name)
+    return open_rows(Z, name)
+
+
+def _kinds_in_memory(Z: Any) -> str:
+    """Return the kinds of the types of the columns of a sample in memory."""
+    if hasattr(Z, "dtypes"):
+        return "".join(sorted({getattr(kind, "kind", "O") for kind in Z.dtypes}))
+    return str(np.asarray(Z).dtype.kind)
+
+
+def _columns_of(make: Callable[[], Any], name: str) -> Iterator[Any]:
+    """Yield blocks as tables. A block may be a single column."""
+    blocks = make()
+    try:
+        blocks = iter(blocks)
+    except TypeError:
+        raise TypeError(
+            f"The function {name} returned {blocks!r}, must return an iterable of "
+            "blocks of rows."
+        ) from None
+    yield from map(as_table, blocks)
+
+
+class _JointStream(StreamRows):
+    """The columns of two streams of rows, side by side, in the blocks of the first."""
+
+    def __init__(self, x: StreamRows, y: StreamRows):
+        self.x, self.y = x, y
+        self._sizes = x.sizes
+        _describe(self, x, y)
+
+    def _whole_blocks(self) -> Iterator[np.ndarray]:
+        """Yield blocks of rows of both samples."""
+        others = _Queue(self.y.blocks())
+        for block in self.x.blocks():
+            rows = np.column_stack((block, others.take(len(block))))
+            yield rows.astype(self.dtype, copy=False)
+        # Reads the end of the second stream, which refuses other blocks than before.
+        others.take(0)
+
+
+class _Queue:
+    """Rows of blocks, taken in any number."""
+
+    def __init__(self, blocks: Iterator[np.ndarray]):
+        self.blocks = blocks
+        self.waiting: np.ndarray | None = None
+
+    def take(self, n: int) -> np.ndarray:
+        """Return the next n rows."""
+        parts = [] if self.waiting is None else [self.waiting]
+        n_rows = sum(map(len, parts))
+        while n_rows < max(n, 1):
+            block = next(self.blocks, None)
+            if block is None:
+                break
+            parts.append(block)
+            n_rows += len(block)
+        if not parts:
+            return np.empty((0, 0))
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        # A copy, because a slice would keep a large block in memory.
+        self.waiting = rows[n:].copy() if len(rows) > n else None
+        return rows[:n]
+
+
+class _JointPartitions(DaskRows):
+    """The columns of two samples, side by side, in the partitions of dask.
+
+    One of the samples may be in memory.
+    """
+
+    def __init__(self, x: Any, y: Any, X: Any, y_given: Any):
+        sides = (x, X), (y, y_given)
+        [sizes, *other] = [s.sizes for s, _ in sides if isinstance(s, DaskRows)]
+        if other and other[0] != sizes:
+            raise ValueError(
+                f"The partitions of {x.name} and {y.name} have different numbers of "
+                "rows, must have the same. Take both from one dask DataFrame, or "
+                f"compute the chunk sizes and rechunk {y.name} like {x.name}."
+            )
+        self._sizes = sizes
+        parts = []
+        for rows, given in sides:
+            if isinstance(rows, DaskRows):
+                parts.append(rows.parts)
+                continue
+            if kind_of_blocks(given) is not None:
+                raise ValueError(
+                    f"{rows.name} is {kind_of_blocks(given)}, must be a dask "
+                    "collection or data in memory, because the other sample is a dask "
+                    "collection."
+                )
+            whole = np.concatenate(list(rows.blocks()))
+            stops = np.cumsum(sizes)
+            parts.append([whole[b - n : b] for b, n in zip(stops, sizes, strict=True)])
+        # dask computes the entries of lists.
+        self.parts = [list(pair) for pair in zip(*parts, strict=True)]
+        _describe(self, x, y)
+        self.readers = [_reader_of(rows) for rows, _ in sides]
+        if isinstance(x, DaskRows):
+            self.fingerprints = x.fingerprints
+
+    def reader(self) -> Callable[[Any], np.ndarray]:
+        """Return a function that reads a pair of partitions."""
+        return partial(_read_pair, self.readers, self.dtype)
+
+
+def _reader_of(rows: Any) -> Callable[[Any], np.ndarray]:
+    return rows.reader() if isinstance(rows, DaskRows) else np.asarray
+
+
+def _read_pair(readers: list[Any], dtype: Any, pair: list[Any]) -> np.ndarray:
+    blocks = [read(part) for read, part in zip(readers, pair, strict=True)]
+    return np.column_stack(blocks).astype(dtype, copy=False)
+
+
+def _describe(whole: Any, x: LazyRows, y: LazyRows) -> None:
+    """Give joint rows the attributes of both samples."""
+    whole.name = x.name
+    whole.shape = (len(x), x.shape[1] + y.shape[1])
+    whole.dtype = np.result_type(x.dtype, y.dtype)
+    whole.columns, whole.header = [], np.empty((0, whole.shape[1]))
+    whole.labels = [*x.labels, *y.labels]
+
+
+class DividedRows(LazyRows):
+    """Rows whose columns are divided by a scale when they are read.
+
+    Parameters
+    ----------
+    rows : LazyRows
+        Rows.
+    scale : ndarray of shape (n_features,)
+        Positive numbers.
+    """
+
+    def __init__(self, rows: LazyRows, scale: np.ndarray):
+        self.rows, self.scale = rows, scale
+        self.name, self.columns, self.header = rows.name, rows.columns, rows.header
+        self.shape, self.progress = rows.shape, rows.progress
+        self.dtype = np.result_type(rows.dtype, scale.dtype)
+        for name in ("some", "sample", "least"):
+            setattr(self, name, getattr(rows, name) / scale)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of rows of each block."""
+        return self.rows.sizes
+
+    def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
+        """Return some of the columns."""
+        columns = np.asarray(columns)
+        return DividedRows(self.rows.take(columns), self.scale[columns])
+
+    def _reduce(self, function: Any, *options: Any) -> Any:
+        return self.rows._reduce(_Divided(function, self.scale), *options)
+
+
+class _Divided:
+    """A function of rows whose columns are divided by a scale."""
+
+    def __init__(self, function: Any, scale: np.ndarray):
+        self.function = function
+        self.scale = scale
+
+    def __call__(self, block: np.ndarray, extra: Any) -> Any:
+        return self.function(block / self.scale, extra)

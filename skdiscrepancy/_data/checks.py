@@ -1,0 +1,505 @@
+"""Checks of parameters, keywords and random states: errors say what is allowed."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+# Largest integer that can be a size.
+LARGEST = 2**63 - 1
+
+
+# Largest number of draws. More take days, and much memory.
+MOST_DRAWS = 10**7
+
+
+# Largest numbers by the name of a parameter, whatever the function is.
+MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000)
+
+
+for _name in ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"):
+    MOST[_name] = MOST_DRAWS
+
+
+# Types that work in arithmetic with arrays. Decimals and fractions do not.
+NUMBERS = (int, float, np.integer, np.floating)
+
+
+# Packages that run tasks of this package.
+RUNNERS = ("joblib", "sklearn")
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    integer: bool = False,
+    least: float = 0,
+    strict: bool = False,
+    most: float | None = None,
+    finite: bool = True,
+    keyword: str | None = None,
+    context: str = "",
+) -> Any:
+    """Return a number of Python, or raise an error if it is not in the allowed range.
+
+    Numbers of numpy overflow, and change the precision of arrays.
+
+    Parameters
+    ----------
+    value : object
+        Value of the parameter.
+    name : str
+        Name of the parameter.
+    integer : bool, default=False
+        Whether the value must be an integer.
+    least : float, default=0
+        Smallest allowed value, or its lower bound if `strict`.
+    strict : bool, default=False
+        Whether `least` itself is not allowed.
+    most : float or None, default=None
+        Largest allowed value. None means no upper bound.
+    finite : bool, default=True
+        Whether the value must be finite.
+    keyword : str or None, default=None
+        String that is also allowed, for the error message.
+    context : str, default=""
+        What the range depends on, for the error message.
+
+    Returns
+    -------
+    number : int or float
+        The value as an int if it is an integer, else as a float.
+    """
+    kind = "an integer" if integer else "a finite number" if finite else "a number"
+    if most is None:
+        allowed = f"{kind} {'>' if strict else '>='} {least}"
+    else:
+        allowed = f"{kind} from {least} to {most}"
+    if keyword is not None:
+        allowed = f"{keyword!r} or {allowed}"
+    message = f"{name} == {shown(value)}, must be {allowed}{context}."
+    if isinstance(value, Real) and not isinstance(value, NUMBERS):
+        raise TypeError(f"{message} Its type must be int or float.")
+    bounds = "both" if not strict else "neither" if most is None else "right"
+    try:
+        check_scalar(
+            # Python counts True as an integer, but here it is a mistake.
+            None if isinstance(value, bool) else value,
+            name,
+            Integral if integer else Real,
+            min_val=least,
+            max_val=most,
+            include_boundaries=bounds,
+        )
+    except TypeError:
+        # If a string is allowed, a wrong string is a wrong value, not a wrong type.
+        wrong_word = keyword is not None and isinstance(value, str)
+        raise (ValueError if wrong_word else TypeError)(message) from None
+    except ValueError:
+        raise ValueError(message) from None
+    if integer and value > MOST.get(name, LARGEST):
+        limit = "below 2**63"
+        if name in MOST:
+            limit = f"at most {MOST[name]}, because each one takes time and memory"
+        raise ValueError(f"{message} It must be {limit}.")
+    if not (_has_float(value) or (value == np.inf and not finite)):
+        raise ValueError(message)
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def shown(value: Any) -> str:
+    """Return the text of a value for error messages, shortened if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python does not convert integers of several thousand digits to text.
+        return f"an integer of {value.bit_length()} bits"
+    return text if len(text) <= 200 else f"{text[:60]}..."
+
+
+def text_of(category: Any) -> tuple[str, str]:
+    """Return the text of a category, and its type, since 1 and "1" are different."""
+    try:
+        text = str(category)
+    except ValueError:
+        # Python does not convert integers of several thousand digits to text.
+        text = shown(category)
+    return text, type(category).__name__
+
+
+def _has_float(value: Any) -> bool:
+    """Return whether a number is finite as a float."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Raise an error unless the value is a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} == {shown(value)}, must be True or False.")
+
+
+def values_of(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return parameters as they are now, for a comparison with their later values."""
+    return {name: _value_of(getattr(estimator, name)) for name in names}
+
+
+def _value_of(value: Any) -> Any:
+    """Return a value that is equal to a later one if no part of it has changed."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        if len(shape) > 1:
+            return _Itself(value)
+        value = np.asarray(value).tolist()
+    if isinstance(value, (list, tuple)):
+        return [_value_of(part) for part in value]
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        # By attribute, because some objects return views of their parameters.
+        return type(value), values_of(value, tuple(value.get_params(deep=False)))
+    # NaN is not equal to itself.
+    return "nan" if isinstance(value, float) and value != value else value
+
+
+class _Itself:
+    """A matrix, for example a Gram matrix, which is equal to itself only."""
+
+    def __init__(self, matrix: Any):
+        self.matrix = matrix
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.matrix is other.matrix
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def refuse_changed(estimator: Any, known: dict[str, Any]) -> None:
+    """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
+    for name, value in values_of(estimator, tuple(known)).items():
+        if value != known[name]:
+            raise ValueError(
+                f"{name} == {shown(getattr(estimator, name))} has changed since `fit`. "
+                "Call `fit` again."
+            )
+
+
+def warn_user(message: str) -> None:
+    """Issue a UserWarning that points to the line that called this package."""
+    package = __name__.partition(".")[0]
+    frame, level, outside = inspect.currentframe(), 1, 1
+    while frame is not None:
+        root = frame.f_globals.get("__name__", "").partition(".")[0]
+        if root == package:
+            outside = level + 1
+        elif root not in RUNNERS:
+            break
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=outside)
+
+
+# Allowed types of the parameter `random_state`.
+RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+
+
+LARGEST_SEED = 2**32 - 1
+
+
+GENERATORS = (np.random.RandomState, np.random.Generator)
+
+
+def check_seed(random_state: Any) -> None:
+    """Raise an error for an invalid `random_state`, without drawing from it."""
+    if random_state is None or isinstance(random_state, GENERATORS):
+        return
+    message = (
+        f"random_state == {shown(random_state)}, must be None, an integer from 0 to "
+        "2**32 - 1, a numpy RandomState or a numpy Generator."
+    )
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
+        raise TypeError(message)
+    if not 0 <= int(random_state) <= LARGEST_SEED:
+        raise ValueError(message)
+
+
+def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
+    """Return the RandomState for a parameter `random_state`.
+
+    None gives a new RandomState, never the global one. A Generator draws the seed of a
+    new RandomState, so that two calls give different numbers.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance, Generator or None
+        Value of the parameter.
+
+    Returns
+    -------
+    generator : RandomState
+        The RandomState that was passed, or a new one.
+    """
+    check_seed(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        seed = int(random_state.integers(LARGEST_SEED, endpoint=True))
+        return np.random.RandomState(seed)
+    return np.random.RandomState(random_state)
+
+
+def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
+    """Draw seeds for n streams that are independent of later draws."""
+    return generator.randint(np.iinfo(np.int32).max, size=n).tolist()
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+# More threads than this, no machine starts.
+MOST_JOBS = 10_000
+
+
+# Names of parameters in other packages, and their names here.
+OTHER_WORDS = {
+    "gamma": "bandwidth",
+    "k": "n_features_to_select",
+    "lengthscale": "bandwidth",
+    "length_scale": "bandwidth",
+    "metric": "kernel",
+    "n_boot": "n_resamples",
+    "n_bootstraps": "n_resamples",
+    "n_perm": "n_resamples",
+    "n_permutations": "n_resamples",
+    "n_reps": "n_resamples",
+    "n_threads": "n_jobs",
+    "num_permutations": "n_resamples",
+    "num_resamples": "n_resamples",
+    "permutations": "n_resamples",
+    "reps": "n_resamples",
+    "rng": "random_state",
+    "seed": "random_state",
+    "sigma": "bandwidth",
+    "weights": "sample_weight",
+    "workers": "n_jobs",
+}
+
+
+# Names of weights of rows.
+WEIGHTS = ("sample_weight", "sample_weight_Y", "weights")
+
+
+def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
+    """Return the allowed keyword that was most likely meant, if there is one."""
+    allowed = list(allowed)
+    if OTHER_WORDS.get(keyword) in allowed:
+        return OTHER_WORDS[keyword]
+    close = get_close_matches(keyword, allowed, n=1)
+    return close[0] if close else None
+
+
+def refuse_unknown_keywords(
+    given: Iterable[str],
+    allowed: Iterable[str],
+    called: str,
+    *,
+    estimator: str = "",
+    parameters: Iterable[str] = (),
+) -> None:
+    """Raise a TypeError for keywords that a function does not have.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Keywords that the caller passed.
+    allowed : iterable of str
+        Keywords that the function accepts.
+    called : str
+        Name of the function that was called.
+    estimator : str, default=""
+        Name of the class, if the function is a method of an estimator.
+    parameters : iterable of str, default=()
+        Parameters of the estimator.
+    """
+    allowed, parameters = list(allowed), list(parameters)
+    for keyword in given:
+        if keyword in allowed:
+            continue
+        message = f"{called}() got an unexpected keyword argument {keyword!r}."
+        if keyword in WEIGHTS and "test" in called:
+            raise TypeError(
+                f"{message} A test takes no weights, because its resamples, such as "
+                "permutations, treat all rows alike. Only scores take weights."
+            )
+        nearest = nearest_keyword(keyword, allowed)
+        meant = keyword if keyword in parameters else None
+        if nearest is None and meant is None:
+            meant = nearest_keyword(keyword, parameters)
+        if meant is not None:
+            message += (
+                f" {meant!r} is a parameter of the estimator. Pass it to "
+                f"{estimator}({meant}=...)."
+            )
+        elif keyword == "gamma" and nearest == "bandwidth":
+            message += (
+                " Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel "
+                "'rbf', or bandwidth=1 / gamma for exp(-gamma d), 'laplacian'."
+            )
+        elif keyword == "sigma" and nearest == "bandwidth":
+            message += (
+                " Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the "
+                "kernel 'rbf'."
+            )
+        elif nearest is not None:
+            message += f" Did you mean {nearest!r}?"
+        raise TypeError(message)
+
+
+class KeywordHints:
+    """Mixin for classes whose error for an unknown parameter names the likely one.
+
+    The signature of ``__init__`` stays as it is written, for `get_params` and `clone`.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            cls.__init__ = _explained(cls.__init__)  # type: ignore[method-assign]
+
+
+def _explained(init: Callable[..., None]) -> Callable[..., None]:
+    """Make an ``__init__`` refuse unknown keywords by name."""
+    parameters = inspect.signature(init).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return init
+    allowed = list(parameters)[1:]
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        refuse_unknown_keywords(kwargs, allowed, type(self).__name__)
+        init(self, *args, **kwargs)
+
+    return checked
+
+
+def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
+    """Check the parameters that control how a result is computed.
+
+    Parameters
+    ----------
+    n_jobs : object
+        None, or an integer other than 0, from -10000 to 10000.
+    random_state : object
+        None, an integer, a RandomState or a Generator. Nothing is drawn from it.
+    verbose : object
+        A number that is zero or larger, or a bool.
+    """
+    if n_jobs is not None and not _is_integer(n_jobs):
+        raise TypeError(f"n_jobs == {shown(n_jobs)}, must be None or an integer.")
+    if n_jobs is not None and n_jobs == 0:
+        raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
+    if n_jobs is not None and abs(int(n_jobs)) > MOST_JOBS:
+        raise ValueError(
+            f"n_jobs == {shown(n_jobs)}, must be None or an integer from "
+            f"{-MOST_JOBS} to {MOST_JOBS}: the number of threads."
+        )
+    check_seed(random_state)
+    check_verbose(verbose)
+
+
+def check_verbose(verbose: Any) -> None:
+    """Refuse what does not say whether the progress is shown."""
+    if not isinstance(verbose, (int, float, np.number, np.bool_)):
+        raise TypeError(f"verbose == {shown(verbose)}, must be an integer >= 0.")
+    if not 0 <= verbose <= LARGEST:
+        raise ValueError(
+            f"verbose == {shown(verbose)}, must be an integer >= 0, below 2**63."
+        )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Give a function the keywords of an estimator, or of another function.
+
+    The signature shows every keyword with its default. The keywords of the function
+    itself come first. The error for an unknown keyword names the function.
+
+    Parameters
+    ----------
+    source : class or callable
+        The estimator or function that receives the `**params` of the function.
+
+    Returns
+    -------
+    decorate : callable
+        Decorator.
+    """
+
+    def decorate(function: Function) -> Function:
+        own = {
+            name: parameter
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        }
+        handed_on = [
+            parameter
+            for name, parameter in inspect.signature(source).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY and name not in own
+        ]
+        signature = inspect.signature(function).replace(
+            parameters=[*own.values(), *handed_on]
+        )
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = signature  # type: ignore[attr-defined]
+        return cast(Function, checked)
+
+    return decorate
+
+
+def explains_keywords(method: Function) -> Function:
+    """Make a method explain where an unknown keyword belongs.
+
+    Parameters
+    ----------
+    method : callable
+        Method of an estimator.
+
+    Returns
+    -------
+    checked : callable
+        The method, which refuses unknown keywords by name.
+    """
+    allowed = list(inspect.signature(method).parameters)[1:]
+
+    @wraps(method)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.keys() <= set(allowed):
+            estimator = type(self).__name__
+            refuse_unknown_keywords(
+                kwargs,
+                allowed,
+                f"{estimator}.{method.__name__}",
+                estimator=estimator,
+                parameters=self.get_params(deep=False),
+            )
+        return method(self, *args, **kwargs)
+
+    return cast(Function, checked)

@@ -1,0 +1,576 @@
+"""Columns of tables: numbers, dates, durations, ordered levels and categories."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import time
+from decimal import Decimal
+from itertools import compress
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+
+from skdiscrepancy._data.arrays import (
+    SECONDS,
+    as_datetime64,
+    as_timedelta64,
+    has_zone,
+    is_a,
+    is_dask,
+    is_date,
+    is_missing,
+    is_number,
+    is_span,
+    names_of,
+    refuse_blocks,
+    refuse_lazy,
+    refuse_masked,
+)
+from skdiscrepancy._data.checks import shown
+
+Kind = Literal["number", "date", "duration", "ordered", "category"]
+
+
+# Steps of each numpy unit in a second.
+STEPS = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
+
+
+STEPS |= {"fs": 10**15, "as": 10**18}
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str or int
+        Name of the column, or its position if the table is an array.
+    kind : {"number", "date", "duration", "ordered", "category"}
+        What the values are.
+    values : ndarray of shape (n_samples,)
+        Categories as objects, None where they are missing. Other values are float64,
+        NaN where they are missing: dates are seconds since `origin`, durations seconds,
+        and ordered levels their ranks from 0.
+    codes : ndarray of shape (n_samples,) or None
+        Position in `levels` of each category and each ordered level, -1 where it is
+        missing. None for other kinds.
+    levels : list or None
+        All levels in their order if the kind is "ordered", and the distinct values in
+        any order if the kind is "category".
+    origin : int or None
+        Date that `values` count from, in seconds since 1970. None for other kinds.
+    """
+
+    name: Hashable
+    kind: Kind
+    values: np.ndarray
+    codes: np.ndarray | None = None
+    levels: list[Any] | None = None
+    origin: int | None = None
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Whether each value is missing."""
+        return np.isnan(self.values) if self.codes is None else self.codes < 0
+
+
+def as_table(X: Any) -> Any:
+    """Return one-dimensional data as one column, and anything else as it is.
+
+    Functions take one-dimensional samples, such as a column of a DataFrame; estimators
+    refuse them, as in scikit-learn. The column has no name, so that columns of two
+    names can be compared.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+
+    Returns
+    -------
+    X : object
+        A sample that is not one-dimensional.
+    """
+    if isinstance(X, (list, tuple)):
+        flat = len(X) > 0 and all(np.ndim(value) == 0 for value in X[:1])
+        return [[value] for value in X] if flat else X
+    if len(getattr(X, "shape", ())) != 1:
+        return X
+    if issparse(X):
+        X = X.toarray()
+    if isinstance(X, np.ndarray) or is_dask(X, "Array"):
+        return X[:, np.newaxis]
+    if is_dask(X, "Series"):
+        return X.to_frame(name=0)
+    # A frame keeps missing values and types that arrays do not have.
+    if is_a(X, "pandas", "Series"):
+        return X.to_frame(name=0)
+    if is_a(X, "polars", "Series") and not _are_known_numbers(X):
+        return X.to_frame(name="0")
+    return np.asarray(X)[:, np.newaxis]
+
+
+def is_table(X: Any) -> bool:
+    """Return whether the data are a DataFrame of pandas or polars."""
+    return any(is_a(X, package, "DataFrame") for package in ("pandas", "polars"))
+
+
+def needs_encoding(X: Any) -> bool:
+    """Return whether a table has a column that is not all numbers, all of them known.
+
+    Parameters
+    ----------
+    X : object
+        Sample, not validated.
+
+    Returns
+    -------
+    needed : bool
+        False for everything but DataFrames of pandas and polars.
+    """
+    if not is_table(X):
+        return False
+    return not all(map(_are_known_numbers, _series(X)))
+
+
+def read_columns(
+    X: Any, name: str = "X", like: Sequence[Column | None] | None = None
+) -> list[Column]:
+    """Read the columns of a table of any types.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n_samples, n_features)
+        DataFrame of pandas or polars, or array or list of lists.
+    name : str, default="X"
+        Name of the table, for error messages.
+    like : sequence of Column or None, default=None
+        A column of another table for each column of this one. Dates count from the
+        same origin. Without it, they count from the earliest date of the column,
+        because seconds since 1970 would lose digits of the differences. If `like` has
+        categories or ordered levels, values of any type are categories.
+
+    Returns
+    -------
+    columns : list of Column
+        One entry for each column.
+    """
+    if is_table(X):
+        names = names_of(X)
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"{name} has the columns {shown(names)}, must have each once."
+            )
+        columns: Iterable[Any] = _series(X)
+        read: Callable = _read_polars
+        if is_a(X, "pandas", "DataFrame"):
+            read = _read_pandas
+    else:
+        refuse_blocks(X, name)
+        table = _as_objects_or_numbers(X, name)
+        names, columns, read = list(range(table.shape[1])), table.T, _read_array
+    # An estimator refuses another number of columns, with the words of scikit-learn.
+    others = like if like and len(like) == len(names) else [None] * len(names)
+    return [
+        read(column, _Place(label, name, other))
+        for label, column, other in zip(names, columns, others, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Name of a column and its table, for error messages, and a column like it."""
+
+    label: Hashable
+    table: str
+    like: Column | None
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.like is not None and self.like.kind in ("category", "ordered")
+
+    def error(
+        self, what: str, allowed: str, kind: type[Exception] = ValueError
+    ) -> Exception:
+        return kind(
+            f"{self.table} has {what} in column {self.label!r}, must have {allowed}."
+        )
+
+
+def _series(X: Any) -> list[Any]:
+    if is_a(X, "pandas", "DataFrame"):
+        return [X.iloc[:, j] for j in range(X.shape[1])]
+    return list(X.get_columns())
+
+
+def _are_known_numbers(column: Any) -> bool:
+    dtype = column.dtype
+    if is_a(column, "polars", "Series"):
+        if not dtype.is_numeric():
+            return False
+        nan = dtype.is_float() and column.is_nan().any()
+        return not (column.null_count() or nan)
+    if getattr(dtype, "categories", None) is not None or dtype.kind not in "iufO":
+        return False
+    if dtype.kind != "O":
+        return not column.hasnans
+    values = column.tolist()
+    return all(map(is_number, values)) and not any(map(is_missing, values))
+
+
+def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
+    """Return data that are not a DataFrame as a two-dimensional array."""
+    refuse_masked(X, name)
+    refuse_lazy(X, name)
+    if issparse(X):
+        raise TypeError(f"{name} is sparse, must be a DataFrame or a dense array.")
+    table = _stacked_rows(X) if isinstance(X, (list, tuple)) else np.asarray(X)
+    if table.ndim != 2:
+        raise ValueError(
+            f"{name} has shape {table.shape}, must have two dimensions: rows of one "
+            "length. Reshape your data with array.reshape(-1, 1) if it is one column, "
+            "or with array.reshape(1, -1) if it is one row."
+        )
+    return table
+
+
+def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
+    """Return an array of objects, of two dimensions if the rows have one length.
+
+    numpy would turn numbers beside strings into strings, and tuples into rows.
+    """
+    one = [
+        isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) == 1 for row in rows
+    ]
+    if not all(one) or len(set(map(len, rows))) != 1:
+        return np.fromiter(rows, dtype=object)
+    table = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        table[i] = np.fromiter(row, dtype=object)
+    return table
+
+
+def _read_array(values: np.ndarray, place: _Place) -> Column:
+    kind = values.dtype.kind
+    if kind == "c":
+        raise _complex(values[0] if len(values) else 0j, place)
+    if kind == "b":
+        return _category(values.astype(np.int64), [False, True], place)
+    if place.is_categorical:
+        # Lists made by numpy have integers instead of dates.
+        return _read_objects(
+            list(values) if kind in "mM" else values.tolist(), place, "category"
+        )
+    if kind in "iuf":
+        return Column(place.label, "number", _finite(values, place))
+    if kind == "M":
+        return _dates([(slice(None), values)], len(values), place)
+    if kind == "m":
+        return Column(place.label, "duration", _durations(values))
+    return _read_objects(values.tolist(), place)
+
+
+def _read_pandas(column: Any, place: _Place) -> Column:
+    dtype = column.dtype
+    if hasattr(dtype, "ordered"):
+        codes = column.cat.codes.to_numpy().astype(np.int64)
+        levels = dtype.categories.tolist()
+        return (_ordered if dtype.ordered else _category)(codes, levels, place)
+    if isinstance(dtype, np.dtype) and dtype.kind != "O" and not place.is_categorical:
+        return _read_array(column.to_numpy(), place)
+    if dtype.kind in "iuf" and not place.is_categorical:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return Column(place.label, "number", _finite(values, place))
+    if str(dtype).startswith("datetime64") and not place.is_categorical:
+        return _read_array(column.dt.tz_convert(None).to_numpy(), place)
+    of_category = dtype.kind == "b" or str(dtype).startswith("str")
+    empty: Kind = "category" if of_category else "number"
+    return _read_objects(column.tolist(), place, empty)
+
+
+def _read_polars(column: Any, place: _Place) -> Column:
+    dtype = column.dtype
+    kind = str(dtype)
+    if kind.startswith("Enum"):
+        codes = column.to_physical().cast(int).fill_null(-1).to_numpy()
+        return _ordered(codes, list(dtype.categories), place)
+    if kind.startswith("Categorical"):
+        column = column.cast(str)
+    elif dtype.is_numeric() and not place.is_categorical:
+        return _read_array(column.cast(float).to_numpy(), place)
+    elif kind.startswith(("Date", "Duration")) and not place.is_categorical:
+        return _read_array(column.to_numpy(), place)
+    of_category = kind.startswith(("Boolean", "String", "Categorical"))
+    empty: Kind = "category" if of_category else "number"
+    return _read_objects(column.to_list(), place, empty)
+
+
+def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> Column:
+    """Read values of any types, with a loop over the distinct values.
+
+    Parameters
+    ----------
+    values : list
+        The values.
+    place : _Place
+        Where the values are from.
+    empty : {"number", "category"}, default="number"
+        What the values are if all are missing.
+
+    Returns
+    -------
+    column : Column
+        Column of the kind that all known values have, or of categories.
+    """
+    try:
+        distinct = dict.fromkeys(values)
+    except (TypeError, ValueError):
+        values = [_hashable(value, place) for value in values]
+        distinct = _distinct(values, place)
+    # A missing value need not be equal to itself, so there can be several.
+    known = [value for value in distinct if not is_missing(value)]
+    positions = dict.fromkeys(distinct, -1)
+    positions.update((value, i) for i, value in enumerate(known))
+    codes = np.fromiter(map(positions.__getitem__, values), np.int64, len(values))
+    if place.is_categorical or not known:
+        if place.is_categorical or empty == "category":
+            return _category(codes, known, place)
+        return Column(place.label, empty, np.full(len(values), np.nan))
+    # Equal values can have several types: 1, 1.0 and True.
+    present = list(compress(values, codes >= 0))
+    examples = dict(zip(map(type, present), present, strict=True))
+    for value in examples.values():
+        if isinstance(value, (complex, np.complexfloating)):
+            raise _complex(value, place)
+
+    def are(is_kind: Callable[[Any], bool]) -> bool:
+        return all(map(is_kind, examples.values()))
+
+    def spread(numbers: np.ndarray) -> np.ndarray:
+        return np.append(numbers, np.nan)[codes]
+
+    if are(is_number):
+        # A longdouble can be larger than every float.
+        with np.errstate(over="ignore"):
+            numbers = _finite([_float(value, place) for value in known], place)
+        return Column(place.label, "number", spread(numbers))
+    if are(is_date):
+        column = _dates(_date_groups(known, place), len(known), place)
+        return replace(column, values=spread(column.values))
+    if are(lambda value: is_span(value) or isinstance(value, time)):
+        numbers = np.array([_duration(value) for value in known])
+        return Column(place.label, "duration", spread(numbers))
+    return _category(codes, known, place)
+
+
+def _hashable(value: Any, place: _Place) -> Any:
+    try:
+        hash(value)
+    except (TypeError, ValueError):
+        if isinstance(value, Decimal):
+            # A signalling NaN.
+            return None
+        allowed = "values that can be hashed, like strings and numbers"
+        raise place.error(shown(value), allowed, TypeError) from None
+    return value
+
+
+def _distinct(values: list[Any], place: _Place) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(values)
+    except (TypeError, ValueError) as error:
+        # pandas refuses to compare its durations with months of numpy.
+        what = f"values that cannot be compared ({error})"
+        raise place.error(what, "values of one type") from None
+
+
+def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
+    # Other ways to an array would look into levels that are tuples.
+    objects = np.fromiter([*levels, None], dtype=object)
+    return Column(place.label, "category", objects[codes], codes, levels)
+
+
+def _ordered(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
+    ranks = np.where(codes < 0, np.nan, codes)
+    return Column(place.label, "ordered", ranks, codes, levels)
+
+
+def _complex(value: Any, place: _Place) -> Exception:
+    # The first words are from scikit-learn.
+    return ValueError(
+        f"Complex data not supported: {place.table} has {value} in column "
+        f"{place.label!r}, must have real values."
+    )
+
+
+def _float(value: Any, place: _Place) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise place.error(shown(value), "numbers below 1e308") from None
+
+
+def _finite(values: Any, place: _Place) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        numbers = np.asarray(values, dtype=np.float64)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        # scikit-learn calls this value infinity.
+        value = f"infinity ({np.asarray(values)[infinite][0]})"
+        raise place.error(value, "finite numbers or missing values")
+    return numbers
+
+
+def _date_groups(known: list[Any], place: _Place) -> list[tuple[Any, np.ndarray]]:
+    """Convert dates to numpy arrays, one array for each unit, with their positions."""
+    if len(set(map(has_zone, known))) > 1:
+        allowed = "dates of one kind"
+        raise place.error("dates with a time zone beside dates without one", allowed)
+    try:
+        dates = [as_datetime64(value) for value in known]
+    except (OverflowError, ValueError) as error:
+        raise place.error(f"a date that is out of range ({error})", "dates") from None
+    units: dict[np.dtype, list[int]] = {}
+    for i, value in enumerate(dates):
+        units.setdefault(value.dtype, []).append(i)
+    return [
+        (index, np.array([dates[i] for i in index], dtype=unit))
+        for unit, index in units.items()
+    ]
+
+
+def _dates(groups: list[tuple[Any, np.ndarray]], n: int, place: _Place) -> Column:
+    """Convert dates of several units to seconds since an origin."""
+    whole, rest = np.full(n, np.nan), np.zeros(n)
+    for index, dates in groups:
+        whole[index], rest[index] = _whole_seconds(dates, place)
+    origin = None if place.like is None else place.like.origin
+    if origin is None and not np.isnan(whole).all():
+        origin = int(np.nanmin(whole))
+    return Column(place.label, "date", whole - (origin or 0) + rest, origin=origin)
+
+
+def _whole_seconds(dates: np.ndarray, place: _Place) -> tuple[np.ndarray, np.ndarray]:
+    """Return seconds since 1970, and fractions of a second, which keep all digits."""
+    unit, count = np.datetime_data(dates.dtype)
+    if unit in "YM" or count > 1:
+        # The calendar defines the length of years and months.
+        plain = dates.astype("M8[D]" if unit in "YM" else f"M8[{unit}]")
+        known = ~np.isnat(dates)
+        if np.any(plain.astype(dates.dtype)[known] != dates[known]):
+            raise place.error("a date that is out of range", "dates")
+        dates, unit = plain, np.datetime_data(plain.dtype)[0]
+    steps = dates.astype(np.int64)
+    whole, rest = np.divmod(steps, STEPS.get(unit, 1))
+    seconds = whole * (1.0 if unit in STEPS else SECONDS.get(unit, 1.0))
+    seconds[np.isnat(dates)] = np.nan
+    return seconds, rest / STEPS.get(unit, 1)
+
+
+def _durations(values: np.ndarray) -> np.ndarray:
+    unit, count = np.datetime_data(values.dtype)
+    steps = np.where(np.isnat(values), np.nan, values.astype(np.int64)) * count
+    return steps / STEPS[unit] if unit in STEPS else steps * SECONDS.get(unit, 1.0)
+
+
+def _duration(value: Any) -> float:
+    if isinstance(value, time):
+        whole = 3600 * value.hour + 60 * value.minute + value.second
+        return whole + value.microsecond / 1e6
+    return float(_durations(np.array([as_timedelta64(value)]))[0])
+
+
+# What a column of each kind has.
+WORDS = {
+    "number": "numbers",
+    "date": "dates",
+    "duration": "durations",
+    "ordered": "ordered categories",
+    "category": "categories",
+}
+
+
+def check_column_encoder(
+    encoder: Any, X: Any, name: str = "X", *, kinds: Sequence[str]
+) -> None:
+    """Check the parameter `encoder`, and refuse a table that needs one if it is None.
+
+    Parameters
+    ----------
+    encoder : object
+        The parameter, "auto" or None.
+    X : object
+        Columns, not validated.
+    name : str, default="X"
+        Name of the columns, for error messages.
+    kinds : sequence of str
+        Kinds of columns that need no encoder if all values are known.
+    """
+    if isinstance(encoder, str) and encoder == "auto":
+        return
+    if encoder is not None:
+        raise ValueError(
+            f"encoder == {shown(encoder)}, must be 'auto' or None, because every "
+            "column has its own kernel."
+        )
+    for column in read_columns(X, name) if needs_encoding(X) else ():
+        missing = column.missing.any()
+        if missing or column.kind not in kinds:
+            what = "missing values" if missing else WORDS[column.kind]
+            raise ValueError(
+                f"{name} has {what} in column {column.name!r}, must have "
+                f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values "
+                "for encoder == None. Set encoder='auto' to read the column as it is."
+            )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table, each with its positions in the rows that kernels see.
+
+    A table that is not encoded has one position for each column. An encoder turns a
+    column into several.
+
+    Attributes
+    ----------
+    names : list
+        Names of the columns. The list is empty for data without names.
+    blocks : list of list of int
+        Positions of each column.
+    table : object
+        The table, if it has names.
+    """
+
+    names: list[Any]
+    blocks: list[list[int]]
+    table: Any = None
+
+    @classmethod
+    def of(cls, table: Any, n_features: int) -> Layout:
+        """Return the layout of a table, or of an array, that is not encoded."""
+        if isinstance(table, Layout):
+            return table
+        names = names_of(table)
+        known = len(names) == n_features
+        blocks = [[j] for j in range(n_features)]
+        return cls(names if known else [], blocks, table)
+
+    def positions(self, columns: list[int]) -> list[int]:
+        """Return the positions of some columns."""
+        return [position for column in columns for position in self.blocks[column]]
+
+    def take(self, columns: list[int]) -> Layout:
+        """Return the layout of rows that hold only some columns."""
+        blocks: list[list[int]] = []
+        start = 0
+        for column in columns:
+            blocks.append(list(range(start, start + len(self.blocks[column]))))
+            start += len(self.blocks[column])
+        names = [self.names[column] for column in columns] if self.names else []
+        table = self.table[names] if names and self.table is not None else None
+        return Layout(names, blocks, table)

@@ -1,0 +1,283 @@
+"""What all results share: text, HTML, a DataFrame, and a figure."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import fields
+from html import escape
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.base import BaseEstimator
+
+# Rows of the HTML table, at most.
+MAX_ROWS = 20
+
+
+# Letters of a name in a table, at most.
+MAX_LETTERS = 60
+
+
+# No colours but the page's own, so that the table is readable on a dark page.
+LINE = "1px solid rgba(128, 128, 128, 0.4)"
+
+
+TABLE = "border-collapse: collapse; font-size: 0.9em; color: inherit;"
+
+
+CELL = "padding: 0.2em 0.8em; text-align: {}; border: none;"
+
+
+class Result(metaclass=ABCMeta):
+    """Base class of the results: frozen dataclasses with a table, one row per item.
+
+    A new result is a subclass with the decorator ``@dataclass(frozen=True, eq=False,
+    repr=False)`` and the methods `_summary` and `_columns`. It names its Display, which
+    has a class method `from_result`.
+    """
+
+    # Name of the class of skdiscrepancy.plotting that draws the result.
+    _display: ClassVar[str]
+    # What a row of the table is.
+    _item: ClassVar[str] = "kernel"
+    # Column of the table that is the index of the DataFrame, None for 0, 1, ...
+    _index: ClassVar[str | None] = None
+    # What the rows of an HTML table have that cannot show all rows.
+    _shown_first: ClassVar[str] = "first places"
+    # Rows of the table in the repr, at most.
+    _repr_rows: ClassVar[int] = 0
+
+    @abstractmethod
+    def _summary(self) -> dict[str, Any]:
+        """Return the numbers that matter, by their names."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns of the table, by their names, in the order of the rows."""
+
+    def _priorities(self) -> np.ndarray | None:
+        """Return a number for each row: rows with small numbers are shown first.
+
+        None for the order of the rows.
+        """
+        return None
+
+    def to_frame(self) -> Any:
+        """Return the table of the result as a DataFrame.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row for each kernel, or for each column of the data. The description of
+            the class lists the columns of the frame.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__}.to_frame needs pandas. Install it with "
+                '`pip install "skdiscrepancy[pandas]"`.'
+            ) from error
+        columns = self._columns()
+        index = None
+        if self._index is not None:
+            names = columns.pop(self._index)
+            index = pd.Index(names, name=self._index, tupleize_cols=False)
+        return pd.DataFrame(columns, index=index)
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the result.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of the method `from_result` of the Display that the description of
+            the class names, such as `ax`.
+
+        Returns
+        -------
+        display : Display of :mod:`skdiscrepancy.plotting`
+            The display, drawn.
+        """
+        # Upwards, and so only when called: results do not need matplotlib.
+        from skdiscrepancy import plotting
+
+        return getattr(plotting, self._display).from_result(self, **kwargs)
+
+    def _count(self) -> str:
+        columns = self._columns()
+        n = _n_rows(columns)
+        plural = "" if n == 1 else "s"
+        if "target_kernel" in columns:
+            return f"{n} pair{plural} of kernels"
+        return f"{n} {self._item}{plural}"
+
+    def __repr__(self) -> str:
+        parts = [f"{key}={_written(value)}" for key, value in self._summary().items()]
+        first = f"{type(self).__name__}({', '.join([*parts, self._count()])})"
+        return "\n".join([first, *self._lines(self._repr_rows)])
+
+    def _lines(self, max_rows: int | None) -> list[str]:
+        """Return some rows of the table as aligned lines, None for all rows."""
+        columns = self._columns()
+        n_rows = _n_rows(columns)
+        rows = np.arange(n_rows)
+        if max_rows is not None:
+            rows = _first_rows(
+                self._priorities() if max_rows else None, n_rows, max_rows
+            )
+        if not len(rows):
+            return []
+        aligned = []
+        for name, values in columns.items():
+            cells = [_heading(name), *(_cell(values[row]) for row in rows)]
+            width = max(map(len, cells))
+            numeric = _is_numeric(values)
+            aligned.append(
+                [f"{c:>{width}}" if numeric else c.ljust(width) for c in cells]
+            )
+        lines = ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
+        if len(rows) < n_rows:
+            lines.append(f"... {n_rows - len(rows)} more")
+        return lines
+
+    def _repr_html_(self) -> str:
+        columns = self._columns()
+        n_rows = _n_rows(columns)
+        rows = _first_rows(self._priorities(), n_rows, MAX_ROWS)
+        summary = ", ".join(
+            f"{escape(_heading(key))} <b>{escape(_cell(value))}</b>"
+            for key, value in self._summary().items()
+        )
+        sides = {
+            key: "right" if _is_numeric(values) else "left"
+            for key, values in columns.items()
+        }
+        head = "".join(
+            f'<th scope="col" style="{CELL.format(side)} border-bottom: {LINE};">'
+            f"{escape(_heading(key))}</th>"
+            for key, side in sides.items()
+        )
+        body = ""
+        for row in rows:
+            cells = "".join(
+                f'<td style="{CELL.format(side)}">'
+                f"{escape(_cell(columns[key][row]))}</td>"
+                for key, side in sides.items()
+            )
+            body += f"<tr>{cells}</tr>"
+        note = ""
+        if len(rows) < n_rows:
+            note = (
+                f"<p><small>The {len(rows)} of {self._count()} with the "
+                f"{self._shown_first}. <code>to_frame()</code> returns all of them."
+                "</small></p>"
+            )
+        return (
+            f'<div class="skdiscrepancy-result" style="overflow-x: auto;">'
+            f"<p><b>{escape(type(self).__name__)}</b>: {summary}, {self._count()}</p>"
+            f'<table style="{TABLE}">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}</div>"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._summary().values()))
+
+
+class MatrixResult(Result):
+    """Base class of the results that numpy reads as a matrix."""
+
+    matrix: np.ndarray
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> np.ndarray:
+        # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
+        matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
+        return matrix.copy() if copy else matrix
+
+
+def _n_rows(columns: dict[str, Any]) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _first_rows(
+    priorities: np.ndarray | None, n_rows: int, max_rows: int
+) -> np.ndarray:
+    """Return the rows that are shown, in their order."""
+    rows = np.arange(n_rows)
+    if priorities is not None:
+        rows = np.argsort(priorities, kind="stable")
+    return np.sort(rows[:max_rows])
+
+
+def _heading(name: str) -> str:
+    words = name.replace("_", " ").replace("normalized", "normalised")
+    return words.replace("pvalue", "p-value")
+
+
+def _is_numeric(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind in "fiu"
+    # Names in a list may be tuples, of which numpy makes no array.
+    return all(map(_is_number, values))
+
+
+def _written(value: Any) -> str:
+    return _cell(value) if _is_number(value) else repr(value)
+
+
+def _cell(value: Any) -> str:
+    """Return a value in a few letters, on one line."""
+    if _is_number(value):
+        return "-" if np.isnan(value) else f"{value:.4g}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Tell whether two attributes of results are equal."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, np.ndarray):
+        numeric = first.dtype.kind in "fc"
+        return np.array_equal(first, second, equal_nan=numeric)
+    if isinstance(first, (list, tuple)):
+        pairs = zip(first, second, strict=False)
+        return len(first) == len(second) and all(_same(*pair) for pair in pairs)
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(
+            _same(first[key], second[key]) for key in first
+        )
+    if isinstance(first, BaseEstimator):
+        # Kernels: estimators are equal to themselves only.
+        return _same(first.get_params(deep=False), second.get_params(deep=False))
+    if hasattr(first, "dist") and hasattr(first, "kwds"):
+        # Distributions of scipy with their parameters.
+        return _same(
+            (type(first.dist), first.args, first.kwds),
+            (type(second.dist), second.args, second.kwds),
+        )
+    return bool(first == second)

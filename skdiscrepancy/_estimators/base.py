@@ -1,0 +1,285 @@
+"""Parameters, encoders and pooling that the estimators share."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    RandomStateLike,
+    check_flag,
+    check_number,
+    check_run_options,
+    refuse_changed,
+    shown,
+    values_of,
+)
+from skdiscrepancy._data.targets import check_weights
+from skdiscrepancy._gram.run import Run, run_all
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
+from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
+from skdiscrepancy.bandwidths import build_collection, check_bandwidths
+from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._labels import sample_dtype
+from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._radial import warn_if_indefinite
+from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
+from skdiscrepancy.tables import check_encoder, fit_encoder
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked parameters of an estimator.
+
+    Attributes
+    ----------
+    design : Design
+        The design.
+    kernels : list of kernel objects
+        Kernels of the parameter `kernel`, before their bandwidths are chosen.
+    """
+
+    design: Design
+    kernels: list[Any]
+
+
+class BaseDiscrepancy(KeywordHints, BaseEstimator):
+    """Base class of the estimators: checks their parameters and pools."""
+
+    # Parameters that are True or False.
+    _flags: tuple[str, ...] = ("normalize", "squared")
+    # Parameters from which `fit` learns kernels and encoders.
+    _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
+
+    design: Any
+    kernel: Any
+    bandwidth: Any
+    n_bandwidths: int
+    normalize: bool
+    squared: bool
+    pooling: str | None
+    fuse_nu: Any
+    encoder: Any
+    encoder_: Any
+    n_jobs: int | None
+    random_state: RandomStateLike
+    verbose: int
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        """Check every parameter. Public methods do so before they read data.
+
+        Parameters
+        ----------
+        n_kernels : int, default=1
+            Number of kernels to pool, if it is known already.
+
+        Returns
+        -------
+        settings : Settings
+            The design and the kernels of the parameters.
+        """
+        design = check_design(self.design)
+        kernels = self._check_kernels()
+        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
+        for name in self._flags:
+            check_flag(getattr(self, name), name)
+        if not self.squared and (not design.biased or self.normalize):
+            raise ValueError(
+                f"squared == False, must be True for design == {shown(self.design)} "
+                f"and normalize == {self.normalize}. Only the V-statistic without "
+                "normalisation has a square root."
+            )
+        check_pooling(self.pooling, n_kernels)
+        if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
+            check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
+        check_encoder(self.encoder)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
+        return Settings(design, kernels)
+
+    def _remember(self) -> None:
+        """Keep the values of the parameters that `fit` has learnt from."""
+        self._learnt_from = values_of(self, self._learns_from)
+
+    def _refuse_changed(self) -> None:
+        """Refuse parameters that have changed since `fit` has learnt from them."""
+        refuse_changed(self, self._learnt_from)
+
+    def _check_kernels(self) -> list[Any]:
+        """Return the kernels of the parameter `kernel`."""
+        return check_kernel(self.kernel)
+
+    def _check_weights(
+        self,
+        sample_weight: Any,
+        n: int,
+        design: Design,
+        least: int | None = None,
+        name: str = "sample_weight",
+    ) -> np.ndarray:
+        """Check the weights of n rows, which need a complete design.
+
+        `least` rows, or as many as a second-order statistic needs, have a weight. The
+        weights sum to one.
+        """
+        if not design.complete:
+            raise ValueError(
+                f"design == {shown(self.design)}, must be 'v' or 'u' with {name}, "
+                "because the pairs of an incomplete design have no weights."
+            )
+        if getattr(self, "second_order", False):
+            raise ValueError(
+                f"second_order == True, must be False with {name}, because two rows of "
+                "different weights form no pair."
+            )
+        if least is None:
+            least = 1 if design.biased else 2
+        return check_weights(sample_weight, n, least, name)
+
+    def _fit_encoder(self, tables: list[Any], kernels: list[KernelLike]) -> None:
+        """Fit the encoder to the rows of all tables, if they need one."""
+        # Kernels on labels read columns of any type themselves.
+        reads_labels = sample_dtype(kernels) is None and isinstance(self.encoder, str)
+        self.encoder_ = None if reads_labels else fit_encoder(self.encoder, tables)
+
+    def _collection(
+        self,
+        samples: list[np.ndarray],
+        kernels: list[KernelLike],
+        bandwidth: Any,
+        name: str = "bandwidth",
+        *,
+        table: Any = None,
+    ) -> list[Any]:
+        """Give kernels their bandwidths, from the rows of samples.
+
+        `table` is one of the samples before validation, with the names of the columns,
+        or the layout of an encoded table.
+        """
+        return collection_of(
+            samples, kernels, bandwidth, self.n_bandwidths, name, table, self.n_jobs
+        )
+
+    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
+        """Normalise the statistics, or take their square roots, and pool them."""
+        statistics.check_finite()
+        values, scales, errors = statistics.values, statistics.scales, statistics.errors
+        if not self.squared:
+            values = _square_roots(values, statistics.rounding)
+            errors = None if errors is None else _errors_of_roots(errors, values)
+        if self.normalize:
+            pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
+        else:
+            pooled, scales = values, np.ones_like(values)
+        nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
+        value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
+        name = self._discrepancy
+        return DiscrepancyResult(value, values, scales, kernels, name, errors)
+
+    def _with_uncertainty(
+        self,
+        result: DiscrepancyResult,
+        statistics: Statistics | None,
+        design: Design,
+        noise: Callable[..., Noise | Normal | str],
+    ) -> DiscrepancyResult:
+        """Add the standard error, or the reason why there is none, to a result.
+
+        `noise` takes the statistics, the scales and `normalize`. It returns the noise
+        of the mean over kernels, or a text that says why there is no standard error.
+        """
+        found: Any = self._without_standard_error(len(result.kernels))
+        if not found and statistics is not None:
+            with np.errstate(all="ignore"):
+                found = noise(
+                    statistics.values, statistics.scales, normalize=self.normalize
+                )
+        if isinstance(found, Normal):
+            found = NormalUncertainty(result.value, *found)
+        elif isinstance(found, Noise):
+            flags = design.biased, self.normalize, not self.squared
+            found = Uncertainty(result.value, found, *flags)
+        if not isinstance(found, str) and not np.isfinite(found.standard_error):
+            found = "The standard error is not finite. Rescale the data."
+        return replace(result, uncertainty=found)
+
+    def _without_standard_error(self, n_kernels: int) -> str:
+        """Return why these parameters have no standard error, "" if they have one."""
+        if n_kernels == 1:
+            return ""
+        if self.pooling != "mean":
+            return (
+                f"pooling == {self.pooling!r}, must be 'mean' for a standard error, or "
+                "pass a single kernel and a single bandwidth. A maximum over kernels "
+                "is not normal, because the kernel that attains it changes from sample "
+                "to sample."
+            )
+        if not self.squared:
+            return (
+                "squared == False, must be True for the standard error of several "
+                "kernels, or pass a single kernel and a single bandwidth."
+            )
+        return ""
+
+    @property
+    def _discrepancy(self) -> str:
+        """Name of the discrepancy, also for subclasses that users write."""
+        package = __name__.partition(".")[0]
+        ours = (c for c in type(self).__mro__ if c.__module__.startswith(package))
+        return next(ours).__name__.removesuffix("Estimator")
+
+    @property
+    def _run(self) -> Run:
+        return Run(self.n_jobs, self.verbose)
+
+
+def collection_of(
+    samples: list[np.ndarray],
+    kernels: list[KernelLike],
+    bandwidth: Any,
+    n_bandwidths: int,
+    name: str,
+    table: Any,
+    n_jobs: int | None,
+) -> list[Any]:
+    """Give kernels their columns and bandwidths, as an estimator does in `fit`."""
+    kernels = resolve_columns(kernels, table, samples[0].shape[1])
+    warn_if_indefinite(kernels, samples[0].shape[1])
+
+    def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        # Threads for every joblib backend, because there are few rows.
+        return run_all(tasks, function, Run(n_jobs), require="sharedmem")
+
+    return build_collection(samples, kernels, bandwidth, n_bandwidths, name, run=run)
+
+
+def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Take square roots.
+
+    A V-statistic is negative only by rounding, or if its kernel is indefinite.
+    """
+    if np.any(values < -rounding):
+        raise ValueError(
+            f"squared == False, must be True: the V-statistic of kernel "
+            f"{int(np.argmin(values))} is {values.min():.3g} < 0, because the kernel "
+            "is not positive definite."
+        )
+    return np.sqrt(np.maximum(values, 0))
+
+
+def _errors_of_roots(errors: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Return standard errors of square roots from those of their squares.
+
+    To first order, but an error of the square is at least the square of an error.
+    """
+    with np.errstate(all="ignore"):
+        return np.fmin(errors / (2 * roots), np.sqrt(errors))

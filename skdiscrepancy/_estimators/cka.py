@@ -1,0 +1,774 @@
+"""Centred kernel alignment (CKA) of representations of the same rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations_with_replacement, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._data.arrays import as_labels, check_rows
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    check_run_options,
+    explains_keywords,
+    shown,
+    warn_user,
+)
+from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.results import MatrixResult
+from skdiscrepancy._data.targets import tag_target, validate_with_target
+from skdiscrepancy._gram.products import source_pair_totals
+from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._statistics.dependence import centring_offsets
+from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
+from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._labels import sample_dtype
+from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
+from skdiscrepancy.kernels._radial import warn_if_indefinite
+
+
+class CKASettings(NamedTuple):
+    """What the check of the parameters of CKA has found.
+
+    Attributes
+    ----------
+    kernel, target_kernel : list of length 1
+        The kernel on X and the kernel on Y, bandwidths still to be chosen.
+    unbiased : bool
+        Whether HSIC is the U-statistic.
+    """
+
+    kernel: list[KernelLike]
+    target_kernel: list[KernelLike]
+    unbiased: bool
+
+    @property
+    def least_rows(self) -> int:
+        """Smallest number of rows that HSIC takes."""
+        return 4 if self.unbiased else 2
+
+
+def check_cka_params(
+    kernel: Any, target_kernel: Any, bandwidth: Any, design: Any
+) -> CKASettings:
+    """Check the parameters of CKA."""
+    checked = check_design(design)
+    if not checked.complete:
+        raise ValueError(
+            f"design == {shown(design)}, must be 'u' or 'v': CKA needs all pairs of "
+            "rows."
+        )
+    of_x = _one_kernel(kernel, "kernel")
+    of_y = (
+        of_x if target_kernel is None else _one_kernel(target_kernel, "target_kernel")
+    )
+    check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
+    return CKASettings(of_x, of_y, not checked.biased)
+
+
+def _one_kernel(kernel: Any, name: str) -> list[KernelLike]:
+    kernels = check_kernel(kernel, name)
+    if len(kernels) > 1:
+        raise ValueError(
+            f"{name} == {shown(kernel)} has {len(kernels)} kernels, must be one kernel "
+            "for CKA."
+        )
+    return kernels
+
+
+def kernel_with_bandwidth(
+    sample: np.ndarray, kernel: list[KernelLike], bandwidth: Any, table: Any
+) -> list[Any]:
+    """Return the kernel with all that it takes from a sample, in a list.
+
+    `table` is the sample before validation, with the names of the columns.
+    """
+    kernel = resolve_columns(kernel, table, sample.shape[1])
+    warn_if_indefinite(kernel, sample.shape[1])
+    found = build_collection([sample], kernel, bandwidth, N_BANDWIDTHS, "bandwidth")
+    if len(found) > 1:
+        raise ValueError(
+            f"bandwidth == {shown(bandwidth)} makes {len(found)} kernels of "
+            f"{kernel[0]!r}, must be 'median' or one number for CKA."
+        )
+    return found
+
+
+def as_representation(
+    Z: Any, name: str, kernel: list[KernelLike], least: int
+) -> np.ndarray:
+    """Return a sample as the kernel reads it; one dimension is one column."""
+    Z = as_table(Z)
+    shape = tuple(getattr(Z, "shape", ()))
+    if len(shape) > 2:
+        raise ValueError(
+            f"{name} has shape {shape}, must have two dimensions: flatten the values "
+            f"of each row with reshape({shape[0]}, -1), or pass a list of layers."
+        )
+    Z = check_rows(
+        Z, name, dtype=sample_dtype(kernel), ensure_min_samples=least, estimator="CKA"
+    )
+    return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+
+
+class Terms(NamedTuple):
+    """HSIC of pairs of samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pairs,)
+        HSIC of each pair.
+    roundings : ndarray of shape (n_pairs,)
+        How large HSIC of a constant sample with itself may be by rounding.
+    """
+
+    values: np.ndarray
+    roundings: np.ndarray
+
+
+@in_one_blas_thread
+def hsic_terms(
+    sources: list[Source],
+    pairs: list[tuple[int, int]],
+    n: int,
+    *,
+    unbiased: bool,
+    run: Run = QUIET,
+) -> Terms:
+    """Compute complete HSIC, not normalised, of pairs of sources with one kernel each.
+
+    In the centred matrices A and B this is sum(A o B) / (n (n - 3)) for U, where the
+    diagonal is left out, and sum(A o B) / n^2 for V, as in `complete_hsic`.
+
+    Parameters
+    ----------
+    sources : list of Source
+        One kernel each, on the same rows.
+    pairs : list of pairs of int
+        Positions of sources.
+    n : int
+        Number of rows.
+    unbiased : bool
+        U-statistics, or V-statistics.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    terms : Terms
+        In the order of the pairs.
+    """
+    for source in sources:
+        # CKA has neither incomplete designs nor random features.
+        source.ways = ("minibatches (CKAEstimator.partial_fit)",)
+    # Sums beyond floating point are refused below.
+    with np.errstate(all="ignore"):
+        found = source_pair_totals(
+            sources,
+            pairs,
+            n,
+            partial(centring_offsets, unbiased=unbiased),
+            diagonal=not unbiased,
+            run=run,
+        )
+    count = n * (n - 3) if unbiased else n * n
+    return Terms(check_finite(found.totals / count), found.roundings / count)
+
+
+def alignments(
+    cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray, constant: list[str]
+) -> np.ndarray:
+    """Divide HSIC by the geometric mean of HSIC of each sample with itself.
+
+    Parameters
+    ----------
+    cross : ndarray of shape (n_x, n_y)
+        HSIC of each sample on the left with each sample on the right.
+    own_x : ndarray of shape (n_x,)
+        HSIC of the samples on the left with themselves, 0 for constant samples.
+    own_y : ndarray of shape (n_y,)
+        HSIC of the samples on the right with themselves, 0 for constant samples.
+    constant : list of str
+        Names of the constant samples, for the warning.
+
+    Returns
+    -------
+    cka : ndarray of shape (n_x, n_y)
+        CKA, 0 beside a constant sample.
+    """
+    if constant:
+        warn_user(
+            f"CKA with {', '.join(constant)} is 0, because HSIC with itself is not "
+            "positive. For the kernel, all rows are equal, all rows are equally "
+            "different, or all rows but one are equal."
+        )
+    # Root by root: the product of two HSIC may be beyond floating point.
+    scale = np.sqrt(np.maximum(own_x, 0))[:, np.newaxis] * np.sqrt(np.maximum(own_y, 0))
+    cka = np.zeros(cross.shape)
+    np.divide(cross, scale, out=cka, where=scale > 0)
+    return cka
+
+
+def positive_part(terms: np.ndarray, roundings: np.ndarray) -> np.ndarray:
+    """Return HSIC of samples with themselves, 0 where it is a rounding error."""
+    return np.where(terms > roundings, terms, 0.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CKAResult(MatrixResult):
+    """Similarities of all layers of one network with all layers of another.
+
+    :func:`cka_score` returns this result for lists of layers, the heat map of [1]_ in
+    numbers. ``np.asarray(result)`` is the matrix. Two results are equal if all their
+    attributes are.
+
+    Read more in the :ref:`User Guide <cka>`.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_layers_X, n_layers_Y)
+        CKA of each layer of X with each layer of Y.
+    x_layers : list of length n_layers_X
+        Names of the layers of X; positions if the layers came as a list.
+    y_layers : list of length n_layers_Y
+        Names of the layers of Y.
+    x_kernels : list of length n_layers_X
+        Kernel on each layer of X.
+    y_kernels : list of length n_layers_Y
+        Kernel on each layer of Y.
+
+    See Also
+    --------
+    cka_score : Computes the similarities.
+    skdiscrepancy.plotting.CKADisplay : Draws the matrix.
+
+    References
+    ----------
+    .. [1] S. Kornblith et al., "Similarity of neural network representations
+       revisited", ICML 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import cka_score
+    >>> rng = np.random.RandomState(0)
+    >>> first = rng.normal(size=(100, 5))
+    >>> second = np.tanh(first @ rng.normal(size=(5, 8)))
+    >>> result = cka_score({"first": first, "second": second}, [first])
+    >>> result.to_frame()[0].round(2).to_dict()
+    {'first': 1.0, 'second': 0.68}
+    >>> np.asarray(result).shape
+    (2, 1)
+    """
+
+    matrix: np.ndarray
+    x_layers: list[Any]
+    y_layers: list[Any]
+    x_kernels: list[Any]
+    y_kernels: list[Any]
+
+    _display = "CKADisplay"
+    _item = "layer"
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "largest": float(self.matrix.max()),
+            "kernel": kernel_name(self.x_kernels[0]),
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        columns = {str(name): self.matrix[:, j] for j, name in enumerate(self.y_layers)}
+        first = "layer"
+        while first in columns:
+            first += "_"
+        return {first: list(self.x_layers), **columns}
+
+    def _count(self) -> str:
+        n_x, n_y = self.matrix.shape
+        return f"{n_x} x {n_y} layers"
+
+    def to_frame(self) -> Any:
+        """Return the matrix as a DataFrame.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row for each layer of X and one column for each layer of Y, with the
+            names of the layers as index and columns.
+        """
+        frame = super().to_frame()
+        frame = frame.set_index(frame.columns[0])
+        frame.index.name = "layer"
+        frame.columns = list(self.y_layers)
+        return frame
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the matrix as a heat map.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`CKADisplay.from_result
+            <skdiscrepancy.plotting.CKADisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : CKADisplay
+            The display, drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def cka_score(
+    X: Any,
+    Y: Any,
+    *,
+    kernel: Any = "linear",
+    target_kernel: Any = None,
+    bandwidth: Any = "median",
+    design: str | Design = "u",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> float | CKAResult:
+    r"""Compute the centred kernel alignment of two representations of the same rows.
+
+    :math:`\mathrm{CKA} = \mathrm{HSIC}(K, L) / \sqrt{\mathrm{HSIC}(K, K)\,
+    \mathrm{HSIC}(L, L)}` [1]_ is 1 for representations that agree up to a rotation, a
+    shift and a scale, and 0 for representations that have nothing in common. With
+    ``design="u"`` the unbiased estimator of HSIC takes its place in all three terms
+    [2]_: unrelated representations then have CKA near 0, also if they have more columns
+    than rows, and the value may be negative. ``design="v"`` is the textbook number.
+
+    With ``kernel="energy"``, CKA is the squared distance correlation, bias-corrected
+    for "u" [3]_.
+
+    The linear kernel takes O(n d_X d_Y) time for n rows of d_X and d_Y columns. Other
+    kernels, and more columns than rows, take O(n^2) time. "energy" and "laplace" on two
+    single columns take O(n log n) time. Memory is O(n) for each pair of layers, and a
+    copy of layers that have far more columns than rows.
+
+    Read more in the :ref:`User Guide <cka>`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features_X), or list or dict of such arrays
+        First representation, or the layers of a network, with names in a dict. A list
+        of one-dimensional arrays is one representation, row by row; use a dict for
+        layers of one column.
+    Y : array-like of shape (n_samples, n_features_Y), or list or dict of such arrays
+        Second representation, or layers, of the same rows in the same order.
+    kernel : str, kernel object or callable, default="linear"
+        Kernel on X, such as "linear", "gaussian" or "energy".
+    target_kernel : str, kernel object, callable or None, default=None
+        Kernel on Y; None is `kernel`. "indicator" is for labels.
+    bandwidth : "median" or float, default="median"
+        Bandwidth of a kernel that has a bandwidth, such as "gaussian", and none of its
+        own. "median" is the median distance between rows, for each representation its
+        own.
+    design : {"u", "v"}, default="u"
+        Unbiased HSIC, which needs four rows, or the biased one.
+    n_jobs : int or None, default=None
+        Number of threads; the result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Returns
+    -------
+    cka : float or CKAResult
+        The larger, the more similar. For lists or dicts of layers, a result with the
+        matrix of all layers of X with all layers of Y. A representation whose rows are
+        all equal has CKA 0, with a warning.
+
+    See Also
+    --------
+    CKAEstimator : Adds up minibatches.
+    hsic_score : Measures dependence on a scale for tests and feature selection.
+
+    References
+    ----------
+    .. [1] S. Kornblith et al., "Similarity of neural network representations
+       revisited", ICML 2019.
+    .. [2] T. Nguyen, M. Raghu and S. Kornblith, "Do wide and deep networks learn the
+       same things?", ICLR 2021.
+    .. [3] G. J. Székely and M. L. Rizzo, "Partial distance correlation with methods for
+       dissimilarities", Annals of Statistics 42, 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import cka_score
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> rotation, _ = np.linalg.qr(rng.normal(size=(10, 10)))
+    >>> round(cka_score(X, 3 * X @ rotation + 1), 6)
+    1.0
+    >>> unrelated = rng.normal(size=(200, 300))
+    >>> abs(cka_score(X, unrelated)) < 0.05 < cka_score(X, unrelated, design="v")
+    True
+    """
+    settings = check_cka_params(kernel, target_kernel, bandwidth, design)
+    check_run_options(n_jobs, None, verbose)
+    symmetric = Y is X and target_kernel is None
+    left = _Layers(X, "X", settings.kernel, settings, bandwidth)
+    right = left
+    if not symmetric:
+        right = _Layers(Y, "Y", settings.target_kernel, settings, bandwidth)
+        _check_rows_agree(left, right)
+    matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
+    if not left.several and not right.several:
+        return float(matrix[0, 0])
+    return CKAResult(matrix, left.names, right.names, left.kernels, right.kernels)
+
+
+class _Layers:
+    """One or several representations with their kernels.
+
+    Attributes
+    ----------
+    several : bool
+        Whether they came as a list or dict.
+    names : list
+        Names of the layers.
+    titles : list of str
+        What messages call the layers.
+    sources : list of Source
+        The kernels on the rows.
+    """
+
+    def __init__(
+        self,
+        Z: Any,
+        name: str,
+        kernel: list[KernelLike],
+        settings: CKASettings,
+        bandwidth: Any,
+    ):
+        self.names, arrays, self.several = _split(Z, name)
+        self.titles = [name]
+        if self.several:
+            self.titles = [f"layer {shown(layer)} of {name}" for layer in self.names]
+        samples = [
+            as_representation(layer, title, kernel, settings.least_rows)
+            for layer, title in zip(arrays, self.titles, strict=True)
+        ]
+        self.n_rows = [len(sample) for sample in samples]
+        kernels = [
+            kernel_with_bandwidth(sample, kernel, bandwidth, layer)
+            for sample, layer in zip(samples, arrays, strict=True)
+        ]
+        self.kernels = [kernel for [kernel] in kernels]
+        self.sources: list[Source] = [
+            kernel_source(*item) for item in zip(kernels, samples, strict=True)
+        ]
+
+
+def _split(Z: Any, name: str) -> tuple[list[Any], list[ArrayLike], bool]:
+    """Return names and arrays of layers, and whether there may be several."""
+    if isinstance(Z, Mapping) and not hasattr(Z, "shape"):
+        names, arrays = list(Z), list(Z.values())
+    elif isinstance(Z, (list, tuple)) and (not Z or _is_layer(Z[0])):
+        names, arrays = list(range(len(Z))), list(Z)
+    else:
+        return [0], [Z], False
+    if not arrays:
+        raise ValueError(f"{name} == {Z!r}, must hold at least one layer.")
+    return names, arrays, True
+
+
+def _is_layer(item: Any) -> bool:
+    """Tell a layer from a row: it has two dimensions or more."""
+    shape = getattr(item, "shape", None)
+    if shape is not None:
+        return len(shape) > 1
+    return isinstance(item, (list, tuple)) and any(np.ndim(row) > 0 for row in item[:1])
+
+
+def _check_rows_agree(left: _Layers, right: _Layers) -> None:
+    """Refuse layers of different numbers of rows."""
+    n = left.n_rows[0]
+    for layers in (left, right):
+        for title, rows in zip(layers.titles, layers.n_rows, strict=True):
+            if rows != n:
+                raise ValueError(
+                    f"{title[0].upper()}{title[1:]} has {rows} rows, must have {n} as "
+                    f"{left.titles[0]}."
+                )
+
+
+def _cka_matrix(
+    left: _Layers, right: _Layers, settings: CKASettings, run: Run
+) -> np.ndarray:
+    """Return CKA of every layer on the left with every layer on the right."""
+    p, q = len(left.sources), len(right.sources)
+    if right is left:
+        _check_rows_agree(left, left)
+        sources = left.sources
+        pairs = list(combinations_with_replacement(range(p), 2))
+    else:
+        sources = [*left.sources, *right.sources]
+        pairs = [(i, i) for i in range(p + q)]
+        pairs += product(range(p), range(p, p + q))
+    n = left.n_rows[0]
+    terms = hsic_terms(sources, pairs, n, unbiased=settings.unbiased, run=run)
+    values, roundings = np.zeros((2, len(sources), len(sources)))
+    at = tuple(np.array(pairs).T)
+    values[at], roundings[at] = terms
+    own = positive_part(np.diagonal(values), np.diagonal(roundings))
+    titles = left.titles if right is left else [*left.titles, *right.titles]
+    constant = [title for title, t in zip(titles, own, strict=True) if t == 0]
+    if right is left:
+        values = np.triu(values) + np.triu(values, 1).T
+        return alignments(values, own, own, constant)
+    return alignments(values[:p, p:], own[:p], own[p:], constant)
+
+
+# HSIC of X with itself, of X with y, and of y with itself.
+PAIRS = [(0, 0), (0, 1), (1, 1)]
+
+
+class CKAEstimator(KeywordHints, BaseEstimator):
+    r"""Centred kernel alignment (CKA) over minibatches.
+
+    Each call of `partial_fit` adds the three terms :math:`\mathrm{HSIC}(K, L)`,
+    :math:`\mathrm{HSIC}(K, K)` and :math:`\mathrm{HSIC}(L, L)` of one minibatch, and
+    `cka_` divides their sums [1]_. So representations need not fit into memory at the
+    same time. With the unbiased HSIC, ``design="u"``, the result does not depend on the
+    size of the batches, up to noise: each term has the same mean for every batch size.
+    Batches should be drawn at random.
+
+    A minibatch of b rows takes the time of :func:`cka_score` on b rows. Nothing is kept
+    of it but three numbers.
+
+    Read more in the :ref:`User Guide <cka>`.
+
+    Parameters
+    ----------
+    kernel : str, kernel object or callable, default="linear"
+        Kernel on X, such as "linear", "gaussian" or "energy".
+    target_kernel : str, kernel object, callable or None, default=None
+        Kernel on y; None is `kernel`. "indicator" is for labels.
+    bandwidth : "median" or float, default="median"
+        Bandwidth of a kernel that has a bandwidth and none of its own. "median" is the
+        median distance between the rows of the first batch.
+    design : {"u", "v"}, default="u"
+        Unbiased HSIC, which needs four rows in each batch, or the biased one, for which
+        the result depends on the size of the batches.
+    n_jobs : int or None, default=None
+        Number of threads; the result does not depend on it.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Attributes
+    ----------
+    cka_ : float
+        CKA of all batches that were seen, the value of `score()`. 0 if the rows of X
+        or the rows of y are all equal; `fit` and `score` warn of this.
+    hsic_ : ndarray of shape (3,)
+        Sums over batches of HSIC of X with itself, of X with y, and of y with itself.
+    n_batches_ : int
+        Number of batches that were seen.
+    n_samples_seen_ : int
+        Number of rows that were seen.
+    kernel_ : kernel object
+        Kernel on X, with a number as bandwidth if it has one.
+    target_kernel_ : kernel object
+        Kernel on y.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+    n_targets_in_ : int
+        Number of columns of y seen during :term:`fit`.
+
+    See Also
+    --------
+    cka_score : CKA in one call, also of all layers of two networks.
+    HSICEstimator : Measures dependence with many kernels.
+
+    References
+    ----------
+    .. [1] T. Nguyen, M. Raghu and S. Kornblith, "Do wide and deep networks learn the
+       same things?", ICLR 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import CKAEstimator, cka_score
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(1000, 5))
+    >>> Y = np.tanh(X @ rng.normal(size=(5, 8)))
+    >>> cka = CKAEstimator()
+    >>> for batch in np.split(np.arange(1000), 10):
+    ...     cka = cka.partial_fit(X[batch], Y[batch])
+    >>> abs(cka.score() - cka_score(X, Y)) < 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "linear",
+        target_kernel: Any = None,
+        bandwidth: Any = "median",
+        design: str | Design = "u",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.target_kernel = target_kernel
+        self.bandwidth = bandwidth
+        self.design = design
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @explains_keywords
+    def fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:
+        """Forget all batches and compute the terms of one sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First representation.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second representation of the same rows.
+
+        Returns
+        -------
+        self : CKAEstimator
+            Fitted estimator.
+        """
+        self._add(X, y, first=True)
+        # Warns of constant data, which a single batch may well be.
+        self.score()
+        return self
+
+    @explains_keywords
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> CKAEstimator:
+        """Add the terms of one minibatch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            First representation of the rows of the batch.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second representation of the same rows.
+
+        Returns
+        -------
+        self : CKAEstimator
+            Fitted estimator.
+        """
+        self._add(X, y, first=not hasattr(self, "n_batches_"))
+        return self
+
+    @explains_keywords
+    def score(self, X: ArrayLike | None = None, y: ArrayLike | None = None) -> float:
+        """Return CKA of the batches that were seen, or compute CKA of another sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or None, default=None
+            First representation. None for the batches that were seen.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Second representation of the same rows. None for the batches that were seen.
+
+        Returns
+        -------
+        score : float
+            The larger, the more similar.
+        """
+        check_is_fitted(self)
+        if X is None and y is None:
+            return _cka(self.hsic_, self._roundings)
+        terms = self._terms(X, y, self._settings(), first=False)[0]
+        return _cka(*terms)
+
+    def _settings(self) -> CKASettings:
+        check_run_options(self.n_jobs, None, self.verbose)
+        return check_cka_params(
+            self.kernel, self.target_kernel, self.bandwidth, self.design
+        )
+
+    def _add(self, X: Any, y: Any, *, first: bool) -> None:
+        terms, n = self._terms(X, y, self._settings(), first=first)
+        if first:
+            self.hsic_, self._roundings = np.zeros((2, 3))
+            self.n_batches_ = self.n_samples_seen_ = 0
+        self.hsic_ = self.hsic_ + terms.values
+        self._roundings = self._roundings + terms.roundings
+        self.n_batches_ += 1
+        self.n_samples_seen_ += n
+        self.cka_ = _cka(self.hsic_, self._roundings, warn=False)
+
+    def _terms(
+        self, X: Any, y: Any, settings: CKASettings, *, first: bool
+    ) -> tuple[Terms, int]:
+        """Return the terms of one sample; the first one chooses the kernels."""
+        tables = X, y
+        X, y = validate_with_target(
+            self,
+            X,
+            y,
+            reset=first,
+            dtype=sample_dtype(settings.kernel),
+            ensure_min_samples=settings.least_rows,
+        )
+        X = X if X.dtype.kind == "f" else as_labels(X, "X")
+        shown = self.kernel if self.target_kernel is None else self.target_kernel
+        y = as_target(y, settings.target_kernel, shown)
+        if first:
+            [self.kernel_] = kernel_with_bandwidth(
+                X, settings.kernel, self.bandwidth, tables[0]
+            )
+            [self.target_kernel_] = kernel_with_bandwidth(
+                y, settings.target_kernel, self.bandwidth, tables[1]
+            )
+            self.n_targets_in_ = y.shape[1]
+        elif y.shape[1] != self.n_targets_in_:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
+            )
+        sources = [
+            kernel_source([self.kernel_], X),
+            kernel_source([self.target_kernel_], y),
+        ]
+        terms = hsic_terms(
+            list(sources),
+            PAIRS,
+            len(X),
+            unbiased=settings.unbiased,
+            run=Run(self.n_jobs, self.verbose),
+        )
+        return terms, len(X)
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_target(super().__sklearn_tags__())
+
+
+def _cka(terms: np.ndarray, roundings: np.ndarray, *, warn: bool = True) -> float:
+    """Return CKA from HSIC of X with itself, of X with y, and of y with itself."""
+    own_x, own_y = positive_part(terms[[0, 2]], roundings[[0, 2]])
+    constant = [name for name, own in (("X", own_x), ("y", own_y)) if own == 0 and warn]
+    cross = terms[1:2, np.newaxis]
+    return float(
+        alignments(cross, np.array([own_x]), np.array([own_y]), constant)[0, 0]
+    )

@@ -1,0 +1,944 @@
+"""Hilbert-Schmidt independence criterion of X and y."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from skdiscrepancy._data.arrays import as_labels, check_columns, is_on_disk
+from skdiscrepancy._data.blocks import LazyRows, table_of
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
+    draw_seeds,
+    explains_keywords,
+    generator_of,
+    takes_parameters_of,
+)
+from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.targets import (
+    n_rows,
+    rows_with_weight,
+    tag_target,
+    validate_with_target,
+)
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.readers import (
+    lazy_target_kernels,
+    least_pairs,
+    pair_of_rows,
+    read_pair,
+    validate_lazy_pair,
+)
+from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
+from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
+from skdiscrepancy._gram.frequency_groups import FeatureSide
+from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.sources import PairedSource, kernel_source
+from skdiscrepancy._gram.walks import ProductRowSums
+from skdiscrepancy._nulls.groups import far_offsets
+from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
+from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
+from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.row_order import (
+    columns_of,
+    rows_of_blocks,
+    warn_if_both_dependent,
+)
+from skdiscrepancy._nulls.shifts import shift_test
+from skdiscrepancy._nulls.windows import (
+    feature_shift_test,
+    feature_window_test,
+    window_length,
+    windows,
+)
+from skdiscrepancy._statistics.dependence import (
+    feature_statistics,
+    hsic_noise,
+    hsic_statistics,
+    paired_rows,
+    unbiased_offsets,
+)
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
+from skdiscrepancy.bandwidths import check_bandwidths
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels._base import Kernel, KernelLike, accept_sparse
+from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
+from skdiscrepancy.kernels._names import (
+    KERNELS,
+    as_target,
+    check_kernel,
+    choose_target_kernels,
+    tag_sparse,
+)
+from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
+
+
+def independence_test(
+    kernels: list[KernelLike],
+    target_kernels: list[KernelLike],
+    X: np.ndarray,
+    y: np.ndarray,
+    design: Design,
+    options: Options,
+    *,
+    second_order: bool,
+    random_state: RandomStateLike,
+    run: Run = QUIET,
+) -> TestResult:
+    """Test whether X and y are independent.
+
+    Parameters
+    ----------
+    kernels, target_kernels : list of kernel objects
+        Kernels on X and on y, each with one number as bandwidth.
+    X, y : ndarray of shape (n_samples, n_features)
+        Rows of both.
+    design : Design
+        Pairs of rows that enter the statistic.
+    options : Options
+        Options of the test.
+    second_order : bool
+        Whether the core on pairs of rows is used for a complete design too.
+    random_state : object
+        Seeds the resamples, and the pairs of a random design.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    n, pairs = len(X), list(product(kernels, target_kernels))
+    complete = design.complete and not second_order
+    generator = generator_of(random_state)
+    if complete and options.method == "asymptotic":
+        return _gamma_test(kernels, target_kernels, X, y)
+    if complete:
+        check_enough(n)
+        shuffle, nearest = options.method == "permutation", options.block_length
+        in_order = not shuffle or nearest is not None
+        order = np.arange(n) if in_order else generator.permutation(n)
+        X, y = X[order], y[order]
+        return shift_test(
+            kernel_source(kernels, X),
+            lambda order: kernel_source(target_kernels, y[order]),
+            n,
+            lambda source: (
+                unbiased_offsets(source, n, run=run)
+                if nearest is None
+                else far_offsets(source, n, nearest, run=run)
+            ),
+            n_resamples=options.n_resamples,
+            shuffle=shuffle,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=pairs,
+            block_length=nearest,
+            run=run,
+        )
+    half = paired_rows(n, design)
+    reducer = ProductRowSums(
+        PairedSource(kernel_source(kernels, X), half),
+        PairedSource(kernel_source(target_kernels, y), half),
+        factor=0.25,
+        moments=True,
+    )
+    return one_sample_test(
+        options,
+        reducer,
+        design,
+        half,
+        generator,
+        kernels=pairs,
+        # Pairs and signs must not share random numbers.
+        random_state=draw_seeds(generator, 1)[0],
+        run=run,
+    )
+
+
+def independence_options(
+    design: Design,
+    method: str,
+    *,
+    second_order: bool,
+    n_components: int | None,
+    **given: Any,
+) -> Options:
+    """Check the options of a test of independence.
+
+    Parameters
+    ----------
+    design : Design
+        Pairs of rows.
+    method : str
+        Name of a method, or "auto".
+    second_order : bool
+        Whether the core on pairs of rows is used for a complete design too.
+    n_components : int or None
+        Number of random features.
+    **given : dict
+        Other options of the test.
+
+    Returns
+    -------
+    options : Options
+        Checked options.
+    """
+    methods = one_sample_methods(design)
+    for_blocks: tuple[str, ...] = ()
+    if design.complete and not second_order:
+        methods = ("permutation", "shift", "asymptotic")
+        for_blocks = ("permutation", "shift")
+    if n_components is not None:
+        methods, for_blocks = ("permutation", "shift"), ()
+    return check_options(
+        method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
+    )
+
+
+def with_block_length(
+    options: Options,
+    X: Any,
+    y: Any,
+    kernels: list[KernelLike],
+    target_kernels: list[KernelLike],
+) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows of X and those of y clearly depend on each other.
+    """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
+    in_series = options.block_length is not None
+    sides = [
+        columns_of(rows, own, all_rows=in_series)
+        for rows, own in ((X, kernels), (y, target_kernels))
+    ]
+    if not in_series:
+        if options.method != "shift":
+            warn_if_both_dependent(*sides)
+        return options
+    length = rows_of_blocks(options.block_length, len(X), *sides)
+    return options._replace(block_length=length)
+
+
+def check_enough(n: int) -> None:
+    """Refuse a test of fewer rows than the unbiased HSIC needs."""
+    if n < 4:
+        raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
+
+
+def _gamma_test(
+    kernels: list[Any], target_kernels: list[Any], X: np.ndarray, y: np.ndarray
+) -> TestResult:
+    pairs = list(product(kernels, target_kernels))
+    if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
+        raise ValueError(
+            "method == 'asymptotic', must be 'permutation' or 'shift' for "
+            f"{len(kernels)} kernels on X and {len(target_kernels)} on "
+            "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
+            "on each side, with one `bandwidth` and one `target_bandwidth`."
+        )
+    if len(X) < MIN_ROWS:
+        raise ValueError(
+            f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == 'asymptotic'."
+        )
+    kernel, target_kernel = pairs[0]
+    return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
+
+
+def refuse_pairs(n_components: int | None, design: Design, second_order: bool) -> None:
+    """Refuse random features for statistics on pairs of rows i and i + N/2."""
+    if n_components is not None and (second_order or not design.complete):
+        raise ValueError(
+            f"n_components == {n_components}, must be None for the design {design!r} "
+            "on the rows i and i + N/2. Random features need design='u' or design='v', "
+            "and second_order=False."
+        )
+
+
+def draw_features(estimator: Any, X: np.ndarray, y: np.ndarray) -> None:
+    """Draw the seed of the features of a fitted estimator, and check its kernels."""
+    if estimator.n_components is None:
+        return
+    [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
+    _maps(estimator, X, y)
+
+
+def _maps(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[FeatureMaps]:
+    """Return the features of the kernels on X and on y."""
+    if not hasattr(estimator, "feature_seed_"):
+        raise ValueError(
+            f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
+            "again to draw random features."
+        )
+    size, seed = estimator.n_components, estimator.feature_seed_
+    # Frequencies of X and y must be independent.
+    return [
+        FeatureMaps(estimator.kernels_, size, seed, X),
+        FeatureMaps(estimator.target_kernels_, size, seed + 1, y),
+    ]
+
+
+def _sides(
+    estimator: Any, X: Any, y: Any, step: int
+) -> tuple[FeatureSide, FeatureSide] | None:
+    """Return the features of both sides, or None if all kernels have exact features."""
+    maps = _maps(estimator, X, y)
+    seed = estimator.feature_seed_
+    if isinstance(X, LazyRows):
+        # Exact kernels need all rows in memory.
+        blocks = paired_blocks(X, y)
+        return (
+            FeatureSide(maps[0], blocks[0], seed, X.some),
+            FeatureSide(maps[1], blocks[1], seed + 1, y.some),
+        )
+    if not any(own.is_random for own in maps):
+        return None
+    return (
+        FeatureSide(maps[0], ArrayBlocks(X, step=step), seed),
+        FeatureSide(maps[1], ArrayBlocks(y, step=step), seed + 1),
+    )
+
+
+def evaluate_features(
+    estimator: Any, X: np.ndarray, y: np.ndarray, design: Design
+) -> DiscrepancyResult | None:
+    """Compute the dependence from random features, None if no features are random."""
+    sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
+    if sides is None:
+        return None
+    statistics = feature_statistics(
+        *sides,
+        unbiased=not design.biased,
+        scales=estimator.normalize,
+        run=estimator._run,
+    )
+    return estimator._result(statistics, estimator._pairs())
+
+
+def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:
+    """Return a result of exact features, which have no random errors."""
+    return replace(result, feature_errors=np.zeros_like(result.statistics))
+
+
+def test_of_features(
+    estimator: Any, X: np.ndarray, y: np.ndarray, options: Options
+) -> TestResult | None:
+    """Test whether X and y are independent, None if no features are random."""
+    n, generator = len(X), generator_of(estimator.random_state)
+    check_enough(n)
+    if options.method == "shift":
+        return _test_of_series(estimator, X, y, options)
+    if is_on_disk(X):
+        # A random order of all rows would be a copy in memory.
+        X, y = pair_of_rows(X, y, 4)
+    elif not isinstance(X, LazyRows):
+        order = generator.permutation(n)
+        X, y = X[order], y[order]
+    sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
+    if sides is None:
+        return None
+    [seed] = draw_seeds(generator, 1)
+    return feature_window_test(
+        *sides,
+        n_resamples=options.n_resamples,
+        generator=generator,
+        seed=seed,
+        pooling=options.pooling,
+        kernels=estimator._pairs(),
+        run=estimator._run,
+    )
+
+
+def _test_of_series(
+    estimator: Any, X: Any, y: Any, options: Options
+) -> TestResult | None:
+    """Test whether two series are independent, by shifts that keep their order."""
+    if isinstance(X, LazyRows):
+        raise ValueError(
+            "method == 'shift', must be 'permutation' if X or y is read by blocks, "
+            "because rows of different blocks are never in one place."
+        )
+    n = len(X)
+    length = window_length(n, options.n_resamples)
+    order = windows(n, length)
+    step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
+    sides = _sides(estimator, X[order], y[order], step)
+    if sides is None:
+        return None
+    return feature_shift_test(
+        *sides,
+        length,
+        pooling=options.pooling,
+        kernels=estimator._pairs(),
+        run=estimator._run,
+    )
+
+
+class HSICEstimator(BaseDiscrepancy):
+    r"""Squared Hilbert-Schmidt independence criterion of X and y.
+
+    HSIC measures how strongly y depends on X, in any form, not only linearly. `fit`
+    chooses the kernels from a sample. `score` measures the dependence in this or in
+    another sample. A larger score means a stronger dependence.
+
+    :math:`\mathrm{HSIC}^2` is the squared Hilbert-Schmidt norm of the cross-covariance
+    operator [1]_. For characteristic kernels, it is zero if and only if X and y are
+    independent. By default, the score pools all 400 products of 20 kernels on X with 20
+    kernels on y, and the statistic of each product is divided by its scale sigma_k
+    [3]_. Labels need only one kernel, the indicator of equality, so 20 products remain.
+
+    For N rows, complete designs take O(N^2) time and O(N) memory. Laplace kernels on
+    two single columns, or on one column with labels, take O(N log N) time. The design
+    "u" is the unbiased estimator of [2]_. Incomplete designs pair the rows i and
+    i + N/2, and their time grows with the number of pairs in the design.
+
+    Read more in the :ref:`User Guide <hsic>`.
+
+    Parameters
+    ----------
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels on X: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
+    target_kernel : "auto", or as `kernel`, default="auto"
+        Kernels on y. "auto" takes "indicator" for labels, and `kernel` for numbers.
+        Labels are strings, booleans, and integers with at most 20 distinct values of
+        which some are equal. Decimals, dates, periods and durations are numbers; dates
+        are in seconds since the first date. Kernels on labels or on some columns, Gram
+        matrices, and kernels with a `metric` are not used for a numeric y. If `kernel`
+        has no others, y gets the default kernels.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels on X that do not have their own. A name chooses them
+        from the distances between the rows that `fit` sees, in the norm of each kernel.
+        "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
+        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
+        to twice the 95 % quantile. An array gives one kernel for each number.
+    target_bandwidth : str, float or array-like of float, default="grid"
+        Bandwidths of the kernels on y, chosen like `bandwidth`.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Pair the rows i and i + N/2 also for "u" and "v".
+    normalize : bool, default=True
+        Divide the statistic of each product by its scale sigma_k.
+    squared : bool, default=True
+        False takes the square root of the statistic of each product. Possible only with
+        ``design="v"`` and ``normalize=False``.
+    pooling : {"fuse", "mean", "max"} or None, default="fuse"
+        How to combine the statistics of several products. "fuse" is a smooth maximum.
+        None requires a single product.
+    fuse_nu : "auto" or float, default="auto"
+        Parameter of "fuse". A larger value is closer to "max". "auto" is the number n
+        of rows (pairs of rows if `second_order`) for complete designs, and the number
+        of pairs in the design divided by n = N/2 for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all X. Unless `encoder` is None, numbers of y with
+        missing values or beside labels are encoded too, and a missing label is a label
+        of its own.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [4]_, the time grows linearly with the number of rows. 256 features
+        have about the power of the exact test. Gaussian, Laplace, IMQ and Matern (p=2)
+        kernels have a cosine and a sine for each of n_components / 2 frequencies. Each
+        frequency of X is paired with four frequencies of y. Linear kernels, kernels on
+        labels and :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact up to 16
+        columns or labels, and random sums of them are used above. X and y may then be
+        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
+        an iterator of blocks. `score` reads them twice, and `test` a number of times
+        that grows with the number of kernels only; see :ref:`out_of_core`. Needs a
+        complete design and ``second_order=False``.
+    n_jobs : int or None, default=None
+        Number of threads. The score does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, the resamples of `test`, and random
+        features. None draws new ones in every call. The global generator of numpy is
+        never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Attributes
+    ----------
+    kernels_ : list of kernel objects
+        Collection of kernels on X, each with one number as bandwidth.
+    target_kernels_ : list of kernel objects
+        Collection of kernels on y, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder of X. None if X needs none.
+    target_encoder_ : TableEncoder or None
+        Fitted encoder of y. None if y needs none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+    n_targets_in_ : int
+        Number of columns of y seen during :term:`fit`.
+
+    See Also
+    --------
+    hsic_score : Measures the dependence in one call.
+    hsic_from_gram : Computes HSIC from Gram matrices.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+    .. [4] Q. Zhang, S. Filippi, A. Gretton and D. Sejdinovic, "Large-scale kernel
+       methods for independence testing", Statistics and Computing 28, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import HSICEstimator
+    >>> rng = np.random.RandomState(0)
+    >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
+    >>> dependent = X[:, 0] ** 2 + 0.1 * noise
+    >>> hsic = HSICEstimator().fit(X, dependent)
+    >>> round(hsic.score(X, noise), 3), round(hsic.score(X, dependent), 3)
+    (0.065, 1.271)
+    """
+
+    _flags = ("second_order", "normalize", "squared")
+    _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = ("gaussian", "laplace"),
+        target_kernel: Any = "auto",
+        bandwidth: Any = "grid",
+        target_bandwidth: Any = "grid",
+        n_bandwidths: int = 10,
+        design: str | Design = "u",
+        second_order: bool = False,
+        normalize: bool = True,
+        squared: bool = True,
+        pooling: str | None = "fuse",
+        fuse_nu: Any = "auto",
+        encoder: Any = "auto",
+        n_components: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.target_kernel = target_kernel
+        self.bandwidth = bandwidth
+        self.target_bandwidth = target_bandwidth
+        self.n_bandwidths = n_bandwidths
+        self.design = design
+        self.second_order = second_order
+        self.normalize = normalize
+        self.squared = squared
+        self.pooling = pooling
+        self.fuse_nu = fuse_nu
+        self.encoder = encoder
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @explains_keywords
+    def fit(self, X: ArrayLike, y: ArrayLike) -> HSICEstimator:
+        """Choose the kernels on X and on y from a sample.
+
+        If you change a parameter for kernels, bandwidths or the encoder after `fit`,
+        the other methods ask you to call `fit` again.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables: numbers, or labels of any type.
+
+        Returns
+        -------
+        self : HSICEstimator
+            Fitted estimator.
+        """
+        settings = self._check_params()
+        kernels = settings.kernels
+        X, y = self._read(X, y, settings)
+        tables = table_of(X), table_of(y)
+        self._fit_encoder([X], kernels)
+        self.target_encoder_ = fit_target_encoder(
+            self.encoder, y, labels=self._reads_labels()
+        )
+        X, y = self._validate(X, y, kernels, settings.design, reset=True)
+        if isinstance(y, LazyRows):
+            target_kernels = lazy_target_kernels(self.target_kernel, y, kernels)
+        else:
+            target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
+            y = as_target(y, target_kernels, self.target_kernel)
+        layout = layout_of(self.encoder_, tables[0])
+        collection = self._collection([X], kernels, self.bandwidth, table=layout)
+        target_collection = self._collection(
+            [y],
+            target_kernels,
+            self.target_bandwidth,
+            "target_bandwidth",
+            table=layout_of(self.target_encoder_, tables[1]),
+        )
+        check_pooling(self.pooling, len(collection) * len(target_collection))
+        encoder = self.target_encoder_
+        self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
+        self.kernels_, self.target_kernels_ = collection, target_collection
+        draw_features(self, X, y)
+        self._remember()
+        return self
+
+    def _read(self, X: Any, y: Any, settings: Settings | None = None) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        settings = self._check_params() if settings is None else settings
+        least = least_pairs(settings.design)
+        return read_pair(self, X, y, settings.kernels, least)
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        settings = super()._check_params(n_kernels)
+        kernels = []
+        if not (isinstance(self.target_kernel, str) and self.target_kernel == "auto"):
+            names = ("auto", *KERNELS)
+            kernels = check_kernel(self.target_kernel, "target_kernel", names)
+        check_bandwidths(kernels, self.target_bandwidth, "target_bandwidth")
+        check_components(self.n_components)
+        refuse_pairs(self.n_components, settings.design, self.second_order)
+        return settings
+
+    @explains_keywords
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Compute the dependence between X and y.
+
+        If X and y are independent, scores scatter around zero, may be negative, and
+        shrink like 1 / sqrt(n).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Only their ratios matter. Rows of
+            weight 0 are dropped. None weights all rows equally.
+
+        Returns
+        -------
+        score : float
+            The dependence. A larger score means a stronger dependence.
+        """
+        return self._evaluate_rows(X, y, sample_weight).value
+
+    @explains_keywords
+    def evaluate(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None
+    ) -> DiscrepancyResult:
+        """Compute the dependence, and the statistic and scale of each product kernel.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Only their ratios matter. Rows of
+            weight 0 are dropped. None weights all rows equally.
+
+        Returns
+        -------
+        result : DiscrepancyResult
+            The score as `value`, with `statistics`, `scales` and `kernels`. Each entry
+            of `kernels` is a pair of a kernel on X and a kernel on y. For one pair, or
+            with ``pooling="mean"``, the result also has a `standard_error` and a
+            `confidence_interval`.
+        """
+        return self._evaluate_rows(X, y, sample_weight, errors=True)
+
+    @in_one_blas_thread
+    def _evaluate_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
+        check_is_fitted(self)
+        n_pairs = len(self.kernels_) * len(self.target_kernels_)
+        settings = self._check_params(n_pairs)
+        design = settings.design
+        X, y, weights = self._weighted(X, y, sample_weight, settings)
+        X, y = self._validate_fitted(X, y, design)
+        if self.n_components is not None:
+            result = evaluate_features(self, X, y, design)
+            if result is not None:
+                return replace(result, uncertainty=NO_FEATURE_ERRORS)
+        x = kernel_source(self.kernels_, X)
+        z = kernel_source(self.target_kernels_, y)
+        options: dict[str, Any] = {"second_order": self.second_order, "run": self._run}
+        statistics = hsic_statistics(
+            x,
+            z,
+            len(X),
+            design,
+            random_state=self.random_state,
+            weights=weights,
+            **options,
+        )
+        result = self._result(statistics, self._pairs())
+        if self.n_components is not None:
+            result = without_errors(result)
+        if not errors:
+            return result
+        if weights is not None:
+            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
+        noise = partial(hsic_noise, x, z, len(X), design, **options)
+        return self._with_uncertainty(result, statistics, design, noise)
+
+    @explains_keywords
+    @in_one_blas_thread
+    def test(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        pooling: str = "max",
+        block_length: int | str | None = None,
+    ) -> TestResult:
+        """Test whether X and y are independent.
+
+        The test uses the kernels that `fit` chose. The parameters `normalize`,
+        `squared`, `pooling` and `fuse_nu` of the estimator have no effect on the test.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            First variables.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Second variables.
+        method : {"auto", "permutation", "shift", "swap", "asymptotic"}, default="auto"
+            Null distribution. Complete designs use "permutation" of y, "shift" or
+            "asymptotic". "shift" keeps the order of the rows, for stationary time
+            series. "asymptotic" needs one kernel on each side. It compares the
+            V-statistic with a gamma distribution that has the first three moments of
+            all permutations. Above 512 rows, only the largest components of the kernels
+            enter. Incomplete designs and `second_order` use "swap", which exchanges y_i
+            and y_(i + n) at random, or "asymptotic", a normal limit that only the
+            designs "x", "l" and "b" have and take by default. Permutations and swaps
+            control the type I error exactly.
+        n_resamples : int, default=999
+            Smallest number of resamples. "permutation" puts the rows in random order
+            and uses all cyclic shifts, with further random orders if these are too few.
+            "shift" always uses one resample less than there are rows. With
+            `n_components`, "permutation" draws cyclic shifts of y in windows of 32 rows
+            in random order. Data in blocks stay in their partition of dask, or among
+            16384 consecutive rows. These rows must be exchangeable. "shift" uses groups
+            of n / (n_resamples + 1) rows.
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
+            How to combine several products; see :func:`~skdiscrepancy.hsic_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: permute whole blocks of this many consecutive rows of y,
+            or leave out near pairs of rows for "shift"; see
+            :func:`~skdiscrepancy.hsic_test`. Needs a complete design.
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
+            each product of kernels.
+        """
+        check_is_fitted(self)
+        design = self._check_params().design
+        options = self._check_options(
+            design,
+            method=method,
+            n_resamples=n_resamples,
+            pooling=pooling,
+            block_length=block_length,
+        )
+        X, y = self._validate_fitted(X, y, design)
+        options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)
+        if self.n_components is not None:
+            result = test_of_features(self, X, y, options)
+            if result is not None:
+                return result
+        return independence_test(
+            self.kernels_,
+            self.target_kernels_,
+            X,
+            y,
+            design,
+            options,
+            second_order=self.second_order,
+            random_state=self.random_state,
+            run=self._run,
+        )
+
+    def _pairs(self) -> list[Any]:
+        """Return all products of a kernel on X with a kernel on y."""
+        return list(product(self.kernels_, self.target_kernels_))
+
+    def _check_options(self, design: Design, **given: Any) -> Options:
+        """Check the options of `test`."""
+        return independence_options(
+            design,
+            second_order=self.second_order,
+            n_components=self.n_components,
+            **given,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
+
+    def _weighted(
+        self, X: Any, y: Any, sample_weight: Any, settings: Settings
+    ) -> tuple[Any, Any, np.ndarray | None]:
+        """Return the rows of X and y that have a weight, and their weights."""
+        if sample_weight is None:
+            return X, y, None
+        n = n_rows(X)
+        # Data without rows are refused when they are validated.
+        if n is None or n_rows(y) is None:
+            return X, y, None
+        if self.n_components is not None:
+            raise ValueError(
+                f"n_components == {self.n_components}, must be None with "
+                "sample_weight, because only exact kernels weight the rows of HSIC."
+            )
+        why = "with sample_weight, because it divides by numbers of rows"
+        refuse_balanced(settings.kernels, why)
+        refuse_balanced(getattr(self, "target_kernels_", []), why, "target_kernel")
+        check_consistent_length(X, y)
+        least = 2 if settings.design.biased else 4
+        weights = self._check_weights(sample_weight, n, settings.design, least)
+        X, y = (rows_with_weight(Z, weights) for Z in (X, y))
+        return X, y, weights[weights > 0]
+
+    def _reads_labels(self) -> bool:
+        """Return whether the parameter `target_kernel` asks for labels."""
+        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
+            return False
+        return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
+
+    def _validate_fitted(
+        self, X: Any, y: Any, design: Design
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return X and y, whose columns must agree with `fit`."""
+        self._refuse_changed()
+        X, y = read_pair(self, X, y, self.kernels_, least_pairs(design))
+        X, y = self._validate(X, y, self.kernels_, design, reset=False)
+        if not isinstance(y, np.ndarray):
+            return X, y
+        y = as_target(y, self.target_kernels_, self.target_kernel)
+        if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
+            )
+        return X, y
+
+    def _validate(
+        self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(X, LazyRows):
+            return validate_lazy_pair(self, X, y, reset=reset)
+        least = least_pairs(design)
+        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
+        y = encode_target(
+            self.encoder, self.target_encoder_, y, labels=self._reads_labels()
+        )
+        if self.encoder_ is not None:
+            check_columns(self, X, reset=reset)
+            X = encode(self.encoder_, X)
+        options["accept_sparse"] = accept_sparse(X, "X", kernels)
+        if self.encoder_ is not None:
+            X, y = validate_with_target(None, X, y, **options)
+        else:
+            X, y = validate_with_target(self, X, y, reset=reset, **options)
+        return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
+
+
+@takes_parameters_of(HSICEstimator)
+def hsic_score(
+    X: ArrayLike, y: ArrayLike, *, sample_weight: Any = None, **params: Any
+) -> float:
+    """Compute the squared Hilbert-Schmidt independence criterion (HSIC) of X and y.
+
+    HSIC [1]_ measures how strongly y depends on X, in any form, not only linearly. By
+    default, the score uses the unbiased estimator of [2]_ and pools kernels as in [3]_.
+    The bandwidths depend on the sample. If X and y are independent, scores scatter
+    around zero, may be negative, and shrink like 1 / sqrt(n).
+
+    Read more in the :ref:`User Guide <hsic>`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples,)
+        First variables.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        Second variables: numbers, or labels of any type.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for complete designs. Only their ratios matter. Rows of
+        weight 0 are dropped. The bandwidths, and an encoder, weight all other rows
+        equally. None weights all rows equally.
+    **params : dict
+        Parameters of :class:`HSICEstimator`.
+
+    Returns
+    -------
+    score : float
+        The dependence. A larger score means a stronger dependence.
+
+    See Also
+    --------
+    HSICEstimator : Scores several samples with the same kernels.
+    hsic_test : Tests whether X and y are independent.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_score
+    >>> rng = np.random.RandomState(0)
+    >>> X, noise = rng.normal(size=(100, 1)), rng.normal(size=100)
+    >>> round(hsic_score(X, noise), 3)
+    0.067
+    >>> round(hsic_score(X, X[:, 0] ** 2 + 0.1 * noise), 3)
+    1.271
+    """
+    estimator = HSICEstimator(**params)
+    X, y = estimator._read(as_table(X), y)
+    # Rows of weight 0 must have no effect on the bandwidths.
+    X, y, weights = estimator._weighted(X, y, sample_weight, estimator._check_params())
+    return estimator.fit(X, y).score(X, y, weights)

@@ -1,0 +1,950 @@
+"""Kernel Stein discrepancy of a sample to a model."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._data.arrays import check_columns, check_rows, validate_rows
+from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
+    draw_seeds,
+    explains_keywords,
+    generator_of,
+    takes_parameters_of,
+    warn_user,
+)
+from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.ksd_features import (
+    check_features,
+    draw_features,
+    evaluate_features,
+    means_of_features,
+    test_of_features,
+    witness_of_features,
+)
+from skdiscrepancy._estimators.ksd_models import (
+    GivenGradients,
+    as_given,
+    check_differentiable,
+    fingerprint,
+    fit_model,
+    gradients_at,
+    in_scale,
+    read_sample,
+    refuse_weights,
+    refuse_without_density,
+    standardized,
+    unseeded,
+    validate_lazy_rows,
+)
+from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.sources import Source
+from skdiscrepancy._gram.stein import SteinSource
+from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._models.dispatch import (
+    can_be_drawn_from,
+    check_model,
+    draw_from,
+    is_density_estimator,
+)
+from skdiscrepancy._nulls.groups import block_sign_test, complete_means, wild_test
+from skdiscrepancy._nulls.one_sample import (
+    one_sample_methods,
+    one_sample_test,
+    signed_means,
+)
+from skdiscrepancy._nulls.parametric import parametric_test
+from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
+from skdiscrepancy._statistics.second_order import second_order_noise, warn_left_out
+from skdiscrepancy._statistics.stein_statistics import stein_statistics, witness_values
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import encode, fit_encoder
+
+
+def stein_methods(design: Design) -> tuple[str, ...]:
+    """Return the null distributions that a Stein kernel has without its model."""
+    if design.complete:
+        return ("wild",)
+    # Signs of the rows are the swaps of a core, and the wild bootstrap.
+    return tuple("wild" if m == "swap" else m for m in one_sample_methods(design))
+
+
+def stein_options(
+    design: Design,
+    n_components: int | None = None,
+    *,
+    more: tuple[str, ...] = (),
+    **given: Any,
+) -> Options:
+    """Check the options of a test of a Stein kernel.
+
+    Parameters
+    ----------
+    design : Design
+        Pairs of rows.
+    n_components : int or None, default=None
+        Number of random features.
+    more : tuple of str, default=()
+        Further null distributions, which need a model.
+    **given : dict
+        Options of the test.
+
+    Returns
+    -------
+    options : Options
+        Checked options.
+    """
+    in_blocks = design.complete and n_components is None
+    return check_options(
+        allowed=(*stein_methods(design), *more),
+        for_blocks=("wild",) if in_blocks else (),
+        **given,
+    )
+
+
+def with_block_length(options: Options, n: int, X: np.ndarray | None = None) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows of X clearly depend on each other. X is None if
+    only a matrix of its n rows is known.
+    """
+    if options.block_length in (None, 1):
+        if options.block_length is None:
+            warn_if_dependent(X)
+        return options._replace(block_length=None)
+    return options._replace(block_length=rows_of_blocks(options.block_length, n, X))
+
+
+def stein_test(
+    source_of: Callable[[np.ndarray], Source],
+    n: int,
+    design: Design,
+    options: Options,
+    generator: np.random.RandomState,
+    *,
+    kernels: list[Any],
+    run: Run = QUIET,
+) -> TestResult:
+    """Test whether a Stein kernel has mean zero.
+
+    Parameters
+    ----------
+    source_of : callable
+        Returns the Stein kernel of some rows.
+    n : int
+        Number of rows.
+    design : Design
+        Pairs of rows.
+    options : Options
+        Options of the test.
+    generator : RandomState
+        Draws the signs.
+    kernels : list
+        The kernels.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    if options.block_length is not None:
+        return block_sign_test(
+            source_of(np.arange(n)),
+            n,
+            block_length=options.block_length,
+            n_resamples=options.n_resamples,
+            n_groups=options.n_groups,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=kernels,
+            method=options.method,
+            run=run,
+        )
+    if design.complete:
+        # Groups have rows at random, because neighbours may be alike.
+        return wild_test(
+            source_of(generator.permutation(n)),
+            n,
+            n_resamples=options.n_resamples,
+            n_groups=options.n_groups,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=kernels,
+            run=run,
+        )
+    return one_sample_test(
+        options,
+        RowSums(source_of(np.arange(n)), moments=True),
+        design,
+        n,
+        generator,
+        kernels=kernels,
+        # Pairs and signs must not come from the same numbers.
+        random_state=draw_seeds(generator, 1)[0],
+        run=run,
+    )
+
+
+def ksd_test_by_draws(
+    estimator: Any,
+    X: np.ndarray,
+    design: Design,
+    options: Options,
+    generator: np.random.RandomState,
+) -> TestResult:
+    """Test whether a sample comes from a model, by samples drawn from the model.
+
+    Parameters
+    ----------
+    estimator : KSDEstimator
+        Fitted estimator. If it was fitted to `X`, a clone is fitted to each draw.
+    X : ndarray of shape (n_samples, n_features)
+        Sample.
+    design : Design
+        Design of the estimator.
+    options : Options
+        Options of the test.
+    generator : RandomState
+        Seeds the draws.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    if isinstance(X, LazyRows):
+        raise ValueError(
+            "method == 'parametric', must be 'wild' if X is read by blocks, because "
+            "samples of as many rows are drawn from the model, and they are made in "
+            "memory."
+        )
+    if isinstance(estimator.model_, GivenGradients):
+        raise ValueError(
+            "method == 'parametric', must be another method if model is an array of "
+            "gradients, because there is no model to draw samples from. Pass the model "
+            "itself."
+        )
+    if not can_be_drawn_from(estimator.model_):
+        raise TypeError(
+            f"method == 'parametric', must be another method for model == "
+            f"{estimator.model_!r}, which has no method `sample` or `rvs`."
+        )
+    refit = estimator._was_fitted_to(X)
+    given = [estimator.bandwidth, *(k.bandwidth for k in estimator._check_kernels())]
+    if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
+        raise ValueError(
+            "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
+            "'parametric', because all draws must have the same number of kernels."
+        )
+    # All draws use the same pairs or features, and their fits start from the same seed.
+    [seed] = draw_seeds(generator, 1)
+    # Draws have encoded columns already.
+    one_thread = clone(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
+    if refit and is_density_estimator(estimator.model):
+        start = estimator.model_.get_params()
+        one_thread.model.set_params(
+            **{
+                name: seed if start.get(name) is None else start[name]
+                for name in unseeded(estimator.model)
+            }
+        )
+    return parametric_test(
+        means(estimator, X, design, seed, n_jobs=estimator.n_jobs),
+        Refit(one_thread, design, seed) if refit else Score(estimator, design, seed),
+        Draw(estimator.model_, X.shape, X.dtype),
+        n_resamples=options.n_resamples,
+        generator=generator,
+        pooling=options.pooling,
+        kernels=list(estimator.kernels_),
+        what="refits" if refit else "draws",
+        run=estimator._run,
+    )
+
+
+class Draw:
+    """Draws samples of one shape from a model; can be sent to other processes.
+
+    Parameters
+    ----------
+    model : object
+        Fitted model.
+    shape : tuple of int
+        Shape of the samples.
+    dtype : numpy dtype
+        Their type.
+    """
+
+    def __init__(self, model: Any, shape: tuple[int, ...], dtype: np.dtype):
+        self.model = model
+        self.shape = shape
+        self.dtype = dtype
+
+    def __call__(self, generator: np.random.RandomState) -> np.ndarray:
+        """Return a sample."""
+        Z = draw_from(self.model, self.shape[0], generator)
+        if Z.shape != self.shape:
+            raise ValueError(
+                f"model == {self.model!r} gives draws of shape {Z.shape}, must give "
+                f"{self.shape}."
+            )
+        return Z.astype(self.dtype, copy=False)
+
+
+class Score:
+    """The statistics of a sample, and their scales, for a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : KSDEstimator
+        Estimator.
+    design : Design
+        Design of the estimator.
+    seed : int
+        Seeds the pairs of a random design, and random features.
+    """
+
+    def __init__(self, estimator: Any, design: Design, seed: int):
+        self.estimator = estimator
+        self.design = design
+        self.seed = seed
+
+    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the statistics and scales."""
+        return means(self.estimator, Z, self.design, self.seed, n_jobs=1)
+
+
+class Refit(Score):
+    """The same for an estimator that is fitted to the sample first."""
+
+    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the statistics and scales."""
+        fitted = clone(self.estimator).fit(Z)
+        return means(fitted, Z, self.design, self.seed, n_jobs=1)
+
+
+def means(
+    estimator: Any, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the statistics of a sample, and their scales under random signs."""
+    if estimator.n_components is not None:
+        return means_of_features(estimator, X, seed, n_jobs)
+    source = estimator._source(X, estimator._gradients(X))
+    if design.complete:
+        return complete_means(source, len(X), run=Run(n_jobs))
+    values, scale = signed_means(
+        RowSums(source, moments=True),
+        design,
+        len(X),
+        n_resamples=0,
+        generator=generator_of(seed),
+        random_state=seed,
+        run=Run(n_jobs),
+    )
+    return values[:, 0], scale
+
+
+@in_one_blas_thread
+def evaluate_rows(
+    estimator: Any,
+    X: np.ndarray,
+    gradients: np.ndarray,
+    design: Design,
+    sample_weight: Any,
+    *,
+    errors: bool,
+) -> DiscrepancyResult:
+    """Compare rows with the model of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : KSDEstimator
+        Fitted estimator.
+    X, gradients : ndarray of shape (n_samples, n_features)
+        Rows, and the gradients of the model at these rows.
+    design : Design
+        Pairs of rows that enter the statistic.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the rows.
+    errors : bool
+        Whether the result has a standard error.
+
+    Returns
+    -------
+    result : DiscrepancyResult
+        Result.
+    """
+    weights = None
+    if sample_weight is not None:
+        refuse_weights(X)
+        weights = estimator._check_weights(sample_weight, len(X), design)
+        X, gradients = X[weights > 0], gradients[weights > 0]
+        weights = weights[weights > 0]
+    if estimator.n_components is not None:
+        result = evaluate_features(estimator, X, gradients, design, weights)
+        return replace(result, uncertainty=NO_FEATURE_ERRORS)
+    source = estimator._source(X, gradients)
+    run, seed = estimator._run, estimator.random_state
+    statistics = stein_statistics(
+        source, len(X), design, weights, random_state=seed, run=run
+    )
+    result = estimator._result(statistics, list(estimator.kernels_))
+    if not errors:
+        return result
+    if weights is not None:
+        return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
+    core = RowSums(source, moments=True)
+    noise = partial(second_order_noise, design, len(X), core, run=run)
+    return estimator._with_uncertainty(result, statistics, design, noise)
+
+
+class KSDEstimator(BaseDiscrepancy):
+    r"""Squared kernel Stein discrepancy between a sample and a model.
+
+    KSD measures how badly a model fits a sample. A larger score means a worse fit.
+    :math:`\mathrm{KSD}^2 = E\, h(X, X')`, where the Stein kernel h needs only the
+    gradient of the log-density, not its normalising constant [1]_ [2]_. `fit` fits the
+    model if necessary and chooses the kernels. `score` checks the model on a sample.
+
+    By default, the score pools 20 kernels, and the statistic of each kernel is divided
+    by its scale sigma_k [3]_. Complete designs take O(n^2) time and O(n) memory. The
+    time of incomplete designs grows with their number of pairs.
+
+    KSD does not detect wrong weights of well-separated modes. It is not valid for
+    densities that do not vanish at the boundary of their support. Transform such data,
+    for example by the logarithm. Use `standardize` if columns have different units.
+
+    By default, ``GridSearchCV(KSDEstimator(...), grid)`` maximises `score` and picks
+    the model that fits worst. To pick the best model, pass ``scoring=neg_ksd_scorer``
+    from :mod:`skdiscrepancy.model_checking`.
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    model : density estimator, frozen distribution, callable or None, default=None
+        Model to check; :func:`skdiscrepancy.model_checking.score_function` lists the
+        supported models. `fit` clones and fits a density estimator of scikit-learn. To
+        keep a fitted model, wrap it in a :class:`~sklearn.frozen.FrozenEstimator`. A
+        callable takes an array of shape (n_samples, n_features) and returns the
+        gradients of the log-density, in an array of this shape. None is the Gaussian
+        distribution with the mean and covariance of the sample passed to `fit`.
+    kernel : str, kernel object or list of them, default=("gaussian", "imq")
+        Kernels, twice differentiable: "gaussian", "imq", "matern32", "matern52",
+        "matern72", "matern92" or objects of :mod:`skdiscrepancy.kernels`.
+    bandwidth : str, float or array-like of float, default="grid"
+        Bandwidths, chosen as in :class:`MMDEstimator` from the rows that `fit` sees.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    standardize : bool, default=False
+        Divide each column by its standard deviation in `fit`, and multiply gradients by
+        it. Then the score does not depend on the units of the columns.
+    normalize : bool, default=True
+        Divide the statistic of each kernel by its scale sigma_k.
+    squared : bool, default=True
+        False takes the square root of the statistic of each kernel. Possible only with
+        ``design="v"`` and ``normalize=False``.
+    pooling : {"fuse", "mean", "max"} or None, default="fuse"
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
+    fuse_nu : "auto" or float, default="auto"
+        Parameter of "fuse". A larger value is closer to "max". "auto" is the number of
+        rows n for complete designs, and the number of pairs divided by n for others.
+    encoder : "auto", None or transformer, default="auto"
+        A transformer is cloned, fitted, and encodes all data before the model sees
+        them. "auto" and None refuse a DataFrame that has categories, dates or missing
+        values, because they have no density.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [4]_, the time grows linearly with the number of rows. 256 features
+        have about the power of the exact test. Avoid "matern32", whose random features
+        have an infinite variance. X may then be a dask array, a dask DataFrame, a list
+        of blocks of rows, or a function that returns an iterator of blocks. `score`
+        reads X twice and calls the model for each block; see :ref:`out_of_core`. Needs
+        a complete design.
+    n_jobs : int or None, default=None
+        Number of threads. The score does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, random features, the resamples of
+        `test`, and the fit of a model whose own `random_state` is None. None draws new
+        ones in every call. The global generator of numpy is never used, except by such
+        a model.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Attributes
+    ----------
+    model_ : object
+        The fitted model.
+    score_function_ : callable
+        Gradient of the log-density of the model.
+    scale_ : ndarray of shape (n_features,) or None
+        Standard deviations of the columns, None if `standardize` is False.
+    kernels_ : list of kernel objects
+        Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    ksd_score : Scores a model in one call, or gradients of its log-density.
+    ksd_from_gram : Computes KSD from a matrix of the Stein kernel.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
+    .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+    .. [4] A. Rahimi and B. Recht, "Random features for large-scale kernel machines",
+       NeurIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import KSDEstimator
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+    >>> ksd = KSDEstimator(lambda X: -X).fit(X)
+    >>> round(ksd.score(X), 3), round(ksd.score(X + 1.0), 3)
+    (-0.029, 0.735)
+    """
+
+    _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
+    _flags = ("standardize", "normalize", "squared")
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        kernel: Any = ("gaussian", "imq"),
+        bandwidth: Any = "grid",
+        n_bandwidths: int = 10,
+        design: str | Design = "u",
+        standardize: bool = False,
+        normalize: bool = True,
+        squared: bool = True,
+        pooling: str | None = "fuse",
+        fuse_nu: Any = "auto",
+        encoder: Any = "auto",
+        n_components: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ):
+        self.model = model
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_bandwidths = n_bandwidths
+        self.design = design
+        self.standardize = standardize
+        self.normalize = normalize
+        self.squared = squared
+        self.pooling = pooling
+        self.fuse_nu = fuse_nu
+        self.encoder = encoder
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @explains_keywords
+    def fit(self, X: ArrayLike, y: Any = None) -> KSDEstimator:
+        """Fit the model if necessary, and choose the kernels from a sample.
+
+        A density estimator that is already fitted is cloned and fitted again, with a
+        warning. A :class:`~sklearn.frozen.FrozenEstimator` is never fitted again. If
+        you change `model`, `standardize`, `encoder` or a parameter of the kernels after
+        `fit`, the other methods ask you to call `fit` again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : array-like of shape (n_samples,), default=None
+            Target that is passed to the `fit` method of the model.
+
+        Returns
+        -------
+        self : KSDEstimator
+            Fitted estimator.
+        """
+        settings = self._check_params()
+        X = self._validate_first(X, settings.design)
+        # The model comes first, because its errors are quick to detect.
+        fitted = fit_model(self.model, X, y, self.random_state)
+        self.model_, self.score_function_ = fitted
+        self._fit_kernels(X, settings.kernels)
+        return self
+
+    @explains_keywords
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute how badly the model fits a sample.
+
+        If the model fits, scores scatter around zero, may be negative, and shrink like
+        1 / sqrt(n). To search for the best model, pass ``scoring=neg_ksd_scorer`` from
+        :mod:`skdiscrepancy.model_checking`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Rows of weight 0 are ignored.
+
+        Returns
+        -------
+        score : float
+            The discrepancy. A larger score means a worse fit.
+        """
+        return self._evaluate_rows(X, sample_weight).value
+
+    @explains_keywords
+    def evaluate(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> DiscrepancyResult:
+        """Compute the discrepancy, and the statistic and scale of each kernel.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for complete designs. Rows of weight 0 are ignored.
+
+        Returns
+        -------
+        result : DiscrepancyResult
+            The score as `value`, with `statistics`, `scales` and `kernels`. For one
+            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
+            and a `confidence_interval`, unless the rows have weights.
+        """
+        return self._evaluate_rows(X, sample_weight, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
+        check_is_fitted(self)
+        design = self._check_params(len(self.kernels_)).design
+        X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        warn_left_out(design, len(X))
+        gradients = self._gradients(X)
+        return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
+
+    @explains_keywords
+    @in_one_blas_thread
+    def test(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        n_groups: int | None = 256,
+        pooling: str = "max",
+        block_length: int | str | None = None,
+    ) -> TestResult:
+        """Test whether a sample comes from the model.
+
+        The parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator
+        have no effect on the test.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sample.
+        y : Ignored
+            Not used, present for API consistency.
+        method : {"auto", "wild", "parametric", "asymptotic"}, default="auto"
+            Null distribution. "wild" gives rows random signs. It controls the type I
+            error for many rows, and rejects too rarely if the model was fitted to these
+            rows. "asymptotic" is a normal limit that only the designs "x", "l" and "b"
+            have and take by default. "parametric" draws samples from the model, and
+            controls the type I error exactly if the model is known. If X is the sample
+            passed to `fit`, in any order, "parametric" also refits the kernels, and a
+            model that `fit` fitted, to each draw, in `n_jobs` threads. It is then valid
+            for many rows.
+        n_resamples : int, default=999
+            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+        n_groups : int or None, default=256
+            Largest number of random signs of "wild". With more rows, random groups of
+            rows share a sign. None gives each row its own sign.
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
+            How to combine several kernels; see :func:`~skdiscrepancy.ksd_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: "wild" gives each block of this many consecutive rows one
+            sign; see :func:`~skdiscrepancy.ksd_test`. Needs a complete design.
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, and an adjusted p-value for
+            each kernel.
+        """
+        check_is_fitted(self)
+        design = self._check_params().design
+        options = stein_options(
+            design,
+            self.n_components,
+            more=("parametric",),
+            method=method,
+            n_resamples=n_resamples,
+            n_groups=n_groups,
+            pooling=pooling,
+            block_length=block_length,
+        )
+        X = self._validate(X, reset=False, least=2)
+        warn_left_out(design, len(X))
+        in_memory = None if isinstance(X, LazyRows) else X
+        options = with_block_length(options, len(X), in_memory)
+        generator = generator_of(self.random_state)
+        if options.method == "parametric":
+            return ksd_test_by_draws(self, X, design, options, generator)
+        fitted = self.model is None or is_density_estimator(self.model)
+        if fitted and self._was_fitted_to(X):
+            warn_user(
+                f"The model was fitted to these rows, but method == {options.method!r} "
+                "treats it as known, so the test rejects too rarely. Test held-out "
+                "rows, or use method='parametric'."
+            )
+        gradients = self._gradients(X)
+        if self.n_components is not None:
+            return test_of_features(self, X, gradients, options, generator)
+        return stein_test(
+            lambda rows: self._source(X[rows], gradients[rows]),
+            len(X),
+            design,
+            options,
+            generator,
+            kernels=list(self.kernels_),
+            run=self._run,
+        )
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        check_model(self.model)
+        settings = super()._check_params(n_kernels)
+        check_features(self.n_components, settings.design)
+        return settings
+
+    def _check_kernels(self) -> list[Any]:
+        return check_differentiable(self.kernel)
+
+    def _gradients(self, X: Any) -> Any:
+        """Return the gradients at the rows of X, None if X is read by blocks."""
+        if isinstance(X, LazyRows):
+            return None
+        return gradients_at(X, self.score_function_)
+
+    def _was_fitted_to(self, X: np.ndarray) -> bool:
+        return self._fitted_to == fingerprint(X)
+
+    def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
+        """Return the Stein kernel, on standardised columns if `standardize`."""
+        return SteinSource(self.kernels_, *in_scale(self.scale_, X, gradients))
+
+    def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
+        """Choose the kernels, and the scale of the columns, from a sample."""
+        scale, rows = None, X
+        if self.standardize:
+            scale, rows = standardized(X)
+        collection = self._collection([rows], kernels, self.bandwidth)
+        check_pooling(self.pooling, len(collection))
+        self.scale_, self.kernels_ = scale, collection
+        self._fitted_to = fingerprint(X)
+        draw_features(self, X)
+        self._remember()
+
+    def _validate_first(self, X: Any, design: Design) -> np.ndarray:
+        """Validate the sample that is passed to `fit`."""
+        # The Gaussian distribution that None stands for needs two rows.
+        least = 1 if design.biased and self.model is not None else 2
+        X = read_sample(self, X, least)
+        # Categories and missing values have no density, so "auto" has nothing to do.
+        encoder = None if isinstance(self.encoder, str) else self.encoder
+        self.encoder_ = fit_encoder(encoder, [X])
+        return self._validate(X, reset=True, least=least)
+
+    def _read(self, X: Any) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        return read_sample(self, X, 1 if self._check_params().design.biased else 2)
+
+    def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
+        if not reset:
+            self._refuse_changed()
+        X = read_sample(self, X, least)
+        if isinstance(X, LazyRows):
+            return validate_lazy_rows(self, X, reset=reset)
+        if self.encoder_ is None:
+            refuse_without_density(X)
+            return validate_rows(self, X, reset=reset, ensure_min_samples=least)
+        check_columns(self, X, reset=reset)
+        return check_rows(encode(self.encoder_, X), ensure_min_samples=least)
+
+    @explains_keywords
+    def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
+        r"""Compute the Stein witness function, which shows where the model fits badly.
+
+        The witness function is positive where the sample has more mass than the model
+        explains, and negative where it has less. For the sample x,
+        :math:`g(t) = \frac1n \sum_i h(x_i, t)` [1]_, where h is the Stein kernel for
+        the mean of `kernels_`. The mean of g under the model is zero. The mean over
+        the sample is the score of an estimator with ``design="v", normalize=False,
+        pooling="mean"``. Takes O(p n) time and O(p + n) memory for p points.
+
+        Parameters
+        ----------
+        points : array-like of shape (n_points, n_features)
+            Points at which to evaluate the function.
+        X : array-like of shape (n_samples, n_features)
+            Sample to compare with the model.
+
+        Returns
+        -------
+        values : ndarray of shape (n_points,)
+            Values of g, float64.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
+
+        References
+        ----------
+        .. [1] W. Jitkrittum et al., "A linear-time kernel goodness-of-fit test",
+           NeurIPS 2017.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import KSDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(100, 1)) + 1.0
+        >>> values = KSDEstimator(lambda X: -X).fit(X).witness([[-1.0], [2.0]], X)
+        >>> values.round(2).tolist()
+        [-0.44, 1.53]
+        """
+        check_is_fitted(self)
+        self._check_params()
+        points = self._validate(points, reset=False, least=1)
+        return self._witness(points, self._validate(X, reset=False, least=1))
+
+    def _witness(self, points: Any, X: Any) -> np.ndarray:
+        gradients = [self._gradients(Z) for Z in (points, X)]
+        if self.n_components is not None:
+            return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))
+        source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
+        return witness_values(source, len(points), len(X), run=self._run)
+
+
+@takes_parameters_of(KSDEstimator)
+def ksd_score(
+    X: ArrayLike, model: Any = None, *, sample_weight: Any = None, **params: Any
+) -> float:
+    """Compute the squared kernel Stein discrepancy (KSD) between a sample and a model.
+
+    KSD [1]_ [2]_ measures how badly a model fits a sample. It needs only the gradient
+    of the log-density, not its normalising constant. By default, the score pools 20
+    kernels [3]_. The bandwidths depend on the sample. If the model fits, scores scatter
+    around zero, may be negative, and shrink like 1 / sqrt(n).
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features) or (n_samples,)
+        Sample.
+    model : model, callable, array-like of shape (n_samples, n_features) or None, \
+            default=None
+        Model to check, as in :class:`KSDEstimator`, or an array with the gradients of
+        the log-density at the rows of X. A fitted density estimator is used without
+        fitting it again. An unfitted density estimator is cloned and fitted to X. None
+        is the Gaussian distribution with the mean and covariance of X.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, for complete designs. Rows of weight 0 are ignored. The
+        bandwidths, and an unfitted model, weight all other rows equally.
+    **params : dict
+        Parameters of :class:`KSDEstimator`.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a worse fit.
+
+    See Also
+    --------
+    KSDEstimator : Scores several samples with the same model and kernels.
+    ksd_test : Tests whether a sample comes from a model.
+
+    References
+    ----------
+    .. [1] K. Chwialkowski, H. Strathmann and A. Gretton, "A kernel test of goodness of
+       fit", ICML 2016.
+    .. [2] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import ksd_score
+    >>> X = np.random.RandomState(0).normal(size=(100, 2))
+
+    Compare the sample with a standard Gaussian and with a narrower Gaussian:
+
+    >>> round(ksd_score(X, lambda X: -X), 3)
+    -0.029
+    >>> round(ksd_score(X, lambda X: -2 * X), 3)
+    0.255
+
+    Pass the gradients at the rows of X instead of a model:
+
+    >>> round(ksd_score(X, -X), 3)
+    -0.029
+    """
+    estimator = KSDEstimator(as_given(model), **params)
+    X = estimator._read(as_table(X))
+    if sample_weight is not None:
+        # Remove rows of weight 0 before fitting, because they must have no effect.
+        design = estimator._check_params().design
+        X = estimator._validate_first(X, design)
+        refuse_weights(X)
+        weights = estimator._check_weights(sample_weight, len(X), design)
+        some = weights > 0
+        if isinstance(estimator.model, GivenGradients):
+            estimator.model = estimator.model.take(X, some)
+        X, sample_weight = X[some], weights[some]
+        # The rows are encoded already.
+        estimator.encoder = None
+    return estimator.fit(X).score(X, sample_weight=sample_weight)

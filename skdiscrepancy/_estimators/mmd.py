@@ -1,0 +1,1136 @@
+"""Maximum mean discrepancy to a reference sample."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from operator import is_
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._data.arrays import as_array, as_block, as_rows, refuse_missing
+from skdiscrepancy._data.blocks import LazyRows, table_of
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
+    check_flag,
+    check_number,
+    draw_seeds,
+    explains_keywords,
+    generator_of,
+    shown,
+    takes_parameters_of,
+)
+from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.readers import (
+    least_rows,
+    n_columns,
+    read_blocks,
+    reference_rows,
+    refuse_other_tables,
+    refuse_second_sample,
+    refuse_weighted_reference,
+    samples_to_test,
+    validate_pair,
+    validate_sample,
+)
+from skdiscrepancy._estimators.two_sample_tests import (
+    draw_features,
+    feature_reference,
+    refuse_other_order,
+    refuse_pairs,
+    test_samples,
+    witness_of_features,
+)
+from skdiscrepancy._gram.feature_maps import check_components
+from skdiscrepancy._gram.run import QUIET, Run, Task, in_one_blas_thread, run_all
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.sums import KeptSums, Weights, stacked_weights, two_sample_sums
+from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._nulls.one_sample import one_sample_methods
+from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import NO_WEIGHTED_ERRORS
+from skdiscrepancy._statistics.references import FeatureReference, Reference
+from skdiscrepancy._statistics.second_order import check_finite, warn_unused
+from skdiscrepancy._statistics.two_samples import weighted_contributions
+from skdiscrepancy.bandwidths import N_BANDWIDTHS
+from skdiscrepancy.designs import Design, Region
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._labels import refuse_balanced
+from skdiscrepancy.kernels._names import tag_sparse
+from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.tables import layout_of
+
+
+def _seeds(random_state: Any) -> Iterator[Any]:
+    """Yield the seed of each batch, so that no thread draws from another's generator.
+
+    A number, or None, seeds all batches, as it seeds all calls of `score`.
+    """
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        generator = generator_of(random_state)
+        while True:
+            yield draw_seeds(generator, 1)[0]
+    while True:
+        yield random_state
+
+
+class _BatchTask(Task):
+    """The score of one batch."""
+
+    def __init__(self, estimator: Any, design: Design):
+        self.estimator = estimator
+        self.design = design
+        self.reference = estimator._known_reference()
+
+    def __call__(self, batch: tuple[Any, Any]) -> float:
+        return self._score(self.reference.statistics, *batch)
+
+    def _score(self, statistics: Callable[..., Any], rows: Any, seed: Any) -> float:
+        estimator = self.estimator
+        found = statistics(
+            rows,
+            self.design,
+            paired=estimator._is_paired(self.design),
+            random_state=seed,
+            # Threads run batches, not parts of them.
+            run=Run(1),
+        )
+        return estimator._result(found, estimator.kernels_).value
+
+
+class _HeldOutTask(_BatchTask):
+    """The score of some rows of the reference."""
+
+    def __call__(self, batch: tuple[Any, Any]) -> float:
+        return self._score(self.reference.statistics_of_held_out, *batch)
+
+
+def divide(
+    batches: Any, batch_size: Any, by: Any, least: int
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the batches with their labels, which are numbers unless `by` names them."""
+    if batch_size is not None and by is not None:
+        raise ValueError(
+            f"batch_size == {shown(batch_size)} and by == {shown(by)}, must not both "
+            "be given."
+        )
+    if by is not None:
+        yield from _by_label(batches, by)
+    elif batch_size is not None:
+        size = check_number(batch_size, "batch_size", integer=True, least=least)
+        yield from enumerate(_by_size(batches, size, least))
+    else:
+        if _is_table(batches):
+            raise ValueError(
+                "batches is a single sample. Pass batch_size, or the column of batch "
+                "labels as by, or a list of samples."
+            )
+        refused = (str, bytes, Mapping)
+        if not isinstance(batches, Iterable) or isinstance(batches, refused):
+            raise TypeError(
+                f"batches == {shown(batches)}, must be a list of samples, or one "
+                "sample with batch_size or by."
+            )
+        yield from enumerate(batches)
+
+
+def _is_table(batches: Any) -> bool:
+    """Tell whether this is one sample, not several."""
+    if isinstance(batches, (list, tuple)):
+        return bool(batches) and n_columns(batches[0]) is None
+    return 0 < len(getattr(batches, "shape", ())) < 3
+
+
+def _by_size(X: Any, size: int, least: int) -> Iterator[Any]:
+    """Yield consecutive rows."""
+    if not _is_table(X):
+        raise ValueError(
+            f"batch_size == {size}, must be None unless batches is a single sample."
+        )
+    if issparse(X):
+        X = X.tocsr()
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = getattr(X, "iloc", X)
+    for start in range(0, n, size):
+        if 0 < n - start < least:
+            warn_unused(
+                n - start, n, f"batches have {size} rows, and a score needs {least}."
+            )
+        else:
+            yield rows[start : start + size]
+
+
+def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the rows of each label of a column, without the column."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "drop"):
+        raise TypeError(
+            f"by == {shown(by)}, must be None unless batches is a DataFrame of pandas "
+            f"or polars, and batches is a {type(frame).__name__}."
+        )
+    if not isinstance(by, Hashable) or by not in frame.columns:
+        raise ValueError(
+            f"by == {shown(by)}, must be a column of batches: {list(frame.columns)}."
+        )
+    refuse_missing(as_array(frame[by], "batches"), f"batches[{by!r}]")
+    if hasattr(frame, "partition_by"):
+        labels = frame[by].unique(maintain_order=True).to_list()
+        parts = frame.partition_by(by, maintain_order=True, include_key=False)
+        yield from zip(labels, parts, strict=True)
+        return
+    for label, part in frame.groupby(by, sort=False, observed=True):
+        yield label, part.drop(columns=by)
+
+
+def witness_values(
+    kernels: list[KernelLike],
+    points: np.ndarray,
+    X: np.ndarray,
+    Y: np.ndarray,
+    weights: Weights = (None, None),
+    *,
+    run: Run = QUIET,
+) -> np.ndarray:
+    """Compute the witness function at points, for the mean of several kernels.
+
+    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)) time. The means
+    are weighted if the samples have weights.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    points : ndarray of shape (n_points, n_features)
+        Points at which to evaluate the function.
+    X : ndarray of shape (m, n_features)
+        First sample.
+    Y : ndarray of shape (n, n_features)
+        Second sample.
+    weights : pair of ndarray or None, default=(None, None)
+        Weights of both samples that sum to one, None for equal weights.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    values : ndarray of shape (n_points,)
+        Values of f.
+    """
+    _refuse_balanced(kernels)
+    p, m, n = len(points), len(X), len(Y)
+    stacked = stacked_weights(weights, (m, n))
+    if stacked is not None:
+        # The sums of the columns are not needed.
+        stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
+    (to_x, _), (to_y, _) = walk(
+        [Region(0, p, p, p + len(X)), Region(0, p, p + len(X), p + len(X) + len(Y))],
+        RowSums(kernel_source(kernels, points, X, Y), weights=stacked),
+        run=run,
+    )
+    return check_finite(np.mean(to_y / n - to_x / m, axis=0))
+
+
+def row_contributions(
+    kernels: list[KernelLike],
+    X: np.ndarray,
+    Y: np.ndarray,
+    kept: KeptSums | None = None,
+    weights: Weights | None = None,
+    *,
+    run: Run = QUIET,
+) -> np.ndarray:
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
+
+    c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'). The mean
+    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O(m n + n^2) if the sums
+    within X are known. Sums of one column in sorted order take O((m + n) log(m + n)).
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Each with one number as bandwidth.
+    X : ndarray of shape (m, n_features)
+        First sample.
+    Y : ndarray of shape (n, n_features)
+        Second sample.
+    kept : KeptSums or None, default=None
+        Sums within X, if they are known.
+    weights : pair of ndarray or None, default=None
+        Weights of the rows of X and of Y. Means are weighted means then.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    contributions : ndarray of shape (n,)
+        Values of c.
+    """
+    m, n = len(X), len(Y)
+    parts = two_sample_sums(
+        kernel_source(kernels, X, Y, reference=True),
+        m,
+        n,
+        _contributions if weights is None else weighted_contributions,
+        diagonal=True,
+        keep_order=True,
+        kept=kept,
+        weights=weights,
+        run=run,
+    )
+    values = np.zeros(n)
+    for part in parts:
+        values += part.result
+    return check_finite(values / len(kernels))
+
+
+def _contributions(
+    within_x: np.ndarray, within_y: np.ndarray, cross_x: np.ndarray, cross_y: np.ndarray
+) -> np.ndarray:
+    """Return the contributions of Y from row sums, summed over kernels."""
+    m, n = within_x.shape[1], within_y.shape[1]
+    level = within_x.mean(axis=1, keepdims=True) / m
+    return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
+
+
+def _refuse_balanced(kernels: list[KernelLike]) -> None:
+    refuse_balanced(
+        kernels,
+        "for a witness function, because its values would change with the number of "
+        "points",
+    )
+
+
+class MMDEstimator(BaseDiscrepancy):
+    r"""Squared maximum mean discrepancy to a reference sample.
+
+    MMD measures how much the distributions of two samples differ. Use it to detect data
+    drift (covariate shift), or to compare generated rows with real rows. `fit` keeps a
+    reference sample and chooses the kernels. `score` compares another sample with the
+    reference sample. A larger score means a larger difference.
+
+    :math:`\mathrm{MMD}_k^2 = \|\mu_P - \mu_Q\|^2` is the squared distance between the
+    kernel mean embeddings of two distributions [1]_. By default, the score pools 20
+    kernels, and the statistic of each kernel is divided by its scale sigma_k [2]_. For
+    the textbook MMD with one Gaussian kernel, pass ``kernel="gaussian",
+    bandwidth="median", normalize=False, pooling=None``.
+
+    For m rows of the reference sample, complete designs take O(m^2) time in `fit`,
+    which keeps the sums over the reference sample, and O(m n + n^2) time in `score` of
+    n rows. Memory is O(m + n) for each kernel. On a single column, Laplace and Matern
+    kernels take O(m log(m)) time in `fit` and O(m + n log(m n)) time in `score`.
+    Incomplete designs use pairs (X_i, Y_i) and keep no sums. Their time grows with the
+    number of pairs. If the samples differ in size, the larger sample is cut with a
+    warning.
+
+    Do not tune an MMDEstimator by ``GridSearchCV(MMDEstimator(), ...).fit(X)``. Such a
+    search compares folds of one sample, which do not differ. Instead, stack both
+    samples, label their rows, and search for the dependence of the labels on the rows::
+
+        Z, labels = np.concatenate((X, Y)), np.repeat([0, 1], [len(X), len(Y)])
+        cv = StratifiedKFold(shuffle=True, random_state=0)
+        GridSearchCV(HSICEstimator(...), grid, cv=cv).fit(Z, labels)
+
+    Read more in the :ref:`User Guide <mmd>`.
+
+    Parameters
+    ----------
+    kernel : str, kernel object, callable or list, default=("gaussian", "laplace")
+        Kernels: names, objects of :mod:`skdiscrepancy.kernels`, their sums and
+        products, functions that return the Gram matrix of two blocks of rows, or
+        kernels of :mod:`sklearn.gaussian_process.kernels`.
+    bandwidth : {"grid", "median", "dyadic"}, float or array-like, default="grid"
+        Bandwidths of the kernels that do not have their own. A name chooses them from
+        the distances between rows of the reference sample, in the norm of each kernel.
+        "grid" takes equal steps from the 5 % to the 95 % quantile. "median" takes the
+        median. "dyadic" takes steps of a factor of sqrt(2) from half the 5 % quantile
+        to twice the 95 % quantile. An array gives one kernel for each number.
+    n_bandwidths : int, default=10
+        Number of bandwidths of a "grid".
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Use pairs (X_i, Y_i) also for "u" and "v". Needs samples of equal size.
+    normalize : bool, default=True
+        Divide the statistic of each kernel by its scale sigma_k.
+    squared : bool, default=True
+        False takes the square root of the statistic of each kernel. Possible only with
+        ``design="v"`` and ``normalize=False``.
+    pooling : {"fuse", "mean", "max"} or None, default="fuse"
+        How to combine the statistics of several kernels. "fuse" is a smooth maximum.
+        None requires a single kernel.
+    fuse_nu : "auto" or float, default="auto"
+        Parameter of "fuse". A larger value is closer to "max". "auto" is 2mn / (m + n)
+        for samples of m and n rows, n for complete designs on n pairs (X_i, Y_i), and
+        the number of pairs in the design divided by n for incomplete designs.
+    encoder : "auto", None or transformer, default="auto"
+        How to encode tables. "auto" encodes a DataFrame that has categories, dates or
+        missing values with :class:`~skdiscrepancy.tables.TableEncoder`, and leaves
+        complete numbers unchanged. None refuses such a DataFrame. A transformer is
+        cloned, fitted, and encodes all data.
+    n_components : int or None, default=None
+        Number of random features for each kernel. None uses exact kernels. With random
+        features [3]_, the time grows linearly with the number of rows, and the memory
+        does not grow. 256 features have about the power of the exact test. Gaussian,
+        Laplace, IMQ and Matern (p=2) kernels have a cosine and a sine for each of
+        n_components / 2 frequencies. Linear kernels, kernels on labels and
+        :class:`~skdiscrepancy.kernels.FeatureKernel` stay exact. Needs a complete
+        design and ``second_order=False``. With random features, samples may also be
+        dask arrays, dask DataFrames, lists of blocks of rows, and functions that return
+        an iterator of blocks; see :ref:`out_of_core`.
+    n_jobs : int or None, default=None
+        Number of threads. The score does not depend on it.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws, the random features that `fit` draws
+        and the resamples of `test`. None draws new ones in every call. The global
+        generator of numpy is never used.
+    verbose : int, default=0
+        Show one line with the percentage done and the time left if 1 or more, as a bar
+        of tqdm if it is installed, and print nothing if 0.
+
+    Attributes
+    ----------
+    reference_ : ndarray or csr_array of shape (n_samples, n_features)
+        Sample seen during :term:`fit`. A float array is not copied, and must not change
+        after `fit`, because `score` uses sums over it. Data in blocks stay where they
+        are, and `reference_` knows how to read them.
+    reference_weight_ : ndarray of shape (n_samples,) or None
+        Weights of the rows of `reference_`, which sum to 1. None without weights.
+    kernels_ : list of kernel objects
+        Collection of kernels, each with one number as bandwidth.
+    encoder_ : transformer or None
+        Fitted encoder. None if the data need none.
+    feature_seed_ : int
+        Seed of the random features, if there are `n_components`.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    mmd_score : Compares two samples in one call, with bandwidths from both samples.
+    mmd_from_gram : Computes MMD from Gram matrices.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+    .. [3] A. Rahimi and B. Recht, "Random features for large-scale kernel machines",
+       NeurIPS 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import MMDEstimator
+    >>> X = np.random.RandomState(0).normal(size=(200, 2))
+    >>> mmd = MMDEstimator().fit(X[:100])
+    >>> round(mmd.score(X[100:]), 3), round(mmd.score(X[100:] + 1.0), 3)
+    (0.028, 0.392)
+    """
+
+    # The reference sample with its sums, if `fit` has computed them.
+    _reference: Reference | FeatureReference | None = None
+
+    _flags = ("second_order", "normalize", "squared")
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = ("gaussian", "laplace"),
+        bandwidth: Any = "grid",
+        n_bandwidths: int = 10,
+        design: str | Design = "u",
+        second_order: bool = False,
+        normalize: bool = True,
+        squared: bool = True,
+        pooling: str | None = "fuse",
+        fuse_nu: Any = "auto",
+        encoder: Any = "auto",
+        n_components: int | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.n_bandwidths = n_bandwidths
+        self.design = design
+        self.second_order = second_order
+        self.normalize = normalize
+        self.squared = squared
+        self.pooling = pooling
+        self.fuse_nu = fuse_nu
+        self.encoder = encoder
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @explains_keywords
+    @in_one_blas_thread
+    def fit(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> MMDEstimator:
+        """Keep the reference sample, choose the kernels, and compute sums over X.
+
+        Bandwidths depend on X alone, so scores of different samples are comparable.
+        Complete designs compute the sums over all pairs of rows of X here, so that
+        `score` need not. This takes O(n_samples^2) time, or O(n_samples) time with
+        `n_components`. If you only call `test`, use :func:`mmd_test`, which does not
+        compute these sums. If you change `kernel`, `bandwidth`, `n_bandwidths` or
+        `encoder` after `fit`, `score` asks you to call `fit` again.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Reference sample.
+        y : array-like of shape (n_samples,) or None, default=None
+            Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. Only their ratios matter.
+            Rows of weight 0 are dropped. Bandwidths, and an encoder, weight all other
+            rows equally. None weights all rows equally.
+
+        Returns
+        -------
+        self : MMDEstimator
+            Fitted estimator.
+        """
+        settings = self._check_params()
+        refuse_second_sample(X, y)
+        X = self._read(X, "X", settings)
+        X, weights = self._weighted(X, sample_weight, settings)
+        self._fit_encoder([X], settings.kernels)
+        rows = self._validate(
+            X, settings.kernels, reset=True, least=least_rows(settings.design)
+        )
+        self._learn([rows], settings, table_of(X), weights)
+        if not self._is_paired(settings.design):
+            reference = self._known_reference()
+            self._reference = reference.with_sums(run=self._run)
+        return self
+
+    def _check_params(self, n_kernels: int = 1) -> Settings:
+        settings = super()._check_params(n_kernels)
+        check_components(self.n_components)
+        paired = self._is_paired(settings.design)
+        refuse_pairs(self.n_components, settings.design, paired=paired)
+        return settings
+
+    @explains_keywords
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the discrepancy between a sample and the reference sample.
+
+        If both samples share a distribution, scores scatter around zero, may be
+        negative, and shrink like 1 / sqrt(n). The samples must be independent draws.
+        Rows that both samples share lower the score. The score of the reference sample
+        itself is clearly negative, because the unbiased statistic leaves out the pairs
+        (i, i) within each sample, but not across samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+        y : array-like of shape (n_samples,) or None, default=None
+            Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. None weights all rows
+            equally.
+
+        Returns
+        -------
+        score : float
+            The discrepancy. A larger score means a larger difference.
+        """
+        return self._evaluate_rows(X, y, sample_weight).value
+
+    @explains_keywords
+    def evaluate(
+        self, X: ArrayLike, y: Any = None, sample_weight: Any = None
+    ) -> DiscrepancyResult:
+        """Compute the discrepancy, and the statistic and scale of each kernel.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+        y : array-like of shape (n_samples,) or None, default=None
+            Not used, present for API consistency. Must not be a second sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of X, for complete designs. None weights all rows
+            equally.
+
+        Returns
+        -------
+        result : DiscrepancyResult
+            The score as `value`, with `statistics`, `scales` and `kernels`. For one
+            kernel, or with ``pooling="mean"``, the result also has a `standard_error`
+            and a `confidence_interval`.
+        """
+        return self._evaluate_rows(X, y, sample_weight, errors=True)
+
+    def _evaluate_rows(
+        self, X: ArrayLike, y: Any, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
+        check_is_fitted(self)
+        settings = self._check_params(len(self.kernels_))
+        design = settings.design
+        refuse_second_sample(X, y)
+        X, weights = self._weighted(X, sample_weight, settings)
+        Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
+        return self._evaluate(Y, design, weights, errors=errors)
+
+    @explains_keywords
+    def test(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        method: str = "auto",
+        n_resamples: int = 999,
+        n_groups: int | None = 256,
+        pooling: str = "max",
+        block_length: int | str | None = None,
+        paired: bool = False,
+    ) -> TestResult:
+        """Test whether a sample has the distribution of the reference sample.
+
+        The test chooses bandwidths from both samples together, because permutations do
+        not change these bandwidths. If `bandwidth` and `n_bandwidths` have their
+        defaults, the test uses ``bandwidth="dyadic"``, which has more power. The
+        parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator have
+        no effect on the test.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+        y : array-like of shape (n_samples,) or None, default=None
+            Not used, present for API consistency. Must not be a second sample.
+        method : {"auto", "permutation", "swap", "asymptotic"}, default="auto"
+            Null distribution. Complete designs use "permutation" of the pooled sample.
+            Incomplete designs and `second_order` use "swap", which exchanges X_i and
+            Y_i at random, or "asymptotic", a normal limit that only the designs "x",
+            "l" and "b" have and take by default. Permutations and swaps control the
+            type I error exactly.
+        n_resamples : int, default=999
+            Number of resamples. p-values are multiples of 1 / (1 + `n_resamples`).
+        n_groups : int or None, default=256
+            Number of groups of rows to permute if there are more rows. With groups, the
+            test takes about the time of one score, and the type I error stays exact.
+            Rows that do not fill a group stay in their sample, as do most rows of a
+            sample that is much larger than the other. None permutes single rows.
+        pooling : {"max", "mean", "fuse", "agg"}, default="max"
+            How to combine several kernels; see :func:`~skdiscrepancy.mmd_test`.
+        block_length : int, "auto" or None, default=None
+            Rows of a series: permute, or swap, whole blocks of this many consecutive
+            rows; see :func:`~skdiscrepancy.mmd_test`. Needs a complete design.
+        paired : bool, default=False
+            Whether row i of X belongs to row i of the reference sample, such as two
+            measurements of one subject. The test then uses "swap".
+
+        Returns
+        -------
+        result : TestResult
+            With `statistic`, `pvalue`, `null_distribution`, an adjusted p-value for
+            each kernel, and `effect_size`, which tells how large the difference is.
+        """
+        check_is_fitted(self)
+        refuse_weighted_reference(self.reference_weight_)
+        settings = self._check_params()
+        options = self._check_options(
+            settings.design,
+            method=method,
+            n_resamples=n_resamples,
+            n_groups=n_groups,
+            pooling=pooling,
+            block_length=block_length,
+            paired=paired,
+        )
+        refuse_second_sample(X, y)
+        least = least_rows(settings.design)
+        X = self._read(X, "X", settings)
+        # Names and order of the columns must agree with `fit`.
+        Y = self._validate(X, self.kernels_, reset=False, least=least)
+        reference, Y, layout = samples_to_test(self, X, Y, settings.kernels, least)
+        bandwidth = self.bandwidth
+        # Not by ==, which compares arrays entry by entry.
+        if isinstance(bandwidth, str) and bandwidth == "grid":
+            bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
+        how = {"bandwidth": bandwidth, "table": layout, "paired": paired}
+        return test_samples(self, reference, Y, settings, options, effect=True, **how)
+
+    def _test_pair(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        *,
+        paired: bool = False,
+        effect: bool = True,
+        **given: Any,
+    ) -> TestResult:
+        """Test whether two samples have the same distribution."""
+        settings = self._check_params()
+        options = self._check_options(settings.design, paired=paired, **given)
+        if paired:
+            refuse_other_order(X, Y)
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
+        rows, others = self._validate_pair(X, Y, settings)
+        layout = layout_of(self.encoder_, table_of(X))
+        how = {"bandwidth": self.bandwidth, "table": layout, "paired": paired}
+        return test_samples(self, rows, others, settings, options, effect=effect, **how)
+
+    def _check_options(
+        self, design: Design, paired: bool = False, **given: Any
+    ) -> Options:
+        """Check the options of `test`."""
+        check_flag(paired, "paired")
+        refuse_pairs(self.n_components, design, paired=paired)
+        on_pairs = paired or self._is_paired(design)
+        methods = one_sample_methods(design) if on_pairs else ("permutation",)
+        complete = design.complete and self.n_components is None
+        return check_options(
+            allowed=methods,
+            for_blocks=methods if complete else (),
+            setting="paired == True" if paired else "this design",
+            **given,
+        )
+
+    def _is_paired(self, design: Design) -> bool:
+        return self.second_order or not design.complete
+
+    def _read(self, X: Any, name: str, settings: Settings) -> Any:
+        """Return data in blocks as rows that are read by blocks."""
+        least = least_rows(settings.design)
+        return read_blocks(
+            X, name, settings.kernels, least, self.n_components, self.verbose
+        )
+
+    def _validate(
+        self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
+    ) -> np.ndarray:
+        return validate_sample(self, X, kernels, reset=reset, least=least)
+
+    def _validate_pair(
+        self, X: Any, Y: Any, settings: Settings
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return two samples with the same columns, encoded together."""
+        refuse_other_tables(X, Y)
+        self._fit_encoder([X, Y], settings.kernels)
+        least = least_rows(settings.design)
+        return validate_pair(self, X, Y, settings.kernels, least)
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_sparse(super().__sklearn_tags__(), self.kernel)
+
+    def _learn(
+        self,
+        samples: list[np.ndarray],
+        settings: Settings,
+        table: Any,
+        weights: np.ndarray | None = None,
+    ) -> Self:
+        """Keep the first sample, and choose bandwidths from all samples."""
+        kernels = settings.kernels
+        layout = layout_of(self.encoder_, table)
+        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
+        check_pooling(self.pooling, len(collection))
+        # A test encodes both samples together.
+        self._reference_table = None if self.encoder_ is None else table
+        self.reference_ = as_block(samples[0])
+        self.reference_weight_ = weights
+        self.kernels_ = collection
+        self._reference = None
+        draw_features(self, samples)
+        self._remember()
+        return self
+
+    def _weighted(
+        self,
+        X: Any,
+        sample_weight: Any,
+        settings: Settings,
+        name: str = "sample_weight",
+    ) -> tuple[Any, np.ndarray | None]:
+        """Return the rows of a sample that have a weight, and their weights."""
+        # Data without rows are refused when they are validated.
+        if sample_weight is None or (n := n_rows(X)) is None:
+            return X, None
+        if isinstance(X, LazyRows):
+            raise ValueError(
+                f"{name} must be None for a sample that is read by blocks. Pass an "
+                "array, a sparse matrix or a DataFrame."
+            )
+        refuse_balanced(
+            settings.kernels, f"with {name}, because it divides by numbers of rows"
+        )
+        weights = self._check_weights(sample_weight, n, settings.design, name=name)
+        return rows_with_weight(X, weights), weights[weights > 0]
+
+    @in_one_blas_thread
+    def _evaluate(
+        self,
+        Y: np.ndarray,
+        design: Design,
+        weights: np.ndarray | None = None,
+        *,
+        errors: bool = False,
+    ) -> DiscrepancyResult:
+        """Compare a validated sample with the reference sample.
+
+        `errors` says whether the result has a standard error.
+        """
+        reference = self._known_reference()
+        options: dict[str, Any] = {"paired": self._is_paired(design), "run": self._run}
+        statistics = reference.statistics(
+            Y, design, random_state=self.random_state, weights=weights, **options
+        )
+        result = self._result(statistics, list(self.kernels_))
+        if not errors:
+            return result
+        if weights is not None or self.reference_weight_ is not None:
+            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
+        noise = partial(reference.noise, Y, design, **options)
+        return self._with_uncertainty(result, statistics, design, noise)
+
+    def _known_reference(self) -> Reference | FeatureReference:
+        """Return the reference sample, with its sums if they are still valid."""
+        self._refuse_changed()
+        if self.n_components is not None:
+            return feature_reference(self)
+        # Exact kernels refuse rows that are read by blocks.
+        reference_rows(self)
+        found = Reference(self.reference_, self.kernels_, self.reference_weight_)
+        kept = self._reference
+        # Rows, kernels and weights are the same objects.
+        if isinstance(kept, Reference) and all(map(is_, kept[:3], found[:3])):
+            return kept
+        return found
+
+    def _evaluate_pair(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        sample_weight: Any = None,
+        sample_weight_Y: Any = None,
+    ) -> DiscrepancyResult:
+        """Compare two samples, with bandwidths from both samples."""
+        settings = self._check_params()
+        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
+        X, weights = self._weighted(X, sample_weight, settings)
+        Y, of_y = self._weighted(Y, sample_weight_Y, settings, "sample_weight_Y")
+        rows, others = self._validate_pair(X, Y, settings)
+        fitted = self._learn([rows, others], settings, table_of(X), weights)
+        return fitted._evaluate(others, settings.design, of_y)
+
+    @explains_keywords
+    def score_batches(
+        self, batches: Any, *, batch_size: int | None = None, by: Any = None
+    ) -> np.ndarray:
+        """Compute the discrepancy between each of many batches and the reference.
+
+        Use it to monitor data drift day by day. Each score equals `score` of the batch.
+        `fit` has computed the sums over the reference sample, so the score of a batch
+        of n rows takes O(m n + n^2) time for m rows of the reference sample, or O(n)
+        time with `n_components`. Batches run in parallel, in `n_jobs` threads.
+
+        Pass a list or generator of samples, or one sample together with `batch_size` or
+        `by`. To see which scores are unusual, draw them with
+        :class:`~skdiscrepancy.plotting.BatchScoresDisplay`.
+
+        Parameters
+        ----------
+        batches : iterable, array-like or DataFrame
+            Samples of shape (n_samples, n_features), or one sample that `batch_size` or
+            `by` divides into batches.
+        batch_size : int or None, default=None
+            Number of consecutive rows of each batch. The last batch holds the rows that
+            remain, so it can be smaller. If too few rows remain for a score, they are
+            left out with a warning.
+        by : str or None, default=None
+            Name of the column of a DataFrame that holds the label of each batch, for
+            example "day". Rows with the same label form a batch, wherever they are. The
+            column is not compared, and must not be among the columns of `fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_batches,)
+            Scores in the order of the batches. With `by`, batches are in the order in
+            which their labels first appear, as in ``X["day"].unique()``.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.BatchScoresDisplay : Draws the scores over time.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(400, 2))
+        >>> X[300:] += 1
+        >>> mmd = MMDEstimator().fit(X[:200])
+        >>> mmd.score_batches(X[200:], batch_size=50).round(1).tolist()
+        [0.0, -0.1, 0.4, 0.5]
+        """
+        return self._score_batches(batches, batch_size, by)[0]
+
+    def _score_batches(
+        self, batches: Any, batch_size: Any, by: Any
+    ) -> tuple[np.ndarray, list[Any], list[int]]:
+        """Return the scores, labels and sizes of batches."""
+        check_is_fitted(self)
+        design = self._check_params(len(self.kernels_)).design
+        least = least_rows(design)
+        labels: list[Any] = []
+        sizes: list[int] = []
+
+        def validated() -> Iterator[tuple[Any, Any]]:
+            parts = divide(batches, batch_size, by, least)
+            seeds = _seeds(self.random_state)
+            for label, batch in parts:
+                try:
+                    rows = self._validate(
+                        batch, self.kernels_, reset=False, least=least
+                    )
+                except ValueError as error:
+                    raise ValueError(f"Batch {label!r}: {error}") from error
+                labels.append(label)
+                sizes.append(len(rows))
+                yield rows, next(seeds)
+
+        work = _BatchTask(self, design)
+        results = run_all(validated(), work, self._run, what="scores of batches")
+        scores = np.array(list(results), dtype=np.float64)
+        if not len(scores):
+            raise ValueError("batches == [], must hold at least one batch.")
+        return scores, labels, sizes
+
+    def _score_held_out(
+        self, size: int, n_resamples: int, random_state: Any
+    ) -> np.ndarray:
+        """Return the scores of random rows of the reference against all other rows."""
+        design = self._check_params(len(self.kernels_)).design
+        m, least = self._known_reference().rows.shape[0], least_rows(design)
+        if m - size < least:
+            raise ValueError(
+                f"A batch has {size} rows, must have at most {m - least}. To compute "
+                f"the band, as many of the {m} rows of the reference sample are "
+                "compared with its other rows."
+            )
+        generator, seeds = generator_of(random_state), _seeds(self.random_state)
+        draws = [
+            (np.sort(generator.permutation(m)[:size]), next(seeds))
+            for _ in range(n_resamples)
+        ]
+        work = _HeldOutTask(self, design)
+        results = run_all(draws, work, self._run, what="scores of the reference")
+        return np.array(list(results))
+
+    @explains_keywords
+    def witness(
+        self, points: ArrayLike, Y: ArrayLike, *, sample_weight: Any = None
+    ) -> np.ndarray:
+        r"""Compute the witness function, which shows where two samples differ.
+
+        The witness function is positive where the sample has more mass than the
+        reference sample, and negative where it has less. For the reference x and the
+        sample y, :math:`f(t) = \frac1n \sum_j k(t, y_j) - \frac1m \sum_i k(t, x_i)`
+        [1]_, where k is the mean of `kernels_`. The parameters `design`, `normalize`
+        and `pooling` have no effect. Takes O(p (m + n)) time and O(p + m + n) memory
+        for p points.
+
+        Parameters
+        ----------
+        points : {array-like, sparse matrix} of shape (n_points, n_features)
+            Points at which to evaluate the function.
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of Y. The means of f are then weighted means. The mean
+            over the reference sample has the weights that were passed to `fit`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_points,)
+            Values of f, float64.
+
+        See Also
+        --------
+        skdiscrepancy.plotting.WitnessDisplay : Draws the function.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(100, 1))
+        >>> values = MMDEstimator().fit(X).witness([[-1.0], [2.0]], X + 1.0)
+        >>> values.round(2).tolist()
+        [-0.19, 0.18]
+        """
+        check_is_fitted(self)
+        self._check_params()
+        points = self._validate(points, self.kernels_, reset=False, least=1)
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(Y), 1)
+        return self._witness(points, Y, weights)
+
+    def _witness(
+        self, points: np.ndarray, Y: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        self._refuse_changed()
+        of_both = self.reference_weight_, weights
+        if self.n_components is not None:
+            _refuse_balanced(self.kernels_)
+            return witness_of_features(self, points, reference_rows(self), Y, of_both)
+        return witness_values(
+            self.kernels_, points, reference_rows(self), Y, of_both, run=self._run
+        )
+
+    @explains_keywords
+    def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
+        r"""Compute how much each row of a sample adds to the discrepancy.
+
+        Rows with large contributions are unlike the reference sample. For the reference
+        x, the sample y and the mean k of `kernels_`, the contribution of row j is
+        :math:`c_j = \frac1n \sum_{j'} k(y_j, y_{j'}) - \frac2m \sum_i k(x_i, y_j)
+        + \frac1{m^2} \sum_{i, i'} k(x_i, x_{i'})`. The mean contribution is the score
+        of an estimator with ``design="v", normalize=False, pooling="mean"``. Takes the
+        time and memory of `score` with a complete design.
+
+        Parameters
+        ----------
+        Y : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sample to compare with the reference sample.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows of Y. The sums over rows, and the mean contribution, are
+            then weighted means, also over the reference sample if `fit` had weights. A
+            row of weight 0 has a contribution too, but adds nothing to the mean.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples,)
+            Values of c, float64.
+
+        References
+        ----------
+        .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> X = np.random.RandomState(0).normal(size=(200, 2))
+        >>> Y = X[100:].copy()
+        >>> Y[7] += 5
+        >>> int(MMDEstimator().fit(X[:100]).contributions(Y).argmax())
+        7
+        """
+        check_is_fitted(self)
+        self._check_params()
+        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        reference, weights = self._known_reference(), None
+        if sample_weight is not None:
+            _refuse_balanced(self.kernels_)
+            weights = check_weights(sample_weight, len(Y), 1)
+        if isinstance(reference, FeatureReference):
+            return reference.contributions(Y, weights, run=self._run)
+        return row_contributions(
+            reference.kernels,
+            as_rows(reference.rows),
+            Y,
+            kept=reference.sums,
+            weights=reference.of_both(weights),
+            run=self._run,
+        )
+
+
+@takes_parameters_of(MMDEstimator)
+def mmd_score(
+    X: ArrayLike,
+    Y: ArrayLike,
+    *,
+    sample_weight: Any = None,
+    sample_weight_Y: Any = None,
+    **params: Any,
+) -> float:
+    """Compute the squared maximum mean discrepancy (MMD) between two samples.
+
+    MMD [1]_ measures how much the distributions of two samples differ. By default, the
+    score pools 20 kernels [2]_. The bandwidths depend on both samples. To compare
+    several samples with one reference sample, use an :class:`MMDEstimator`, which
+    chooses bandwidths from the reference sample alone.
+
+    If both samples share a distribution, scores scatter around zero, may be negative,
+    and shrink like 1 / sqrt(n). The samples must be independent draws. Rows that both
+    samples share lower the score, and ``mmd_score(X, X)`` is clearly negative, because
+    the unbiased statistic leaves out the pairs (i, i) within each sample, but not
+    across samples.
+
+    Read more in the :ref:`User Guide <mmd>`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features) or (n_samples_X,)
+        First sample.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or (n_samples_Y,)
+        Second sample.
+    sample_weight : array-like of shape (n_samples_X,), default=None
+        Weights of the rows of X, for complete designs. Only their ratios matter. Rows
+        of weight 0 are dropped. The bandwidths, and an encoder, weight all other rows
+        equally. None weights all rows equally.
+    sample_weight_Y : array-like of shape (n_samples_Y,), default=None
+        Weights of the rows of Y.
+    **params : dict
+        Parameters of :class:`MMDEstimator`.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a larger difference.
+
+    See Also
+    --------
+    MMDEstimator : Compares samples with a fixed reference sample.
+    mmd_test : Tests whether two samples have the same distribution.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_score
+    >>> X = np.random.RandomState(0).normal(size=(200, 2))
+    >>> round(mmd_score(X[:100], X[100:]), 3)
+    0.027
+    >>> round(mmd_score(X[:100], X[100:] + 1.0), 3)
+    0.393
+    """
+    result = MMDEstimator(**params)._evaluate_pair(
+        as_table(X), as_table(Y), sample_weight, sample_weight_Y
+    )
+    return result.value

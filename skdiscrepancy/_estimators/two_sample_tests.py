@@ -1,0 +1,478 @@
+"""The MMD test of two samples, and its effect size."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import is_
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skdiscrepancy._data.checks import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.feature_sums import blocks_of
+from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.sources import PairedSource, kernel_source
+from skdiscrepancy._gram.sums import Weights, stacked_weights
+from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._nulls.feature_groups import feature_permutation_test
+from skdiscrepancy._nulls.groups import (
+    block_permutation_test,
+    block_sign_test,
+    permutation_test,
+)
+from skdiscrepancy._nulls.one_sample import one_sample_test
+from skdiscrepancy._nulls.pvalues import Options, TestResult
+from skdiscrepancy._nulls.row_order import columns_of, rows_of_blocks, warn_if_dependent
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Uncertainty,
+    noise_rows,
+    two_sample_noise,
+)
+from skdiscrepancy._statistics.references import FeatureReference
+from skdiscrepancy._statistics.two_samples import (
+    feature_witness,
+    paired_size,
+    two_sample_statistics,
+)
+from skdiscrepancy.bandwidths import build_collection
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._radial import RadialKernel
+from skdiscrepancy.pooling import normalize_statistics
+
+# An effect size uses all rows up to this number, and then the fraction of the rows, in
+# each sample, so that it takes little of the time of a test.
+ALL_ROWS, FRACTION = 300, 0.4
+
+
+# Rows of both samples for the noise of the effect size.
+NOISE_ROWS = 200
+
+
+def choose_kernels(
+    estimator: Any,
+    samples: list[Any],
+    kernels: list[KernelLike],
+    bandwidth: Any,
+    *,
+    table: Any,
+    effect: bool,
+) -> tuple[list[KernelLike], KernelLike | None]:
+    """Return the kernels of a test, and the kernel of its effect size.
+
+    The effect size uses the first kernel. Its bandwidth is the median distance, or the
+    middle of the bandwidths if they are numbers.
+
+    Parameters
+    ----------
+    estimator : MMDEstimator
+        Estimator with checked parameters.
+    samples : list of ndarray or SparseRows
+        Both samples.
+    kernels : list of kernel objects
+        Kernels, with or without bandwidths.
+    bandwidth : object
+        Rule for the bandwidths, or numbers.
+    table : object
+        Layout of the columns, for kernels on some columns.
+    effect : bool
+        Whether a kernel for the effect size is needed.
+
+    Returns
+    -------
+    kernels : list of kernel objects
+        Kernels of the test.
+    kernel : kernel object or None
+        Kernel of the effect size.
+    """
+    if not effect:
+        return estimator._collection(samples, kernels, bandwidth, table=table), None
+    first, by_rule, n_features = (
+        kernels[0],
+        isinstance(bandwidth, str),
+        samples[0].shape[1],
+    )
+    if (
+        by_rule
+        and isinstance(first, RadialKernel)
+        and first.bandwidth is None
+        and first.is_definite(n_features)
+    ):
+        # One list of distances gives the bandwidths of the test and their median.
+        median = clone(first).set_params(bandwidth="median")
+        kernels = [*kernels, median]
+        *found, last = estimator._collection(samples, kernels, bandwidth, table=table)
+        return found, last
+    found = estimator._collection(samples, kernels, bandwidth, table=table)
+    if len(found) == 1:
+        return found, found[0]
+    members = build_collection(
+        samples,
+        resolve_columns([first], table, n_features),
+        "median" if by_rule else bandwidth,
+        1,
+        "bandwidth",
+    )
+    return found, members[len(members) // 2]
+
+
+def effect_of(
+    kernel: KernelLike | None, X: Any, Y: Any, *, run: Run = QUIET
+) -> DiscrepancyResult | None:
+    """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
+
+    Parameters
+    ----------
+    kernel : kernel object or None
+        Kernel with one number as bandwidth, None for no effect size.
+    X, Y : ndarray or SparseRows of shape (n_samples, n_features)
+        Samples.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    effect : DiscrepancyResult or None
+        The discrepancy. None if there are few rows, or if a scale of zero, as of
+        constant samples, or numbers that are not finite leave no effect size.
+    """
+    if kernel is None or min(len(X), len(Y)) < LEAST_ROWS:
+        return None
+    X, Y = (_some_rows(Z) for Z in (X, Y))
+    m, n = len(X), len(Y)
+    source = kernel_source([kernel], X, Y)
+    found = two_sample_statistics(source, m, n, unbiased=True, run=run)
+    values, scales = found.values, found.scales
+    if not np.all(np.isfinite([values, scales, found.sizes])):
+        return None
+    if scales[0] <= found.rounding[0]:
+        return None
+    [value] = normalize_statistics(values, scales, rounding=found.rounding)
+    first = noise_rows(m, n_samples=2, most=NOISE_ROWS)
+    others = noise_rows(n, n_samples=2, most=NOISE_ROWS)
+    rows = np.concatenate((first, m + others))
+    with np.errstate(all="ignore"):
+        noise = two_sample_noise(
+            RowSums(source).matrices(rows, rows),
+            len(first),
+            m,
+            n,
+            values,
+            scales,
+            normalize=True,
+        )
+    uncertainty = Uncertainty(float(value), noise, normalized=True)
+    if not np.isfinite(uncertainty.interval(0.95)).all():
+        return None
+    return DiscrepancyResult(
+        float(value), values, scales, [kernel], "MMD", uncertainty=uncertainty
+    )
+
+
+def _some_rows(Z: Any) -> Any:
+    """Return all rows of a small sample, and some rows of a large sample."""
+    most = max(ALL_ROWS, int(np.ceil(FRACTION * len(Z))))
+    return Z if len(Z) <= most else Z[noise_rows(len(Z), most=most)]
+
+
+def refuse_pairs(n_components: int | None, design: Design, *, paired: bool) -> None:
+    """Refuse random features for statistics on pairs (X_i, Y_i)."""
+    if n_components is not None and paired:
+        raise ValueError(
+            f"n_components == {n_components}, must be None for the design {design!r} "
+            "on pairs (X_i, Y_i). Random features need design='u' or design='v', and "
+            "second_order=False."
+        )
+
+
+def draw_features(estimator: Any, samples: list[np.ndarray]) -> None:
+    """Draw the seed of the features of a fitted estimator, and check its kernels."""
+    if estimator.n_components is None:
+        return
+    [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
+    FeatureMaps(
+        estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
+    )
+
+
+def feature_reference(estimator: Any) -> FeatureReference:
+    """Return the reference sample of an estimator, with its sums if they are valid."""
+    if not hasattr(estimator, "feature_seed_"):
+        raise ValueError(
+            f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
+            "again to draw random features."
+        )
+    found = FeatureReference(
+        estimator.reference_,
+        estimator.kernels_,
+        estimator.n_components,
+        estimator.feature_seed_,
+        estimator.normalize,
+        estimator.reference_weight_,
+    )
+    kept = estimator._reference
+    if not isinstance(kept, FeatureReference):
+        return found
+    # Rows, kernels and weights are the same objects, and the features are the same.
+    same = all(map(is_, kept[:2], found[:2])) and kept[2:4] == found[2:4]
+    same = same and kept.weights is found.weights
+    return kept._replace(scales=found.scales) if same else found
+
+
+def witness_of_features(
+    estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray, weights: Weights
+) -> np.ndarray:
+    """Compute the witness function at points from random features."""
+    reference = feature_reference(estimator)
+    maps = FeatureMaps(
+        reference.kernels, reference.n_components, reference.seed, X, Y, points
+    )
+    return feature_witness(
+        maps,
+        blocks_of(X, Y, points),
+        stacked_weights(weights, (len(X), len(Y))),
+        run=estimator._run,
+    )
+
+
+def test_of_features(
+    estimator: Any,
+    kernels: list[KernelLike],
+    X: np.ndarray,
+    Y: np.ndarray,
+    design: Design,
+    options: Options,
+) -> TestResult:
+    """Test whether two samples have the same distribution, with random features."""
+    generator = generator_of(estimator.random_state)
+    [seed] = draw_seeds(generator, 1)
+    return feature_permutation_test(
+        FeatureMaps(kernels, estimator.n_components, seed, X, Y),
+        blocks_of(X, Y),
+        unbiased=not design.biased,
+        n_resamples=options.n_resamples,
+        n_groups=options.n_groups,
+        generator=generator,
+        pooling=options.pooling,
+        kernels=kernels,
+        run=estimator._run,
+    )
+
+
+@in_one_blas_thread
+def test_samples(
+    estimator: Any,
+    X: Any,
+    Y: Any,
+    settings: Settings,
+    options: Options,
+    *,
+    bandwidth: Any,
+    table: Any,
+    paired: bool,
+    effect: bool,
+) -> TestResult:
+    """Test two samples with bandwidths from both.
+
+    Parameters
+    ----------
+    estimator : MMDEstimator
+        Estimator with checked parameters.
+    X, Y : ndarray or rows that are read by blocks
+        Validated samples.
+    settings : Settings
+        Checked parameters of the estimator.
+    options : Options
+        Options of the test.
+    bandwidth : object
+        Rule for the bandwidths, or numbers.
+    table : object
+        Layout of the columns, for kernels on some columns.
+    paired : bool
+        Whether row i of Y belongs to row i of X.
+    effect : bool
+        Whether the result has an effect size, if the test has one.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    design = settings.design
+    on_pairs = paired or estimator._is_paired(design)
+    if paired and len(X) != len(Y):
+        raise ValueError(
+            f"paired == True, must be False for samples of different sizes, {len(X)} "
+            f"and {len(Y)} rows. In paired samples, row i of both samples belongs to "
+            "the same subject."
+        )
+    if not on_pairs and min(len(X), len(Y)) < 2:
+        raise ValueError(
+            f"n_samples == {min(len(X), len(Y))}, must be >= 2 for an MMD test."
+        )
+    # Effect sizes need independent rows, and intervals need exact kernels.
+    effect = effect and not on_pairs and estimator.n_components is None
+    effect = effect and options.block_length in (None, 1)
+    kernels, kernel = choose_kernels(
+        estimator, [X, Y], settings.kernels, bandwidth, table=table, effect=effect
+    )
+    options = _with_block_length(options, kernels, X, Y, paired=on_pairs)
+    if estimator.n_components is not None:
+        return test_of_features(estimator, kernels, X, Y, design, options)
+    result = two_sample_test(
+        kernels,
+        X,
+        Y,
+        design,
+        options,
+        paired=on_pairs,
+        by_groups=paired,
+        random_state=estimator.random_state,
+        run=estimator._run,
+    )
+    return replace(result, effect=effect_of(kernel, X, Y, run=Run(estimator.n_jobs)))
+
+
+def refuse_other_order(X: Any, Y: Any) -> None:
+    """Refuse paired tables whose indices hold the same labels in another order."""
+    if not all(hasattr(getattr(Z, "index", None), "isin") for Z in (X, Y)):
+        return
+    first, second = X.index, Y.index
+    if len(first) != len(second) or first.equals(second):
+        return
+    if first.isin(second).all() and second.isin(first).all():
+        raise ValueError(
+            "X and Y have the same labels in their indices, but in another order. With "
+            "paired == True, row i of both samples must belong to the same subject. "
+            "Pass Y.loc[X.index], or call reset_index(drop=True) on both tables."
+        )
+
+
+def _with_block_length(
+    options: Options, kernels: list[KernelLike], X: Any, Y: Any, *, paired: bool
+) -> Options:
+    """Return the options with the number of rows of a block.
+
+    Without blocks, warn if the rows clearly depend on each other.
+    """
+    if options.block_length == 1:
+        return options._replace(block_length=None)
+    in_series = options.block_length is not None
+    samples = [columns_of(Z, kernels, all_rows=in_series) for Z in (X, Y)]
+    if paired:
+        samples = [differences(*samples)]
+    if not in_series:
+        warn_if_dependent(*samples)
+        return options
+    n_rows = min(len(X), len(Y))
+    length = rows_of_blocks(options.block_length, n_rows, *samples)
+    return options._replace(block_length=length)
+
+
+def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
+    """Return the differences of pairs: of their columns, and of squared columns."""
+    if x is None or y is None:
+        return None
+    size = min(len(x), len(y))
+    x, y = x[:size].astype(np.float64), y[:size].astype(np.float64)
+    with np.errstate(all="ignore"):
+        differences = x - y
+        squares = differences * ((x - x.mean(axis=0)) + (y - x.mean(axis=0)))
+    columns = np.concatenate((differences, squares), axis=1)
+    return columns[:, np.isfinite(columns).all(axis=0)]
+
+
+def two_sample_test(
+    kernels: list[KernelLike],
+    X: np.ndarray,
+    Y: np.ndarray,
+    design: Design,
+    options: Options,
+    *,
+    paired: bool,
+    by_groups: bool = False,
+    random_state: RandomStateLike,
+    run: Run = QUIET,
+) -> TestResult:
+    """Test whether two samples have the same distribution.
+
+    Parameters
+    ----------
+    kernels : list of kernel objects
+        Kernels, each with one number as bandwidth.
+    X, Y : ndarray of shape (n_samples, n_features)
+        Samples.
+    design : Design
+        Pairs of rows that enter the statistic.
+    options : Options
+        Options of the test.
+    paired : bool
+        Whether the core on pairs (X_i, Y_i) is used.
+    by_groups : bool, default=False
+        Whether groups of pairs are swapped if there are more pairs than groups, for
+        complete designs.
+    random_state : object
+        Seeds the resamples, and the pairs of a random design.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    generator = generator_of(random_state)
+    blocks: dict[str, Any] = {
+        "block_length": options.block_length,
+        "n_resamples": options.n_resamples,
+        "n_groups": options.n_groups,
+        "generator": generator,
+        "pooling": options.pooling,
+        "kernels": kernels,
+        "run": run,
+    }
+    if not paired and options.block_length is not None:
+        source = kernel_source(kernels, X, Y)
+        return block_permutation_test(source, len(X), len(Y), **blocks)
+    if not paired:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
+        return permutation_test(
+            kernel_source(kernels, X, Y),
+            len(X),
+            len(Y),
+            unbiased=not design.biased,
+            n_resamples=options.n_resamples,
+            n_groups=options.n_groups,
+            generator=generator,
+            pooling=options.pooling,
+            kernels=kernels,
+            run=run,
+        )
+    size = paired_size(len(X), len(Y), design)
+    in_series = options.block_length is not None
+    if design.complete and (in_series or by_groups):
+        # Groups must hold random pairs, and blocks neighbouring pairs.
+        order = np.arange(size) if in_series else generator.permutation(size)
+        core = PairedSource(kernel_source(kernels, X[order], Y[order]), size)
+        return block_sign_test(core, size, method="swap", **blocks)
+    core = PairedSource(kernel_source(kernels, X[:size], Y[:size]), size)
+    return one_sample_test(
+        options,
+        RowSums(core, moments=True),
+        design,
+        size,
+        generator,
+        kernels=kernels,
+        # Pairs and signs must not share random numbers.
+        random_state=draw_seeds(generator, 1)[0],
+        run=run,
+    )

@@ -1,0 +1,271 @@
+"""Low-rank factors of centred Gram matrices.
+
+A Gram matrix of a smooth kernel on one column is numerically of low rank. Its pivoted
+incomplete Cholesky factor G, K = G' G up to a small residual, gives every inner product
+of two centred matrices in O(n r^2) instead of O(n^2):
+<H K H, H L H> = ||(G H) (F H)'||^2.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_array
+from sklearn.base import clone
+from sklearn.utils.sparsefuncs import csc_median_axis_0
+
+from skdiscrepancy._data.arrays import SparseRows, as_block, encode_labels
+from skdiscrepancy._data.distances import block_distances
+from skdiscrepancy._gram.sources import is_smooth
+from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel
+from skdiscrepancy.kernels._functions import FunctionKernel
+from skdiscrepancy.kernels._labels import IndicatorKernel
+
+# The factor is complete if the residual is below this fraction of the trace of the
+# centred matrix. Inner products of normalised matrices are then right to about 1e-9.
+RESIDUAL = 2e-9
+
+
+# Fraction of the trace that rounding leaves.
+ROUNDING = 1e-5
+
+
+# Beyond this rank, the matrix itself is used, tile by tile.
+MAX_RANK = 512
+
+
+# Rank that is enough for the null distribution of a kernel that is not smooth.
+ROUGH_RANK = 128
+
+
+# Numbers of a batch of residuals.
+BATCH_NUMBERS = 2**15
+
+
+class Factor(NamedTuple):
+    """A centred factor.
+
+    `rows` has shape (rank, n_samples). `complete` is True if nothing is left out.
+    """
+
+    rows: np.ndarray
+    complete: bool
+
+    @property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix."""
+        return float(np.linalg.norm(self.rows @ self.rows.T))
+
+
+def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
+    """Tell whether a factor can be complete, before it is computed."""
+    if not _is_definite(kernel, rows.shape[1]):
+        return False
+    if (
+        len(rows) <= MAX_RANK
+        or is_smooth(kernel)
+        or isinstance(kernel, IndicatorKernel)
+    ):
+        return True
+    if isinstance(kernel, RowKernel):
+        return kernel.features(as_block(rows[:1])) is not None
+    # One row for each distinct value spans all other rows.
+    return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
+
+
+def _is_definite(kernel: KernelLike, n_features: int) -> bool:
+    """Return whether a kernel is known to be positive definite, as factors are."""
+    if not isinstance(kernel, Kernel):
+        return False
+    return kernel.is_definite(n_features) and not any(
+        isinstance(part, FunctionKernel) or _has_metric(part)
+        for part in kernel.members()
+    )
+
+
+def _has_metric(kernel: KernelLike) -> bool:
+    return getattr(kernel, "metric", None) is not None
+
+
+def column_factors(
+    X: np.ndarray, kernel: KernelLike, bandwidths: np.ndarray
+) -> list[Factor]:
+    """Return the factors of the columns of X, each with its own bandwidth."""
+    n, n_columns = X.shape
+    if isinstance(kernel, (IndicatorKernel, RowKernel)):
+        return [factor_of(X[:, [j]], kernel) for j in range(n_columns)]
+    Z = np.ascontiguousarray(((X - np.median(X, axis=0)) / bandwidths).T)
+    unit = clone(kernel).set_params(bandwidth=1.0)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        gaps = Z[members] if len(members) < n_columns else Z
+        gaps = gaps - gaps[np.arange(len(members)), pivots][:, np.newaxis]
+        if unit.on_squared:
+            np.multiply(gaps, gaps, out=gaps)
+        else:
+            np.abs(gaps, out=gaps)
+        return unit.evaluate(gaps, gaps)
+
+    rank = _max_rank(kernel, n)
+    first = np.abs(Z).argmin(axis=1)
+    return _finish(*pivoted_cholesky(evaluate, n_columns, n, rank, first))
+
+
+def factor_of(rows: np.ndarray, kernel: KernelLike) -> Factor:
+    """Return the factor of one variable, of one column or several."""
+    n = len(rows)
+    if isinstance(kernel, IndicatorKernel):
+        return _label_factor(encode_labels(rows), balanced=kernel.balanced)
+    if isinstance(kernel, RowKernel) or _has_metric(kernel):
+        return _function_factor(rows.astype(np.float64, copy=False), kernel)
+    if rows.shape[1] == 1:
+        rows = rows.astype(np.float64, copy=False)
+        return column_factors(rows, kernel, np.array([kernel.bandwidth]))[0]
+    Z = as_block(rows.astype(np.float64, copy=False))
+    if isinstance(rows, SparseRows):
+        # The row that is closest to the medians, as below.
+        medians = csc_median_axis_0(csc_array(Z))
+        lengths = np.asarray(Z.multiply(Z).sum(axis=1)).ravel() - 2 * (Z @ medians)
+    else:
+        Z = Z - np.median(Z, axis=0)
+        lengths = np.square(Z).sum(axis=1)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        distance = block_distances(Z[pivots], Z, kernel.norm).read(
+            squared=kernel.on_squared
+        )
+        return kernel.evaluate(distance, distance)
+
+    rank, first = _max_rank(kernel, n), lengths.argmin()
+    factors, complete = pivoted_cholesky(evaluate, 1, n, rank, np.array([first]))
+    # A factor cannot represent the negative eigenvalues that some kernels have in
+    # several dimensions.
+    complete = [complete[0] and kernel.is_definite(rows.shape[1])]
+    return _finish(factors, complete)[0]
+
+
+def _function_factor(rows: np.ndarray, kernel: Kernel) -> Factor:
+    """Return the factor of a kernel that is a function of two blocks of rows."""
+    kernel = kernel.learn([rows])
+    block = as_block(rows)
+    F = kernel.features(block) if isinstance(kernel, RowKernel) else None
+    if F is not None and F.shape[1] <= MAX_RANK:
+        return _finish([F.T.astype(np.float64)], [True])[0]
+    diagonal = kernel.pairs(block, block)
+    if np.any(diagonal < 0):
+        # The matrix is not positive semi-definite, and no product of factors.
+        return Factor(np.zeros((1, len(rows))), complete=False)
+
+    def evaluate(members: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+        return np.array(kernel.gram(block[pivots], block), dtype=np.float64)
+
+    n, first = len(rows), np.array([diagonal.argmax()])
+    factors, complete = pivoted_cholesky(
+        evaluate, 1, n, _max_rank(kernel, n), first, diagonal[np.newaxis]
+    )
+    complete = [complete[0] and may_be_complete(rows, kernel)]
+    return _finish(factors, complete)[0]
+
+
+def pivoted_cholesky(
+    evaluate: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    n_matrices: int,
+    n: int,
+    max_rank: int,
+    first: np.ndarray,
+    diagonals: np.ndarray | None = None,
+) -> tuple[list[np.ndarray], list[bool]]:
+    """Factor several Gram matrices, each up to a small residual.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes the indices of some matrices and of one row of each, and returns these
+        rows, of shape (n_members, n).
+    n_matrices, n : int
+        Number of matrices and of their rows.
+    max_rank : int
+        Largest rank.
+    first : ndarray of shape (n_matrices,)
+        First pivots. All diagonal entries are equal at the start, so pivots are chosen
+        by the values of the rows. Then the order of the rows makes no difference.
+    diagonals : ndarray of shape (n_matrices, n) or None, default=None
+        Diagonals of the matrices, or None for ones.
+
+    Returns
+    -------
+    factors : list of ndarray of shape (rank, n)
+        Factors G with K = G' G.
+    complete : list of bool
+        Whether the residual is small.
+    """
+    members, rank = np.arange(n_matrices), 0
+    G = np.empty((n_matrices, min(24, max_rank), n))
+    residuals = np.ones((n_matrices, n)) if diagonals is None else diagonals.copy()
+    traces, totals = residuals.sum(axis=1), np.zeros(n_matrices)
+    factors: list[Any] = [None] * n_matrices
+    complete = [False] * n_matrices
+    done = np.zeros(n_matrices, dtype=bool)
+    while True:
+        # Centring a wide kernel leaves hardly anything.
+        centred = np.maximum(traces - totals / n, ROUNDING * traces)
+        small = residuals.sum(axis=1) <= RESIDUAL * centred
+        for position in np.flatnonzero((small | (rank == max_rank)) & ~done):
+            factors[members[position]] = G[position, :rank].copy()
+            complete[members[position]] = bool(small[position])
+            done[position] = True
+        if done.all():
+            return factors, complete
+        if 2 * np.count_nonzero(done) > len(done):
+            # Finished matrices are carried along for a while, because a copy is slower.
+            left = ~done
+            members, G, residuals = members[left], G[left], residuals[left]
+            traces, totals, done = traces[left], totals[left], done[left]
+        if rank == G.shape[1]:
+            larger = np.empty((len(members), min(2 * rank, max_rank), n))
+            larger[:, :rank] = G
+            G = larger
+        at = np.arange(len(members))
+        pivots = residuals.argmax(axis=1) if rank else first
+        row = evaluate(members, pivots)
+        if rank:
+            weights = G[at, :rank, pivots][:, np.newaxis]
+            row -= np.matmul(weights, G[:, :rank])[:, 0]
+        pivot_residuals = residuals[at, pivots]
+        pivot_residuals[done] = np.inf
+        row /= np.sqrt(pivot_residuals)[:, np.newaxis]
+        G[:, rank] = row
+        rank += 1
+        totals += row.sum(axis=1) ** 2
+        np.multiply(row, row, out=row)
+        residuals -= row
+        np.maximum(residuals, 0, out=residuals)
+        residuals[at, pivots] = 0
+
+
+def _max_rank(kernel: KernelLike, n: int) -> int:
+    if n <= MAX_RANK:
+        return n
+    return MAX_RANK if is_smooth(kernel) else ROUGH_RANK
+
+
+def _finish(factors: list[np.ndarray], complete: list[bool]) -> list[Factor]:
+    for G in factors:
+        G -= G.mean(axis=1, keepdims=True)
+    return [Factor(G, done) for G, done in zip(factors, complete, strict=True)]
+
+
+def _label_factor(codes: np.ndarray, *, balanced: bool) -> Factor:
+    counts = np.bincount(codes)
+    # If there are too many classes, keep the most frequent classes.
+    kept = np.argsort(-counts, kind="stable")
+    if len(kept) > MAX_RANK:
+        kept = kept[:ROUGH_RANK]
+    G = (codes == kept[:, np.newaxis]).astype(np.float64)
+    if balanced:
+        G /= np.sqrt(counts[kept])[:, np.newaxis]
+    return _finish([G], [len(kept) == len(counts)])[0]

@@ -1,0 +1,546 @@
+"""Scans, merges and sums over groups on sorted columns, compiled by numba."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from math import exp, expm1
+from typing import NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._loops.compiled_exponential import exponential, inlined, loop
+from skdiscrepancy._loops.constants import CACHED, CACHED_LEVELS, CHUNK, FAR, LEAF
+
+
+class Kernels(NamedTuple):
+    """Rates of both kernels, if one minus a kernel replaces it, and if rows weigh."""
+
+    x_rate: float
+    y_rate: float
+    x_wide: bool
+    y_wide: bool
+    weighted: bool
+
+
+class Rows(NamedTuple):
+    """Rows of a block: numbers, both columns, sums so far, and weights."""
+
+    numbers: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    totals: np.ndarray
+    weights: np.ndarray
+
+
+@loop
+def _part(rows, start, stop):
+    """Return some of the rows, as views."""
+    return Rows(
+        rows.numbers[start:stop],
+        rows.x[start:stop],
+        rows.y[start:stop],
+        rows.totals[start:stop],
+        rows.weights[start:stop],
+    )
+
+
+@loop
+def _leaf(rows, kernels):
+    """Add the pairs of a few rows to their totals and sort the rows by y."""
+    numbers, x, y, totals, weights = rows
+    x_rate, y_rate, x_wide, y_wide, _ = kernels
+    values = np.empty(LEAF)
+    for i in range(1, x.size):
+        if y_wide:
+            for j in range(i):
+                u = -x_rate * (x[i] - x[j])
+                u = -expm1(u) if x_wide else exp(u)
+                values[j] = -u * expm1(-y_rate * abs(y[i] - y[j]))
+        else:
+            for j in range(i):
+                t = x_rate * (x[i] - x[j]) + y_rate * abs(y[i] - y[j])
+                values[j] = exponential(-t)
+        for j in range(i):
+            totals[i] += values[j] * weights[j]
+            totals[j] += values[j] * weights[i]
+    for i in range(1, x.size):
+        number, x_i, y_i, total = numbers[i], x[i], y[i], totals[i]
+        weight = weights[i]
+        j = i
+        while j > 0 and y[j - 1] > y_i:
+            numbers[j], x[j] = numbers[j - 1], x[j - 1]
+            y[j], totals[j] = y[j - 1], totals[j - 1]
+            weights[j] = weights[j - 1]
+            j -= 1
+        numbers[j], x[j], y[j], totals[j] = number, x_i, y_i, total
+        weights[j] = weight
+
+
+@loop
+def _exchange(rows, second, centre, kernels, room):
+    """Add the kernel over all pairs of rows of two blocks that meet at `centre`.
+
+    `second` is 1 for rows of the second block and 0 for rows of the first block. Rows
+    are in the order of y. `room` is overwritten with exponentials of the rows.
+    """
+    _, x, y, totals, weights = rows
+    x_rate, y_rate, weighted = kernels.x_rate, kernels.y_rate, kernels.weighted
+    factors, decays = room[0], room[1]
+    n = x.size
+    decays[0] = 0.0
+    for i in range(n):
+        factors[i] = exponential(-x_rate * abs(x[i] - centre))
+    for i in range(1, n):
+        decays[i] = exponential(-y_rate * (y[i] - y[i - 1]))
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    first_carried = second_carried = 0.0
+    for chunk in range(n_chunks):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        of_first, of_second = first_carried, second_carried
+        first_inside = second_inside = 0.0
+        for i in range(start, stop):
+            # One of the two factors is zero.
+            later = factors[i] * second[i]
+            sooner = factors[i] - later
+            weight = weights[i] if weighted else 1.0
+            of_later, of_sooner = later * weight, sooner * weight
+            of_first = of_first * decays[i] + of_sooner
+            first_inside = first_inside * decays[i] + of_sooner
+            of_second = of_second * decays[i] + of_later
+            second_inside = second_inside * decays[i] + of_later
+            totals[i] += later * of_first + sooner * of_second
+        across = decays[start] * exponential(-y_rate * (y[stop - 1] - y[start]))
+        first_carried = first_inside + across * first_carried
+        second_carried = second_inside + across * second_carried
+    first_carried = second_carried = into = 0.0
+    for chunk in range(n_chunks - 1, -1, -1):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        across = into * exponential(-y_rate * (y[stop - 1] - y[start]))
+        of_first, of_second = first_carried, second_carried
+        first_inside = second_inside = 0.0
+        for i in range(stop - 1, start - 1, -1):
+            later = factors[i] * second[i]
+            sooner = factors[i] - later
+            weight = weights[i] if weighted else 1.0
+            of_later, of_sooner = later * weight, sooner * weight
+            of_first = of_first * into + of_sooner
+            first_inside = first_inside * into + of_sooner
+            of_second = of_second * into + of_later
+            second_inside = second_inside * into + of_later
+            totals[i] += later * of_first + sooner * of_second
+            into = decays[i]
+        first_carried = first_inside + across * first_carried
+        second_carried = second_inside + across * second_carried
+
+
+@loop
+def _exchange_wide(rows, second, centre, kernels, room):
+    """Do as `_exchange`, but with one minus the kernel of y.
+
+    Let u be the kernel of x between a row and the centre, and v the kernel between the
+    centre and the other row. One minus the kernel of x is then
+    1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
+    """
+    _, x, y, totals, weights = rows
+    x_rate, y_rate, x_wide, _, _ = kernels
+    factors, gains = room[0], room[1]
+    n = x.size
+    for i in range(n):
+        t = -x_rate * abs(x[i] - centre)
+        factors[i] = -expm1(t) if x_wide else exp(t)
+    gains[0] = 0.0
+    for i in range(1, n):
+        gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
+    for direction in range(2):
+        # Weights of rows of both blocks so far, times their factors, and sums of both.
+        n_first = n_second = w_first = w_second = 0.0
+        of_first = of_second = first_w = second_w = 0.0
+        for t in range(n):
+            i = t if direction == 0 else n - 1 - t
+            gain = gains[i] if direction == 0 else (gains[i + 1] if t else 0.0)
+            of_first += gain * (n_first - of_first)
+            of_second += gain * (n_second - of_second)
+            first_w += gain * (w_first - first_w)
+            second_w += gain * (w_second - second_w)
+            factor = factors[i]
+            alone, near = (factor, 1.0 - factor) if x_wide else (0.0, factor)
+            later = second[i]
+            sooner = 1.0 - later
+            totals[i] += alone * (later * of_first + sooner * of_second)
+            totals[i] += near * (later * first_w + sooner * second_w)
+            later, sooner = later * weights[i], sooner * weights[i]
+            n_first += sooner
+            n_second += later
+            w_first += sooner * factor
+            w_second += later * factor
+
+
+@loop
+def _merge(rows, merged, half, centres, kernels, room):
+    """Merge every two blocks of `half` rows in the order of y, and write to `merged`.
+
+    `centres` is x in the order before all merges. Two blocks meet at the first row of
+    the second block.
+    """
+    n, second = rows.y.size, room[2]
+    for start in range(0, n, 2 * half):
+        middle, stop = min(start + half, n), min(start + 2 * half, n)
+        i, j = start, middle
+        for at in range(start, stop):
+            # A branch would slow this down, because it cannot be predicted.
+            later = j < stop and (i >= middle or rows.y[j] < rows.y[i])
+            k = j if later else i
+            second[at] = later
+            merged.numbers[at] = rows.numbers[k]
+            merged.x[at] = rows.x[k]
+            merged.y[at] = rows.y[k]
+            merged.totals[at] = rows.totals[k]
+            if kernels.weighted:
+                merged.weights[at] = rows.weights[k]
+            j += later
+            i += not later
+        if middle < stop:
+            block, of_second = _part(merged, start, stop), second[start:stop]
+            if kernels.y_wide:
+                _exchange_wide(block, of_second, centres[middle], kernels, room)
+            else:
+                _exchange(block, of_second, centres[middle], kernels, room)
+
+
+@loop
+def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, weights, sums):
+    """Write the weighted row sums of the product of two kernels, for increasing x.
+
+    This is a merge sort by y. Blocks of rows that follow in x are merged to blocks in
+    the order of y, and every merge adds the kernel over the pairs of both blocks.
+    """
+    n = x.size
+    kernels = Kernels(x_rate, y_rate, x_wide, y_wide, weights.size > 0)
+    # Many small arrays would be returned to the system at every call.
+    numbers, columns = np.empty((2, n), np.int64), np.empty((2, 4, n))
+    first, second = columns[0], columns[1]
+    rows = Rows(numbers[0], first[0], first[1], first[2], first[3])
+    merged = Rows(numbers[1], second[0], second[1], second[2], second[3])
+    room = np.empty((3, n))
+    for i in range(n):
+        rows.numbers[i], rows.x[i], rows.y[i] = i, x[i], y[i]
+        rows.weights[i] = weights[i] if weights.size else 1.0
+        # One minus a kernel is zero on the diagonal.
+        rows.totals[i] = 0.0 if y_wide else rows.weights[i]
+        merged.weights[i] = 1.0
+    for start in range(0, n, LEAF):
+        _leaf(_part(rows, start, start + LEAF), kernels)
+    # We first merge within parts that fit the cache, and then all parts.
+    for start in range(0, n, CACHED):
+        stop = min(start + CACHED, n)
+        here, there = _part(rows, start, stop), _part(merged, start, stop)
+        for level in range(CACHED_LEVELS):
+            _merge(here, there, LEAF << level, x[start:stop], kernels, room)
+            here, there = there, here
+    if CACHED_LEVELS % 2:
+        rows, merged = merged, rows
+    level = CACHED_LEVELS
+    while LEAF << level < n:
+        _merge(rows, merged, LEAF << level, x, kernels, room)
+        rows, merged = merged, rows
+        level += 1
+    for i in range(n):
+        sums[rows.numbers[i]] = rows.totals[i]
+
+
+@loop
+def _factors(steps, rate, out):
+    """Write the exponentials of steps to `out`."""
+    for i in range(steps.size):
+        out[i] = exponential(-rate * steps[i])
+
+
+@loop
+def _factor_across(steps, rate):
+    """Return the exponential of the sum of all steps but the first."""
+    total = 0.0
+    for i in range(1, steps.size):
+        total += steps[i]
+    return exponential(-rate * total)
+
+
+@loop
+def scan_exponentials(steps, rate, weights, sums):
+    """Write the weighted row sums of exp(-rate * distance) on a sorted column."""
+    n = steps.size
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    factors = np.empty(CHUNK + 1)
+    carried = np.zeros(weights.shape[0])
+    for chunk in range(n_chunks):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        _factors(steps[start:stop], rate, factors)
+        across = factors[0] * _factor_across(steps[start:stop], rate)
+        for v in range(carried.size):
+            w, out = weights[v], sums[v]
+            total, inside = carried[v], 0.0
+            for i in range(start, stop):
+                factor = factors[i - start]
+                total = total * factor + w[i]
+                inside = inside * factor + w[i]
+                out[i] = total
+            carried[v] = inside + across * carried[v]
+    carried[:] = 0
+    for chunk in range(n_chunks - 1, -1, -1):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        # Each step leads to the next value, and the last step to the next chunk.
+        after = steps[start + 1 : min(stop + 1, n)]
+        _factors(after, rate, factors)
+        if stop == n:
+            factors[stop - 1 - start] = 0.0
+        across = _factor_across(steps[start:stop], rate) * factors[stop - 1 - start]
+        for v in range(carried.size):
+            w, out = weights[v], sums[v]
+            total, inside = carried[v], 0.0
+            for i in range(stop - 1, start - 1, -1):
+                factor = factors[i - start]
+                total *= factor
+                out[i] += total
+                total += w[i]
+                inside = inside * factor + w[i]
+            carried[v] = inside + across * carried[v]
+
+
+@loop
+def scan_complements(shares, keep, weights, sums):
+    """Write the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
+
+    `shares` are 1 - exp(-step), and `keep` is 0 where a new group starts. If a kernel
+    is wide, the numbers added at each step are small, and so are their rounding errors.
+    Chunks are therefore not needed.
+    """
+    n = shares.size
+    for v in range(weights.shape[0]):
+        w, out = weights[v], sums[v]
+        before = total = 0.0
+        for i in range(n):
+            total = (total + shares[i] * (before - total)) * keep[i]
+            out[i] = total
+            before = before * keep[i] + w[i]
+        before = total = 0.0
+        for i in range(n - 1, -1, -1):
+            if i + 1 < n:
+                total = (total + shares[i + 1] * (before - total)) * keep[i + 1]
+                before *= keep[i + 1]
+            out[i] += total
+            before += w[i]
+
+
+@inlined
+def _shift(moments, step):
+    """Move the reference point of the moments, like `shift_moments` of the scans."""
+    factor = exponential(-step)
+    for q in range(moments.size - 1, 0, -1):
+        moved = moments[0] * step / q
+        for r in range(1, q):
+            moved = (moved + moments[r]) * step / (q - r)
+        moments[q] = (moments[q] + moved) * factor
+    moments[0] *= factor
+
+
+@loop
+def scan_moments(steps, rate, combine, weights, sums):
+    """Write the weighted row sums of a polynomial times an exponential.
+
+    `combine` holds the weights of the moments in a sum.
+    """
+    n = steps.size
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    for v in range(weights.shape[0]):
+        w, out = weights[v], sums[v]
+        for direction in range(2):
+            carried = np.zeros(combine.size)
+            for c in range(n_chunks):
+                chunk = c if direction == 0 else n_chunks - 1 - c
+                start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+                total, inside = carried.copy(), np.zeros(combine.size)
+                span = 0.0
+                for t in range(stop - start):
+                    if direction == 0:
+                        i = start + t
+                        step = steps[i]
+                    else:
+                        i = stop - 1 - t
+                        step = steps[i + 1] if i + 1 < n else np.inf
+                    step = min(rate * step, FAR)
+                    _shift(total, step)
+                    if t == 0:
+                        _shift(carried, step)
+                    else:
+                        span += step
+                        _shift(inside, step)
+                    if direction == 0:
+                        total[0] += w[i]
+                        out[i] = 0.0
+                    for q in range(combine.size):
+                        out[i] += combine[q] * total[q]
+                    if direction == 1:
+                        total[0] += w[i]
+                    inside[0] += w[i]
+                _shift(carried, min(span, FAR))
+                carried += inside
+
+
+@loop
+def states_of_exponentials(steps, rate, weights, below, above):
+    """Write the weighted sums of exp(-rate * distance) before and after each value."""
+    n = steps.size
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    factors = np.empty(CHUNK + 1)
+    carried = 0.0
+    for chunk in range(n_chunks):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        _factors(steps[start:stop], rate, factors)
+        across = factors[0] * _factor_across(steps[start:stop], rate)
+        total, inside = carried, 0.0
+        for i in range(start, stop):
+            factor = factors[i - start]
+            total *= factor
+            below[i] = total
+            total += weights[i]
+            inside = inside * factor + weights[i]
+        carried = inside + across * carried
+    carried = 0.0
+    for chunk in range(n_chunks - 1, -1, -1):
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        _factors(steps[start + 1 : min(stop + 1, n)], rate, factors)
+        if stop == n:
+            factors[stop - 1 - start] = 0.0
+        across = _factor_across(steps[start:stop], rate) * factors[stop - 1 - start]
+        total, inside = carried, 0.0
+        for i in range(stop - 1, start - 1, -1):
+            factor = factors[i - start]
+            total *= factor
+            above[i] = total
+            total += weights[i]
+            inside = inside * factor + weights[i]
+        carried = inside + across * carried
+
+
+@loop
+def states_of_moments(steps, rate, weights, below, above):
+    """Write the weighted moments of the distances to all values before and after."""
+    n, n_moments = steps.size, below.shape[0]
+    n_chunks = (n + CHUNK - 1) // CHUNK
+    for direction in range(2):
+        out = below if direction == 0 else above
+        carried = np.zeros(n_moments)
+        for c in range(n_chunks):
+            chunk = c if direction == 0 else n_chunks - 1 - c
+            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            total, inside = carried.copy(), np.zeros(n_moments)
+            span = 0.0
+            for t in range(stop - start):
+                if direction == 0:
+                    i = start + t
+                    step = steps[i]
+                else:
+                    i = stop - 1 - t
+                    step = steps[i + 1] if i + 1 < n else np.inf
+                step = min(rate * step, FAR)
+                _shift(total, step)
+                if t == 0:
+                    _shift(carried, step)
+                else:
+                    span += step
+                    _shift(inside, step)
+                for q in range(n_moments):
+                    out[q, i] = total[q]
+                total[0] += weights[i]
+                inside[0] += weights[i]
+            _shift(carried, min(span, FAR))
+            carried += inside
+
+
+@loop
+def run_exponentials(points, bounds, ends, lower, upper, rate, out):
+    """Write the sums of exp(-rate * distance) at points, from the states of values.
+
+    The points of a run lie between the same two values, the `ends` of the run.
+    """
+    for run in range(ends.shape[1]):
+        below, above = ends[0, run], ends[1, run]
+        weight_below, weight_above = lower[run], upper[run]
+        start, stop = bounds[run], bounds[run + 1]
+        across = rate * (above - below)
+        if across < 1.0:
+            # The second exponential is a quotient, which takes less time.
+            weight_above *= exponential(-across)
+            for i in range(start, stop):
+                factor = exponential(-rate * (points[i] - below))
+                out[i] = weight_below * factor + weight_above / factor
+        else:
+            for i in range(start, stop):
+                from_below = weight_below * exponential(-rate * (points[i] - below))
+                from_above = weight_above * exponential(-rate * (above - points[i]))
+                out[i] = from_below + from_above
+
+
+@loop
+def run_polynomials(points, bounds, ends, lower, upper, rate, out):
+    """Write sums like `run_exponentials`, of polynomials times exponentials."""
+    n_moments = lower.shape[0]
+    for run in range(ends.shape[1]):
+        for i in range(bounds[run], bounds[run + 1]):
+            s = min(rate * (points[i] - ends[0, run]), FAR)
+            t = min(rate * (ends[1, run] - points[i]), FAR)
+            of_lower = of_upper = 0.0
+            for q in range(n_moments - 1, -1, -1):
+                of_lower = of_lower * s + lower[q, run]
+                of_upper = of_upper * t + upper[q, run]
+            out[i] = of_lower * exponential(-s) + of_upper * exponential(-t)
+
+
+@loop
+def group_sums_below(values, groups, rate, combine, sums):
+    """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
+
+    `combine` holds the weights of the moments in the kernel.
+    """
+    n, n_groups, n_moments = values.size, sums.shape[0], combine.size
+    before = np.zeros((n_groups, n_moments))
+    carried = np.zeros((n_moments, n_groups))
+    share = np.empty(n_moments)
+    for start in range(0, n, LEAF):
+        stop = min(start + LEAF, n)
+        gap = (
+            0.0 if start == 0 else min(rate * (values[start] - values[start - 1]), FAR)
+        )
+        for g in range(n_groups):
+            _shift(before[g], gap)
+            for q in range(n_moments):
+                carried[q, g] = before[g, q]
+        for i in range(start, stop):
+            t = min(rate * (values[i] - values[start]), FAR)
+            # Weights of the moments of all values before the block.
+            for r in range(n_moments):
+                share[r], term = 0.0, exponential(-t)
+                for a in range(n_moments - r):
+                    share[r] += combine[a + r] * term
+                    term *= t / (a + 1)
+            out = sums[groups[i]]
+            for r in range(n_moments):
+                for g in range(n_groups):
+                    out[g] += share[r] * carried[r, g]
+            for j in range(start, i):
+                t = min(rate * (values[i] - values[j]), FAR)
+                term = exponential(-t)
+                value = 0.0
+                for q in range(n_moments):
+                    value += combine[q] * term
+                    term *= t / (q + 1)
+                out[groups[j]] += value
+        span = min(rate * (values[stop - 1] - values[start]), FAR)
+        for g in range(n_groups):
+            _shift(before[g], span)
+        for i in range(start, stop):
+            t = min(rate * (values[stop - 1] - values[i]), FAR)
+            term = exponential(-t)
+            for q in range(n_moments):
+                before[groups[i], q] += term
+                term *= t / (q + 1)

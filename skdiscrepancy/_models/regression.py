@@ -1,0 +1,527 @@
+"""Regression of several targets on the same columns, with held-out residuals.
+
+Length scales and noise of a Gaussian process, by marginal likelihood.
+
+The targets are the columns of F. Target j has the covariance s_j (K + t_j I), where K
+is a Gaussian kernel with one length scale for each column of Z, which all targets
+share. The variance s_j and the noise ratio t_j belong to the target. The best s_j has a
+closed form. One eigendecomposition K = U diag(e) U' gives the likelihood of all
+targets, and its gradient.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.model_selection import KFold, cross_val_predict
+
+from skdiscrepancy._data.checks import shown
+
+N_FOLDS = 5
+
+
+def check_regressor(regressor: Any) -> None:
+    """Refuse a parameter `regressor` that is not None or a regressor."""
+    if regressor is None:
+        return
+    if isinstance(regressor, type) or not all(
+        hasattr(regressor, name) for name in ("fit", "predict", "get_params")
+    ):
+        raise TypeError(
+            f"regressor == {shown(regressor)}, must be None or a regressor with `fit` "
+            "and `predict`, such as RandomForestRegressor()."
+        )
+
+
+def cross_fitted(
+    regressor: Any, Z: np.ndarray, F: np.ndarray, generator: np.random.RandomState
+) -> np.ndarray:
+    """Return the targets minus the predictions of models that did not see their rows.
+
+    Parameters
+    ----------
+    regressor : regressor
+        Regressor for several targets. It is cloned.
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns.
+    F : ndarray of shape (n_samples, n_targets)
+        Targets.
+    generator : RandomState
+        Draws the folds.
+
+    Returns
+    -------
+    residuals : ndarray of shape (n_samples, n_targets)
+        Held-out residuals.
+    """
+    folds = KFold(min(N_FOLDS, len(Z)), shuffle=True, random_state=generator)
+    targets = F[:, 0] if F.shape[1] == 1 else F
+    try:
+        predicted = cross_val_predict(clone(regressor), Z, targets, cv=folds)
+    except ValueError as error:
+        raise ValueError(
+            f"regressor == {shown(regressor)} failed on {F.shape[1]} targets, must be "
+            "a regressor for several targets. Wrap a regressor for one target in "
+            f"sklearn.multioutput.MultiOutputRegressor. It said: {error}"
+        ) from error
+    predicted = np.asarray(predicted, dtype=np.float64).reshape(len(F), -1)
+    if predicted.shape != F.shape or not np.all(np.isfinite(predicted)):
+        raise ValueError(
+            f"regressor == {shown(regressor)} predicted an array of shape "
+            f"{predicted.shape}, must predict finite numbers of shape {F.shape}."
+        )
+    return F - predicted
+
+
+# Bounds of the logarithms of length scales, for columns of unit standard deviation,
+# and of noise ratios.
+SCALE_BOUNDS = (-3.0, 5.0)
+
+
+RATIO_BOUNDS = (-7.0, 7.0)
+
+
+# Noise ratio at the start.
+FIRST_RATIO = 0.3
+
+
+# Length scales of a column that is tried alone, and the logarithm of the others.
+FIRST_SCALES = (0.15, 0.4, 1.2)
+
+
+FAR = 3.0
+
+
+# Columns are tried alone if there are no more than this.
+MAX_TRIED = 100
+
+
+# Starts are compared on at most this many rows.
+TRIAL_ROWS = 200
+
+
+MAX_STEPS = 60
+
+
+# Fraction of the sum of squares of a target that counts as zero, so that a target
+# without noise has a likelihood.
+VANISHED = 1e-12
+
+
+def gaussian_covariance(A: np.ndarray, B: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return exp(-|a - b|^2 / 2) of rows whose columns are divided by their scales."""
+    return np.exp(-cdist(A / scales, B / scales, "sqeuclidean") / 2)
+
+
+def eigenpairs(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues, none of them negative, and the eigenvectors."""
+    values, vectors = np.linalg.eigh(K)
+    return np.maximum(values, 0), vectors
+
+
+def negative_log_likelihood(
+    parameters: np.ndarray, Z: np.ndarray, F: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the negative log marginal likelihood of a row, and its gradient.
+
+    Constants are left out. Cost O(n^3) time and O(n^2) memory.
+
+    Parameters
+    ----------
+    parameters : ndarray of shape (n_columns + n_targets,)
+        Logarithms of the length scales and of the noise ratios.
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns.
+    F : ndarray of shape (n_samples, n_targets)
+        Targets, each with a mean of zero.
+
+    Returns
+    -------
+    value : float
+        Negative log-likelihood, divided by the number of rows.
+    gradient : ndarray of shape (n_columns + n_targets,)
+        Its derivatives.
+    """
+    n, p = Z.shape
+    scales, ratios = np.exp(parameters[:p]), np.exp(parameters[p:])
+    K = gaussian_covariance(Z, Z, scales)
+    values, vectors = eigenpairs(K)
+    projected = vectors.T @ F
+    value, inverse, variances = _profile(values, np.square(projected), ratios, n)
+    solved = vectors @ (projected * inverse)
+    # The derivative of the likelihood by the entries of K.
+    weights = (vectors * inverse.sum(axis=1)) @ vectors.T
+    weights -= (solved / variances) @ solved.T
+    weights *= K
+    # d K_ij / d log scale = K_ij (z_i - z_j)^2 / scale^2, summed without an array of
+    # all differences.
+    centred = Z / scales
+    sums = np.square(centred).T @ weights.sum(axis=1)
+    by_scale = sums - np.einsum("ic,ij,jc->c", centred, weights, centred, optimize=True)
+    fit = (np.square(projected) * np.square(inverse)).sum(axis=0) / variances
+    by_ratio = 0.5 * ratios * (inverse.sum(axis=0) - fit)
+    return value / n, np.concatenate((by_scale, by_ratio)) / n
+
+
+def _profile(
+    values: np.ndarray,
+    squares: np.ndarray,
+    ratios: np.ndarray,
+    n: int,
+    rest: np.ndarray | float = 0.0,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the likelihood with the best variances, (e + t)^-1, and the variances.
+
+    `rest` are the sums of squares outside the span of the eigenvectors, where the
+    eigenvalues are zero.
+    """
+    inverse = 1 / (values[:, np.newaxis] + ratios)
+    n_rest = n - len(values)
+    variances = ((squares * inverse).sum(axis=0) + rest / ratios) / n
+    totals = squares.sum(axis=0) + rest
+    variances = np.maximum(variances, VANISHED * totals / n + np.finfo(float).tiny)
+    value = 0.5 * (n * np.log(variances) - np.log(inverse).sum(axis=0))
+    value += 0.5 * n_rest * np.log(ratios)
+    return float(value.sum()), inverse, variances
+
+
+def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose length scales and noise ratios by marginal likelihood.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns of unit standard deviation.
+    F : ndarray of shape (n_samples, n_targets)
+        Targets with a mean of zero and a standard deviation that is not zero.
+
+    Returns
+    -------
+    scales : ndarray of shape (n_columns,)
+        One length scale for each column. A long one means that the column has no
+        effect.
+    ratios : ndarray of shape (n_targets,)
+        Variance of the noise of each target, relative to the variance of its function.
+    """
+    p, m = Z.shape[1], F.shape[1]
+    best = minimize(
+        negative_log_likelihood,
+        _start(Z, F),
+        args=(Z, F),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
+        options={"maxiter": MAX_STEPS},
+    ).x
+    return np.exp(best[:p]), np.exp(best[p:])
+
+
+def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
+    """Return the most likely of several starts.
+
+    A function of one column among many is often lost from a start with equal length
+    scales, so each column is also tried alone, unless there are very many.
+    """
+    p, m = Z.shape[1], F.shape[1]
+    trials = [np.full(p, 0.5 * np.log(p))]
+    for column in range(p if p <= MAX_TRIED else 0):
+        for scale in FIRST_SCALES:
+            alone = np.full(p, FAR)
+            alone[column] = np.log(scale)
+            trials.append(alone)
+    ratios = np.full(m, np.log(FIRST_RATIO))
+    starts = [np.append(np.clip(trial, *SCALE_BOUNDS), ratios) for trial in trials]
+    rows = slice(None, TRIAL_ROWS)
+    values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
+    return starts[int(np.argmin(values))]
+
+
+def choose_noise_ratios(
+    values: np.ndarray, squares: np.ndarray, rest: np.ndarray, n: int
+) -> np.ndarray:
+    """Choose the noise ratio of each target, with the length scales known.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        Eigenvalues of the covariance. The others are zero.
+    squares : ndarray of shape (n_values, n_targets)
+        Squares of the products of the eigenvectors with the targets.
+    rest : ndarray of shape (n_targets,)
+        Sums of squares of the targets outside the span of the eigenvectors.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    ratios : ndarray of shape (n_targets,)
+        Noise ratios.
+    """
+    n_rest = n - len(values)
+
+    def function(logs: np.ndarray) -> tuple[float, np.ndarray]:
+        ratios = np.exp(logs)
+        value, inverse, variances = _profile(values, squares, ratios, n, rest)
+        fit = (squares * np.square(inverse)).sum(axis=0) + rest / np.square(ratios)
+        trace = inverse.sum(axis=0) + n_rest / ratios
+        return value / n, 0.5 * ratios * (trace - fit / variances) / n
+
+    best = minimize(
+        function,
+        np.full(len(rest), np.log(FIRST_RATIO)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[RATIO_BOUNDS] * len(rest),
+    ).x
+    return np.exp(best)
+
+
+# Length scales are chosen from at most this many rows.
+MAX_FIT_ROWS = 500
+
+
+# Up to this many rows, the covariance is exact.
+MAX_EXACT_ROWS = 1000
+
+
+# Rows whose covariances with all rows span the covariance of more rows.
+N_LANDMARKS = 500
+
+
+# Length scales are chosen for the first targets.
+MAX_FIT_TARGETS = 8
+
+
+# Eigenvalues that are smaller, relative to the largest, are rounding errors.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """The eigenvectors of a covariance of rows, and its eigenvalues.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_samples, n_values)
+        Orthonormal eigenvectors.
+    values : ndarray of shape (n_values,)
+        Eigenvalues. All others are zero.
+    """
+
+    vectors: np.ndarray
+    values: np.ndarray
+
+    def noise_ratios(self, F: np.ndarray) -> np.ndarray:
+        """Choose the noise ratio of each target by marginal likelihood."""
+        squares = np.square(self.vectors.T @ F)
+        rest = np.maximum(np.square(F).sum(axis=0) - squares.sum(axis=0), 0)
+        return choose_noise_ratios(self.values, squares, rest, len(F))
+
+    def residuals(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+        """Return the targets minus the predictions from all rows."""
+        shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
+        return F - self.vectors @ (shrinkage * (self.vectors.T @ F))
+
+    def leverages(self, ratios: np.ndarray) -> np.ndarray:
+        """Return the derivative of each prediction by its own target.
+
+        The array has shape (n_samples, n_targets).
+        """
+        shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
+        return np.square(self.vectors) @ shrinkage
+
+    def held_out(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
+        """Return the targets minus the predictions from all other rows.
+
+        A fit without row i, with the same covariance and noise, has the residual
+        r_i / (1 - h_ii) at row i.
+        """
+        free = np.maximum(1 - self.leverages(ratios), np.finfo(float).eps)
+        return self.residuals(F, ratios) / free
+
+
+def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smoother:
+    """Return the smoother of a Gaussian covariance.
+
+    The covariance is exact if all rows are landmarks. Otherwise it is the Nystroem
+    approximation from the landmarks, in O(n n_landmarks) memory.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns.
+    scales : ndarray of shape (n_columns,)
+        Length scales.
+    landmarks : ndarray of shape (n_landmarks,), of int
+        Rows that span the covariance.
+
+    Returns
+    -------
+    smoother : Smoother
+        Smoother.
+    """
+    if len(landmarks) == len(Z):
+        values, vectors = eigenpairs(gaussian_covariance(Z, Z, scales))
+        return Smoother(vectors, values)
+    basis = Z[landmarks]
+    values, vectors = eigenpairs(gaussian_covariance(basis, basis, scales))
+    kept = values > ROUNDING * values[-1]
+    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    features = gaussian_covariance(Z, basis, scales) @ whitening
+    values, rotation = eigenpairs(features.T @ features)
+    kept = values > ROUNDING * values[-1]
+    vectors = features @ (rotation[:, kept] / np.sqrt(values[kept]))
+    return Smoother(vectors, values[kept])
+
+
+def fit_gaussian_process(
+    Z: np.ndarray, F: np.ndarray, generator: np.random.RandomState
+) -> tuple[Smoother, np.ndarray, np.ndarray]:
+    """Fit a Gaussian process to several targets, which share the length scales.
+
+    Time is O(n^3) up to 1000 rows and linear in n above. Then the length scales come
+    from 500 random rows, and the covariance from its values at 500 rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns of unit standard deviation, at least one.
+    F : ndarray of shape (n_samples, n_targets)
+        Targets with a mean of zero. The length scales are chosen for the first ones.
+    generator : RandomState
+        Draws the rows.
+
+    Returns
+    -------
+    smoother : Smoother
+        The covariance of the rows.
+    ratios : ndarray of shape (n_targets,)
+        Noise ratio of each target.
+    scales : ndarray of shape (n_columns,)
+        Length scales.
+    """
+    n = len(Z)
+    order = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
+    targets = F[order, :MAX_FIT_TARGETS]
+    targets = targets - targets.mean(axis=0)
+    sizes = np.sqrt(np.square(targets).mean(axis=0))
+    varies = sizes > 0
+    scales = np.ones(Z.shape[1])
+    if varies.any():
+        scales, _ = choose_parameters(Z[order], targets[:, varies] / sizes[varies])
+    landmarks = np.arange(n)
+    if n > MAX_EXACT_ROWS:
+        landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
+    smoother = smoother_of(Z, scales, landmarks)
+    return smoother, smoother.noise_ratios(F), scales
+
+
+class Residuals(NamedTuple):
+    """Residuals of several targets.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_targets)
+        Residuals. Those of a Gaussian process are the leave-one-out residuals times
+        1 - h_ii, where h_ii is the leverage of row i.
+    r2 : float
+        Fraction of the sum of squares of all targets that held-out predictions explain.
+        It is negative if the mean predicts better.
+    covariance : Smoother or None
+        Covariance of the residuals that the regression causes, on average over the
+        targets: the identity minus ``vectors diag(values) vectors'``. None if it is not
+        known.
+    """
+
+    values: np.ndarray
+    r2: float
+    covariance: Smoother | None = None
+
+
+def residuals_of(
+    Z: np.ndarray, F: np.ndarray, regressor: Any, generator: np.random.RandomState
+) -> Residuals:
+    """Return the residuals of targets after regression on columns.
+
+    A regressor is cross-fitted. For a Gaussian process, leave-one-out residuals are
+    multiplied by 1 - h_ii. A row without neighbours has a leverage near 1, and its
+    prediction from other rows is an extrapolation. All targets then have errors of the
+    same shape, so such rows must have little weight in products of residuals. These
+    weighted residuals are the residuals of the fit to all rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_columns)
+        Columns of unit standard deviation. There may be none.
+    F : ndarray of shape (n_samples, n_targets)
+        Targets with a mean of zero. There may be none.
+    regressor : regressor or None
+        None is a Gaussian process.
+    generator : RandomState
+        Draws rows or folds.
+
+    Returns
+    -------
+    residuals : Residuals
+        Residuals.
+    """
+    if not Z.shape[1] or not F.shape[1]:
+        return Residuals(F, 0.0)
+    if regressor is None:
+        smoother, ratios, _ = fit_gaussian_process(Z, F, generator)
+        values = smoother.residuals(F, ratios)
+        held_out = smoother.held_out(F, ratios)
+        covariance = _covariance(smoother, ratios, np.square(values).sum(axis=0))
+    else:
+        values = held_out = cross_fitted(regressor, Z, F, generator)
+        covariance = None
+    r2 = 1 - float(np.square(held_out).sum() / np.square(F).sum())
+    return Residuals(values, r2, covariance)
+
+
+def _covariance(
+    smoother: Smoother, ratios: np.ndarray, sizes: np.ndarray
+) -> Smoother | None:
+    """Return what a fit takes away from the covariance of independent residuals.
+
+    The residuals of target j are (I - H_j) e with H_j = U diag(e / (e + t_j)) U'.
+    """
+    if not sizes.sum() > 0:
+        return None
+    kept = ratios / (smoother.values[:, np.newaxis] + ratios)
+    return Smoother(smoother.vectors, 1 - np.square(kept) @ (sizes / sizes.sum()))
+
+
+def variance_inflation(first: Residuals, second: Residuals) -> float:
+    """Return the variance of sum_i r_i q_i, relative to independent rows.
+
+    Residuals of a regression have fewer degrees of freedom than rows. If two
+    regressions use the same ones, the products r_i q_i are positively correlated, and
+    random signs of the rows underestimate the variance of their sum. With A and B the
+    covariances of both residuals, the ratio is sum_ij A_ij B_ij / sum_i A_ii B_ii.
+
+    Parameters
+    ----------
+    first, second : Residuals
+        Residuals of the same rows.
+
+    Returns
+    -------
+    inflation : float
+        At least 1, and 1 if a covariance is not known.
+    """
+    if first.covariance is None or second.covariance is None:
+        return 1.0
+    U, a = first.covariance.vectors, first.covariance.values
+    V, b = second.covariance.vectors, second.covariance.values
+    # The trace of (I - U a U') (I - V b V').
+    total = len(U) - a.sum() - b.sum() + a @ np.square(U.T @ V) @ b
+    diagonal = (1 - np.square(U) @ a) @ (1 - np.square(V) @ b)
+    return float(max(total / diagonal, 1.0)) if diagonal > 0 else 1.0

@@ -1,0 +1,517 @@
+"""Options of tests, and the way from the statistics of resamples to one p-value."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from skdiscrepancy._data.checks import check_number, warn_user
+from skdiscrepancy._data.results import Result
+from skdiscrepancy._nulls.row_order import check_block_length
+from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
+from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.kernels._names import kernel_columns
+from skdiscrepancy.pooling import TEST_POOLINGS, fuse
+
+# Statistics whose relative difference is below this are equal, because some resamples
+# change nothing but rounding.
+TIES = 1e-9
+
+
+# A scale this small, relative to the statistics, counts as zero, because no statistic
+# is so many standard deviations away from 0.
+VANISHED = 1e-100
+
+
+# Users are warned of a test that can never reject at this significance level.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TestResult(Result):
+    """Result of a test: the statistic, its p-value and the null distribution.
+
+    The p-value is the rank of your data among the resamples [1]_. You can unpack a
+    result as ``statistic, pvalue = result``, like the results of :mod:`scipy.stats`. A
+    notebook shows the result as a table. Two results are equal if all their attributes
+    are equal.
+
+    Read more in the :ref:`User Guide <testing>`.
+
+    Attributes
+    ----------
+    statistic : float
+        Pooled statistic of the data.
+    pvalue : float
+        Probability of a statistic at least as large as `statistic` under the null
+        hypothesis. It is never 0.
+    null_distribution : ndarray of shape (n_resamples,)
+        Pooled statistics of the resamples.
+    method : str
+        How the null distribution was computed.
+    kernels : list of length n_kernels
+        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
+    statistics : ndarray of shape (n_kernels,)
+        The statistic of each kernel.
+    pvalues : ndarray of shape (n_kernels,)
+        p-value of each kernel, adjusted for the number of kernels. A kernel rejects on
+        its own if its p-value is at most the significance level, and its bandwidth
+        shows the scale of the difference. If the null hypothesis is true, the
+        probability that any kernel rejects is at most the significance level.
+    null_limit : frozen distribution of :mod:`scipy.stats` or None
+        Distribution of the statistic under the null hypothesis if the test does not
+        resample. It is Student's t for the designs "x", "l" and "b". For HSIC, it is a
+        gamma distribution (Pearson's type III), or a normal distribution if the
+        permutations have a negative skewness. None for tests by resampling, and for
+        constant X or y, which have the p-value 1.
+    block_length : int or None
+        Rows of a block if the test resampled whole blocks of consecutive rows, for rows
+        of a series. None if the test treated rows as independent.
+    effect : DiscrepancyResult or None
+        How large the difference of two samples is: the normalised unbiased MMD of one
+        kernel as `value`, with its `standard_error` and `confidence_interval`. The
+        kernel is the first kernel of the test, by default a Gaussian kernel, with the
+        median distance as bandwidth, or the middle of the bandwidths if you pass
+        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
+        but at least 300 rows, chosen with a fixed seed. None for paired samples,
+        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
+        than 4 rows in a sample, and for samples that are constant. None for the tests
+        of HSIC and KSD, whose estimators have an effect size in the result of
+        `evaluate`.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_test : Tests whether two samples differ.
+    skdiscrepancy.hsic_test : Tests whether y depends on X.
+    skdiscrepancy.ksd_test : Tests whether a model fits.
+    skdiscrepancy.plotting.NullDistributionDisplay : Draws the null distribution.
+    skdiscrepancy.plotting.BandwidthDisplay : Draws the p-value of each kernel.
+
+    References
+    ----------
+    .. [1] B. Phipson and G. Smyth, "Permutation p-values should never be zero",
+       Statistical Applications in Genetics and Molecular Biology 9, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.inference import mmd_test
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 30, 1))
+    >>> result = mmd_test(X, Y, n_resamples=99, random_state=0)
+    >>> result.null_distribution.shape, len(result.kernels), result.method
+    ((99,), 16, 'permutation')
+    >>> statistic, pvalue = result
+    >>> round(statistic, 2), pvalue
+    (4.11, 0.01)
+    >>> low, high = result.effect_interval()
+    >>> 0 <= low < result.effect_size < high < 1
+    True
+    """
+
+    # Not a test for pytest.
+    __test__ = False
+
+    statistic: float
+    pvalue: float
+    null_distribution: np.ndarray
+    method: str
+    kernels: list[Any]
+    statistics: np.ndarray
+    pvalues: np.ndarray
+    null_limit: Any = None
+    block_length: int | None = None
+    effect: DiscrepancyResult | None = None
+
+    _display = "NullDistributionDisplay"
+    _shown_first = "smallest p-values"
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.statistic, self.pvalue)[index]
+
+    @property
+    def effect_size(self) -> float | None:
+        """The difference of two samples as a number from 0 (none) to 1 (largest).
+
+        For the normalised MMD t of `effect`, it is t / sqrt(1 + t^2), and 0 if t is
+        negative. Unlike a p-value, it does not depend on the number of rows, apart from
+        noise.
+
+        Returns
+        -------
+        size : float or None
+            The effect size, None if `effect` is None.
+        """
+        return None if self.effect is None else self.effect.effect_size
+
+    def effect_interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Return a confidence interval of the effect size.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        interval : tuple of two floats, or None
+            Bounds of the interval, from 0 to 1. None if `effect` is None.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import mmd_test
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> result = mmd_test(X, Y, random_state=0)
+        >>> low, high = result.effect_interval()
+        >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
+        (0.26, 0.36, 0.46)
+        """
+        level = check_level(level)
+        return None if self.effect is None else self.effect.effect_interval(level)
+
+    def _summary(self) -> dict[str, Any]:
+        summary: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
+        if self.effect is not None:
+            low, high = self.effect.effect_interval()
+            size = self.effect.effect_size
+            summary["effect_size"] = f"{size:.2g} ({low:.2g} to {high:.2g})"
+        summary["method"] = self.method
+        if self.block_length is not None:
+            summary["block_length"] = self.block_length
+        return summary
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            **kernel_columns(self.kernels),
+            "statistic": self.statistics,
+            "pvalue": self.pvalues,
+        }
+
+    def _priorities(self) -> np.ndarray:
+        return self.pvalues
+
+    def to_frame(self) -> Any:
+        """Return statistics and p-values as a DataFrame, one row for each kernel.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The columns are `kernel`, `bandwidth`, `statistic` and `pvalue`, and for
+            HSIC also `target_kernel` and `target_bandwidth`. The rows are in the order
+            of `kernels`. The p-values are adjusted for the number of kernels. A kernel
+            without a bandwidth has a bandwidth of NaN.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the null distribution and the statistic of the data.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`NullDistributionDisplay.from_result
+            <skdiscrepancy.plotting.NullDistributionDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : NullDistributionDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return two scales of kernels that resampling does not change.
+
+    Both are Hilbert-Schmidt norms without the diagonal. The first is the norm of the
+    centred matrix, to which the standard deviation under the null is proportional. The
+    second is the norm of the matrix itself, which favours small bandwidths.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_kernels, n_samples)
+        Row sums without the diagonal.
+    squares : ndarray of shape (n_kernels,)
+        Sums of squares without the diagonal.
+
+    Returns
+    -------
+    centred, uncentred : ndarray of shape (n_kernels,)
+        Scales.
+    """
+    n = rows.shape[1]
+    total = rows.sum(axis=1)
+    centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
+    centred += total**2 / ((n - 1) * (n - 2))
+    # A constant kernel leaves only rounding errors.
+    centred = np.maximum(centred, 1e-14 * squares)
+    return np.sqrt(centred), np.sqrt(squares)
+
+
+def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
+    """Warn if a test of few rows cannot reject, whatever the data are.
+
+    Parameters
+    ----------
+    n_distinct : float
+        Largest number of resamples, including the data, whose statistics differ.
+    resamples : str
+        What the resamples are.
+    of : {"rows", "blocks"}, default="rows"
+        What is resampled.
+    """
+    if n_distinct * LEVEL < 1:
+        warn_user(
+            f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
+            f" because so few {of} have only {n_distinct:g} different {resamples}. The "
+            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
+            f"{', or a smaller block_length' * (of == 'blocks')}."
+        )
+
+
+def combine(
+    values: np.ndarray,
+    scales: tuple[np.ndarray, ...],
+    kernels: list[Any],
+    *,
+    pooling: str,
+    method: str,
+    useful: np.ndarray | None = None,
+) -> TestResult:
+    """Pool the statistics of every resample, and rank the data among the resamples.
+
+    With several scales, the pooled statistics of each scale are standardised by their
+    mean and standard deviation over all resamples, including the data. The largest of
+    them is the pooled statistic.
+
+    Statistics and scales that are not finite are refused. If the scale of a kernel
+    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
+    does not enter the pooled statistic.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_kernels, 1 + n_resamples)
+        Statistics, with the data in the first column.
+    scales : tuple of ndarray of shape (n_kernels,)
+        Scales that resampling does not change.
+    kernels : list of length n_kernels
+        The kernels.
+    pooling : {"max", "mean", "fuse", "agg"}
+        How kernels are pooled.
+    method : str
+        Name of the null distribution.
+    useful : ndarray of shape (n_kernels,), of bool, or None, default=None
+        Kernels that hold more than rounding errors. None is all kernels.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    for numbers in (values, *scales):
+        check_finite(numbers)
+    statistics = values[:, 0].copy()
+    # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
+    exponents = np.frexp(np.abs(values).max(axis=1))[1]
+    values = np.ldexp(values, -exponents[:, np.newaxis])
+    scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
+    deviations = values.std(axis=1)
+    # A kernel that no resample changes carries no information.
+    usable = deviations > TIES * np.abs(values).max(axis=1)
+    usable &= np.min(scales, axis=0) > VANISHED
+    useful = usable if useful is None else useful & usable
+    pooled = np.zeros(values.shape[1])
+    pvalues = np.ones(len(values))
+    if useful.any():
+        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
+            useful
+        ].reshape(-1, 1)
+        if pooling == "agg":
+            pooled = aggregate(z)
+        else:
+            parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
+            if len(parts) > 1:
+                parts = [_standardize(part) for part in parts]
+            pooled = np.max(parts, axis=0)
+        largest = z.max(axis=0)
+        pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
+    return TestResult(
+        statistic=float(pooled[0]),
+        # "agg" pools ranks, which are rounded already.
+        pvalue=rank_pvalue(pooled, pooled[0], ties=0 if pooling == "agg" else TIES),
+        null_distribution=pooled[1:],
+        method=method,
+        kernels=kernels,
+        statistics=statistics,
+        pvalues=pvalues,
+    )
+
+
+def aggregate(z: np.ndarray) -> np.ndarray:
+    """Return one minus the smallest p-value of the kernels, for every resample.
+
+    The p-value of a kernel is the fraction of all resamples, including the data, whose
+    statistic is at least as large. With many kernels, many resamples have the largest
+    statistic of some kernel, and so share the smallest p-value. Among these, the
+    resample with the largest standardised statistic ranks first.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_kernels, n_values)
+        Standardised statistics.
+
+    Returns
+    -------
+    pooled : ndarray of shape (n_values,)
+        Numbers from 0 to 1.
+
+    References
+    ----------
+    .. [1] A. Schrab et al., "MMD aggregated two-sample test", JMLR 24, 2023.
+    """
+    n_values = z.shape[1]
+    # Values that differ only by rounding are equal.
+    size = TIES * np.abs(z).max(axis=1, keepdims=True)
+    counts = rankdata(-np.round(z / size), method="max", axis=1)
+    least = counts.min(axis=0)
+    furthest = np.where(counts == least, z, -np.inf).max(axis=0)
+    order = rankdata(np.round(furthest / size.max()), method="max")
+    return 1 - (least - order / (1 + n_values)) / n_values
+
+
+def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
+    """Return the fraction of values that are at least as large as the observed value.
+
+    The values include the observed value, so the p-value is never 0.
+    """
+    check_finite(values)
+    tolerance = ties * np.abs(values).max(initial=0.0)
+    return float(np.mean(values >= observed - tolerance))
+
+
+def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
+    scaled = values / scale[:, np.newaxis]
+    if pooling == "mean":
+        return scaled.mean(axis=0)
+    if pooling == "max":
+        return scaled.max(axis=0)
+    # The parameter of the smooth maximum, in units of the standard deviation of a
+    # statistic. All resamples share it.
+    rate = 3 / scaled.std(axis=1).mean()
+    return fuse(scaled, rate)
+
+
+def _standardize(values: np.ndarray) -> np.ndarray:
+    deviation = values.std()
+    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)
+
+
+# Fewer groups allow too few permutations, and drop too many pairs of a wild bootstrap.
+MIN_GROUPS = 32
+
+
+class Options(NamedTuple):
+    """Checked options of a test."""
+
+    method: str
+    n_resamples: int
+    n_groups: int
+    pooling: str
+    # An integer, "auto" or None.
+    block_length: Any = None
+
+
+def check_options(
+    method: str,
+    n_resamples: int,
+    n_groups: Any,
+    pooling: str,
+    allowed: tuple[str, ...],
+    block_length: Any = None,
+    for_blocks: tuple[str, ...] = (),
+    setting: str = "this design",
+) -> Options:
+    """Check the options of a test. "auto" is the first of the allowed methods.
+
+    Parameters
+    ----------
+    method : str
+        Name of a method, or "auto".
+    n_resamples : int
+        Number of resamples.
+    n_groups : int or None
+        Number of groups. None does not group rows.
+    pooling : str
+        Name of a pooling.
+    allowed : tuple of str
+        Methods that are available for the discrepancy and its design.
+    block_length : int, "auto" or None, default=None
+        Rows of a block, for rows of a series. None and 1 are for independent rows, and
+        only None looks whether they are.
+    for_blocks : tuple of str, default=()
+        Methods that are available for blocks of rows. Empty if the design has none.
+    setting : str, default="this design"
+        What the allowed methods depend on, for the error message.
+
+    Returns
+    -------
+    options : Options
+        Options, in which "auto" is replaced by the name of a method.
+    """
+    block_length = check_block_length(block_length)
+    if method != "auto" and method not in allowed:
+        raise ValueError(
+            f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
+        )
+    if block_length not in (None, 1):
+        allowed = _methods_for_blocks(method, block_length, for_blocks)
+    n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
+    if n_groups is not None:
+        n_groups = check_number(
+            n_groups,
+            "n_groups",
+            integer=True,
+            least=MIN_GROUPS,
+            context=", or None for single rows",
+        )
+    if pooling not in TEST_POOLINGS:
+        raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
+    if method == "auto":
+        method = allowed[0]
+    # 2**62 is more groups than any sample has rows.
+    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+
+
+def _methods_for_blocks(
+    method: str, block_length: int | str, for_blocks: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the methods for rows of a series. Refuse any other method or design."""
+    given = f"block_length == {block_length!r}, must be None for"
+    if not for_blocks:
+        raise ValueError(
+            f"{given} this design or for random features (n_components). Whole blocks "
+            "of rows need exact kernels and design='u' or design='v'."
+        )
+    if method not in ("auto", *for_blocks):
+        raise ValueError(
+            f"{given} method == {method!r}. Whole blocks of rows need method to be one "
+            f"of {('auto', *for_blocks)}."
+        )
+    return for_blocks

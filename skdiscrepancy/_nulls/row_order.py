@@ -1,0 +1,479 @@
+"""Rows in order: whether they depend on each other, and the length of blocks."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.sparse import issparse
+from scipy.stats import norm, rankdata
+
+from skdiscrepancy._data.checks import check_number, shown, warn_user
+from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
+
+# A test needs this many blocks of each sample. "auto" leaves at least twice as many.
+MIN_BLOCKS = 4
+
+
+MIN_AUTO_BLOCKS = 8
+
+
+# "auto" takes this multiple of the rule. The rule balances bias and variance of an
+# estimated variance, but the type I error suffers more from the bias, which longer
+# blocks reduce.
+SAFETY = 1.5
+
+
+# "auto" looks at this many columns. Wider data are projected on principal components.
+MAX_COLUMNS = 10
+
+
+# Autocorrelations below NEGLIGIBLE * sqrt(log10(n) / n) count as zero.
+NEGLIGIBLE = 2.0
+
+
+def check_block_length(block_length: Any) -> int | str | None:
+    """Check the parameter `block_length`: None, "auto" or a positive integer.
+
+    Parameters
+    ----------
+    block_length : object
+        Parameter of a test.
+
+    Returns
+    -------
+    block_length : int, "auto" or None
+        Checked parameter. None and 1 are for independent rows. Only None looks whether
+        the rows clearly depend on each other.
+    """
+    if block_length is None or (
+        isinstance(block_length, str) and block_length == "auto"
+    ):
+        return block_length
+    return check_number(
+        block_length,
+        "block_length",
+        integer=True,
+        least=1,
+        keyword="auto",
+        context=", or None for independent rows",
+    )
+
+
+def rows_of_blocks(
+    block_length: int | str, n_rows: int, *samples: np.ndarray | None
+) -> int:
+    """Return the number of rows of a block.
+
+    Parameters
+    ----------
+    block_length : int or "auto"
+        Checked parameter of a test.
+    n_rows : int
+        Rows of the shortest sample.
+    *samples : ndarray of shape (n_samples, n_columns), or None
+        Series in the order of their rows, for "auto". None if the rows are not numbers.
+
+    Returns
+    -------
+    length : int
+        Rows of a block. A sample has at least `MIN_BLOCKS` of them.
+    """
+    most = n_rows // MIN_BLOCKS
+    if most < 1:
+        raise ValueError(
+            f"n_samples == {n_rows}, must be >= {MIN_BLOCKS} for a test with "
+            f"block_length == {block_length!r}."
+        )
+    if block_length != "auto":
+        if int(block_length) > most:
+            raise ValueError(
+                f"block_length == {block_length}, must be from 1 to {most}, because a "
+                f"test needs at least {MIN_BLOCKS} blocks, and a sample has {n_rows} "
+                "rows."
+            )
+        return int(block_length)
+    if any(sample is None for sample in samples):
+        raise ValueError(
+            "block_length == 'auto', must be an integer or None, because the rows are "
+            "labels, a sparse matrix or positions in a Gram matrix. The automatic "
+            "length needs columns of numbers."
+        )
+    wanted = max(
+        (
+            automatic_length(series)
+            for sample in samples
+            if sample is not None
+            for series in scalar_series(sample)
+        ),
+        default=1.0,
+    )
+    length, most = int(np.ceil(SAFETY * wanted)), max(1, n_rows // MIN_AUTO_BLOCKS)
+    if wanted > most:
+        warn_user(
+            f"The rows depend on each other over so long a time that "
+            f"block_length='auto' needs blocks of {length} rows, and a sample has "
+            f"only {n_rows} rows. The test uses blocks of {most} rows, and may reject "
+            "a true null hypothesis too often. Pass more rows, or remove a trend."
+        )
+    return min(length, most)
+
+
+def scalar_series(sample: np.ndarray) -> np.ndarray:
+    """Return the series that the automatic length looks at, one in each row.
+
+    They are the columns and their squared deviations from the mean, because kernels
+    see changes of location and of scale. Data of more than `MAX_COLUMNS` columns are
+    first projected on as many leading principal components.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (n_samples, n_columns)
+        Numbers.
+
+    Returns
+    -------
+    series : ndarray of shape (n_series, n_samples)
+        Series.
+    """
+    columns = np.asarray(sample, dtype=np.float64)
+    # Sums and squares of large numbers overflow.
+    columns = columns / (np.abs(columns).max(initial=0.0) or 1.0)
+    columns = columns - columns.mean(axis=0)
+    columns /= np.abs(columns).max(initial=0.0) or 1.0
+    if columns.shape[1] > MAX_COLUMNS:
+        small = columns.shape[1] <= len(columns)
+        gram = columns.T @ columns if small else columns @ columns.T
+        vectors = np.linalg.eigh(gram)[1][:, -MAX_COLUMNS:]
+        columns = columns @ vectors if small else vectors
+    return np.concatenate((columns.T, np.square(columns.T)))
+
+
+def automatic_length(series: np.ndarray) -> float:
+    """Return the length of blocks by the rule of Politis and White.
+
+    It minimises the mean squared error of the variance of a mean that the circular
+    block bootstrap estimates [1]_, with the corrected constants of [2]_. Moments of the
+    spectral density come from autocovariances with a flat-top window, which ends where
+    the autocorrelations become negligible. It takes O(n log n).
+
+    Parameters
+    ----------
+    series : ndarray of shape (n_samples,)
+        Numbers in the order of time.
+
+    Returns
+    -------
+    length : float
+        Rows of a block, 1 or more. A constant series has the length 1.
+
+    References
+    ----------
+    .. [1] D. N. Politis and H. White, "Automatic block-length selection for the
+       dependent bootstrap", Econometric Reviews 23, 2004.
+    .. [2] A. Patton, D. N. Politis and H. White, "Correction to 'Automatic block-length
+       selection for the dependent bootstrap'", Econometric Reviews 28, 2009.
+    """
+    n = len(series)
+    n_quiet = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
+    longest = min(int(np.ceil(np.sqrt(n))) + n_quiet, n - 1)
+    most = np.ceil(min(3 * np.sqrt(n), n / 3))
+    series = series - series.mean()
+    size = np.abs(series).max()
+    if n < 3 or not size > 0:
+        return 1.0
+    R = _autocovariances(series / size, min(longest + n_quiet, n - 1))
+    last = _last_lag(R[1:] / R[0], longest, n_quiet, n)
+    width = min(2 * max(last, 1), longest)
+    lags = np.arange(1, width + 1)
+    window = np.minimum(1.0, 2 * (1 - lags / width))
+    # Sums over all lags from -width to width.
+    density = R[0] + 2 * window @ R[lags]
+    slope = 2 * (window * lags) @ R[lags]
+    if not density > 0:
+        # The window can make an estimated density negative.
+        return float(most)
+    length = np.cbrt(1.5 * n * (slope / density) ** 2)
+    return float(np.clip(length, 1.0, max(most, 1.0)))
+
+
+def _autocovariances(series: np.ndarray, longest: int) -> np.ndarray:
+    """Return the autocovariances of a centred series, divided by its length."""
+    n = len(series)
+    padded = next_fast_len(n + longest, real=True)
+    spectrum = np.square(np.abs(rfft(series, padded)))
+    return irfft(spectrum, padded)[: longest + 1] / n
+
+
+def _last_lag(r: np.ndarray, longest: int, n_quiet: int, n: int) -> int:
+    """Return the lag after which `n_quiet` autocorrelations in a row are negligible."""
+    loud = np.abs(r) >= NEGLIGIBLE * np.sqrt(np.log10(n) / n)
+    for lag in range(longest):
+        if not loud[lag : lag + n_quiet].any():
+            return lag
+    return int(np.flatnonzero(loud)[-1]) + 1
+
+
+# Probability that a test warns of rows in random order, about.
+FALSE_ALARMS = 1e-6
+
+
+# Rows that are looked at, at most: dependence that matters shows in them.
+MAX_ROWS = 2000
+
+
+# Columns that are looked at, at most, at equal distances.
+MAX_LOOKED_AT = 64
+
+
+# Columns whose corrections for few or skew scores are larger are not looked at.
+MAX_CORRECTION = 2.0
+
+
+# Labels become columns of zeros and ones, for this many frequent labels at most.
+MAX_LABELS = 10
+
+
+# Values of a side of an HSIC test that has at most this many are classes.
+MAX_CLASSES = 20
+
+
+# A series also depends within stretches of about this many rows. Groups do not.
+STRETCH = 10
+
+
+# Probability that rows that are independent within groups look like a series, about.
+FALSE_SERIES = 0.01
+
+
+# Standard deviation of a standard normal number that is clipped to [-1, 1].
+CLIPPED_DEVIATION = 0.7184
+
+
+def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray | None:
+    """Return columns of numbers that describe the order of rows.
+
+    Parameters
+    ----------
+    rows : object
+        Validated rows.
+    kernels : list of kernel objects
+        Kernels on the rows.
+    all_rows : bool
+        Whether to return all rows, or only the first rows, which a check looks at.
+
+    Returns
+    -------
+    columns : ndarray of shape (n_samples, n_columns), or None
+        The rows, or zeros and ones for the frequent labels. None for a sparse matrix,
+        for rows that are read by blocks, and for positions in a Gram matrix.
+    """
+    if issparse(rows) or not isinstance(rows, np.ndarray):
+        return None
+    if any(isinstance(kernel, PrecomputedKernel) for kernel in kernels):
+        return None
+    rows = rows if all_rows else rows[:MAX_ROWS]
+    if rows.dtype.kind == "f" and not all(
+        isinstance(kernel, IndicatorKernel) for kernel in kernels
+    ):
+        return rows
+    _, codes, counts = np.unique(
+        rows.astype(str) if rows.dtype == object else rows,
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    frequent = np.argsort(-counts, kind="stable")[:MAX_LABELS]
+    return np.equal.outer(codes.ravel(), frequent).astype(np.float64)
+
+
+def warn_if_dependent(
+    *samples: np.ndarray | None, names: Sequence[Any] = (), **words: str
+) -> None:
+    """Warn if the rows of a sample, in the given order, clearly depend on each other.
+
+    Parameters
+    ----------
+    *samples : ndarray of shape (n_samples, n_columns), or None
+        Samples in the order of their rows. None is not looked at.
+    names : sequence, default=()
+        Names of the samples, for the warning.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
+    """
+    if known := _known_in_order(samples)[0]:
+        found = dict.fromkeys(names[i] if names else "a sample" for i in known)
+        _warn(list(found), **words)
+
+
+def warn_if_both_dependent(
+    *variables: np.ndarray | None,
+    names: Sequence[Any] = ("X", "y"),
+    n_left: int | None = None,
+    **words: str,
+) -> None:
+    """Warn if the rows of two variables clearly depend on each other.
+
+    A permutation test of independence is valid if the rows of all variables but one are
+    in random order. Labels that are sorted put the rows of other variables in order
+    too, so the rows of a variable are looked at within each class of the other one.
+
+    Parameters
+    ----------
+    *variables : ndarray of shape (n_samples, n_columns), or None
+        Variables in the order of their rows. None is not looked at.
+    names : sequence, default=("X", "y")
+        Names of the variables, for the warning.
+    n_left : int or None, default=None
+        Only pairs of one of the first `n_left` variables with one of the others are
+        tested. None tests all pairs.
+    **words : str
+        Words of the warning, if there is no parameter `block_length`.
+    """
+    known, rate = _known_in_order(variables)
+    found: dict[Any, None] = {}
+    for (i, x), (j, y) in combinations(known.items(), 2):
+        if (n_left is None or i < n_left <= j) and (
+            in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
+        ):
+            found |= dict.fromkeys((names[i], names[j]))
+    if found:
+        _warn(list(found), **words)
+
+
+def _known_in_order(
+    samples: Sequence[np.ndarray | None],
+) -> tuple[dict[int, np.ndarray], float]:
+    """Return the samples whose rows clearly depend, and the rate of each check."""
+    known = {i: sample for i, sample in enumerate(samples) if sample is not None}
+    rate = FALSE_ALARMS / max(len(known), 1)
+    return {i: sample for i, sample in known.items() if in_order(sample, rate)}, rate
+
+
+def classes_of(sample: np.ndarray) -> np.ndarray | None:
+    """Return the class of each row, None if there are many different rows."""
+    sample = sample[:MAX_ROWS]
+    if any(len(np.unique(column)) > MAX_CLASSES for column in sample.T):
+        return None
+    values, classes = np.unique(sample, axis=0, return_inverse=True)
+    return classes.ravel() if len(values) <= MAX_CLASSES else None
+
+
+def in_order(
+    sample: np.ndarray, false_alarms: float, classes: np.ndarray | None = None
+) -> bool:
+    """Tell whether the rows of a sample clearly depend on their predecessors.
+
+    The statistic of a column is the sum of c_t c_(t + 1) over neighbouring rows, with
+    the centred ranks c. For rows in random order, the mean is -sum c_t^2 / n, and the
+    statistic is nearly normal for many rows. The threshold is a normal quantile, with
+    the terms of Cornish and Fisher for skewness and kurtosis, divided by the number of
+    columns (Bonferroni). Columns whose corrections are large, such as rare labels, are
+    not looked at. Nor are columns in equal steps, which are positions and not a sample,
+    and sorted columns. With `classes`, ranks and neighbours are taken within each
+    class. A column must also depend on its predecessors within short stretches of rows,
+    because rows that come group by group, as from a mixture, are not a series.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (n_samples, n_columns)
+        Numbers.
+    false_alarms : float
+        Probability of True for rows in random order.
+    classes : ndarray of shape (n_samples,) or None, default=None
+        Class of each row.
+
+    Returns
+    -------
+    dependent : bool
+        Whether the statistic of any column is beyond its threshold.
+    """
+    step = -(-sample.shape[1] // MAX_LOOKED_AT)
+    sample = sample[:MAX_ROWS, :: max(step, 1)]
+    n = len(sample)
+    if n < 3 or not sample.size:
+        return False
+    same = np.ones(n - 1, dtype=bool)
+    pieces = [np.arange(n)]
+    if classes is not None:
+        order = np.argsort(classes, kind="stable")
+        sample, classes = sample[order], classes[order]
+        same = classes[1:] == classes[:-1]
+        pieces = np.split(np.arange(n), np.flatnonzero(~same) + 1)
+    c = np.empty(sample.shape)
+    expected = np.zeros(sample.shape[1])
+    for piece in pieces:
+        ranks = rankdata(sample[piece], axis=0)
+        c[piece] = ranks - (len(piece) + 1) / 2
+        expected -= np.square(c[piece]).mean(axis=0)
+    with np.errstate(all="ignore"):
+        steps = np.diff(sample, axis=0)
+        looked_at = np.ptp(steps, axis=0) > 1e-9 * np.abs(steps).max(axis=0)
+        looked_at &= (steps[same] < 0).any(axis=0) & (steps[same] > 0).any(axis=0)
+    squares = np.square(c).mean(axis=0)
+    looked_at &= squares > 0
+    c = c / np.sqrt(np.where(looked_at, squares, 1))
+    n_pairs = max(float(same.sum()), 1.0)
+    sums = (c[1:] * c[:-1])[same].sum(axis=0)
+    z = (sums - expected / np.where(looked_at, squares, 1)) / np.sqrt(n_pairs)
+    # Cumulants of the sum for independent scores of mean 0 and variance 1.
+    third, fourth = (c**3).mean(axis=0), (c**4).mean(axis=0)
+    skewness = third**2 / np.sqrt(n_pairs)
+    kurtosis = (fourth**2 - 3 + 6 * (fourth - 1)) / n_pairs
+    limit = norm.isf(false_alarms / sample.shape[1])
+    correction = skewness * (limit**2 - 1) / 6
+    correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
+    looked_at &= correction < MAX_CORRECTION
+    clear = looked_at & (z > limit + correction)
+    share = min(false_alarms / FALSE_ALARMS, 1.0)
+    limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
+    return bool(clear.any()) and bool(
+        np.any(_within_stretches(sample[:, clear], pieces) > limit)
+    )
+
+
+def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarray:
+    """Return how clearly rows depend on their predecessors in short stretches of rows.
+
+    The statistic of a stretch is its lag-one autocorrelation of ranks, minus the mean
+    and divided by the standard deviation for rows in random order. Statistics are
+    clipped to [-1, 1], so that the few stretches in which a group ends and another one
+    begins do not matter. For rows in random order, their scaled sums are nearly normal.
+    """
+    total, n_stretches = np.zeros(sample.shape[1]), np.zeros(sample.shape[1])
+    for piece in pieces:
+        for rows in np.array_split(piece, max(len(piece) // STRETCH, 1)):
+            n = len(rows)
+            if n < STRETCH // 2:
+                continue
+            c = rankdata(sample[rows], axis=0) - (n + 1) / 2
+            squares = np.square(c).sum(axis=0)
+            varies = squares > 0
+            r = (c[1:] * c[:-1]).sum(axis=0) / np.where(varies, squares, 1)
+            z = (r + 1 / n) * n * np.sqrt(n - 1) / (n - 2)
+            total += np.where(varies, np.clip(z, -1, 1), 0)
+            n_stretches += varies
+    return total / (CLIPPED_DEVIATION * np.sqrt(np.maximum(n_stretches, 1)))
+
+
+def _warn(
+    names: list[Any],
+    *,
+    because: str = "block_length == None treats rows as independent. The p-value may "
+    "be much too small",
+    remedy: str = "pass block_length='auto'",
+    silence: str = "shuffle them or pass block_length=1",
+) -> None:
+    of = ", and the rows of ".join(map(str, names)) + "," * (len(names) > 1)
+    of = of if len(names) < 3 else shown(names)
+    warn_user(
+        f"The rows of {of} clearly depend on each other in the given order, but "
+        f"{because}. If the rows are a series, such as measurements in the order of "
+        f"time, {remedy}. If they are independent and merely sorted or grouped, "
+        f"{silence} to avoid this warning."
+    )

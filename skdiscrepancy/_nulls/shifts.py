@@ -1,0 +1,438 @@
+"""Cyclic shifts of one or several variables, all shifts at once."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.fft import irfft, rfft
+
+from skdiscrepancy._gram.run import (
+    QUIET,
+    Run,
+    Task,
+    announce,
+    end_if_stopped,
+    progress,
+    run_all,
+)
+from skdiscrepancy._gram.sorted_columns import row_sums
+from skdiscrepancy._gram.sources import Source
+from skdiscrepancy._gram.walks import aligned_by_parts, source_bytes
+from skdiscrepancy._loops.shifted_sums import shifted_sums
+from skdiscrepancy._nulls.pvalues import TestResult, combine, warn_if_powerless
+from skdiscrepancy._statistics.second_order import check_finite
+
+# Numbers of the values of one kernel on some diagonals.
+CHUNK_NUMBERS = 2**14
+
+
+# Work on all shifts, if the row sums of one source count as one.
+SHIFTS = 4
+
+
+# Fraction of the sum of squares of a product of kernels that rounding leaves.
+ROUNDING = 1e-24
+
+
+def shift_test(
+    x: Source,
+    y_of: Callable[[np.ndarray], Source],
+    n: int,
+    offsets: Callable[[Source], np.ndarray],
+    *,
+    n_resamples: int,
+    shuffle: bool,
+    generator: np.random.RandomState,
+    pooling: str,
+    kernels: list[Any],
+    block_length: int | None = None,
+    run: Run = QUIET,
+) -> TestResult:
+    """Test whether n rows of x and y are independent, by HSIC for all products.
+
+    The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
+    Shifts form a group, so the type I error is exact for exchangeable rows. If more
+    than n resamples are needed, y is put into another random order and shifted again.
+    Without `shuffle`, the rows keep their order, and the test is valid for stationary
+    time series.
+
+    Parameters
+    ----------
+    x : Source
+        Kernels on x.
+    y_of : callable
+        Takes an order of rows and returns the kernels on y for rows in this order.
+    n : int
+        Number of rows.
+    offsets : callable
+        Takes a source and returns the offsets to subtract from its rows and columns to
+        centre it, for the U-statistic.
+    n_resamples : int
+        Smallest number of resamples.
+    shuffle : bool
+        Whether to draw random orders of y.
+    generator : RandomState
+        Draws the random orders.
+    pooling : {"max", "mean", "fuse", "agg"}
+        How to combine several products.
+    kernels : list
+        Pairs of kernels.
+    block_length : int or None, default=None
+        Rows of a block. Random orders then keep blocks of neighbouring rows together,
+        and pairs of rows that are nearer than this are left out, of the first and last
+        rows as well. None for independent rows.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    result : TestResult
+        Result.
+    """
+    if not shuffle:
+        warn_if_powerless(n, "shifts")
+    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
+    parts = []
+    what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
+    with progress(what, total, run.verbose) as line:
+        of_x = offsets(x)
+        line.advance()
+        for orbit in range(n_orbits):
+            order = np.arange(n)
+            if orbit > 0:
+                order = generator.permutation(n)
+                if block_length is not None:
+                    order = random_blocks(n, block_length, generator)
+            y = y_of(order)
+            of_y = offsets(y)
+            line.advance()
+            line.step = SHIFTS
+            products, x_squares, y_squares = _all_shifts(
+                x, y, n, of_x, of_y, block_length or 1, run=run
+            )
+            line.advance()
+            line.step = 1
+            parts.append(products)
+            if orbit == 0:
+                # Take roots first, because the product of two small sums may underflow.
+                roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
+                scale = np.outer(*roots).ravel()
+                remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
+    n_pairs = n * (n - 3) if block_length is None else n * (n - 2 * block_length + 1)
+    values = np.concatenate(parts, axis=1) / n_pairs
+    # In units of the standard deviation under the null.
+    scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
+    method = "permutation" if shuffle else "shift"
+    # Centring a constant leaves only rounding errors.
+    useful = remains > ROUNDING
+    result = combine(
+        values, (scale,), kernels, pooling=pooling, method=method, useful=useful
+    )
+    return replace(result, block_length=block_length)
+
+
+def random_blocks(
+    n: int, block_length: int, generator: np.random.RandomState
+) -> np.ndarray:
+    """Return an order of n rows that keeps blocks of neighbouring rows together."""
+    blocks = np.array_split(np.arange(n), n // block_length)
+    return np.concatenate([blocks[i] for i in generator.permutation(len(blocks))])
+
+
+def _all_shifts(
+    x: Source,
+    y: Source,
+    n: int,
+    x_offsets: np.ndarray,
+    y_offsets: np.ndarray,
+    nearest: int = 1,
+    *,
+    run: Run = QUIET,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the sums of products of centred matrices for every shift.
+
+    On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
+    one circular cross-correlation, which is a product of Fourier transforms. Diagonals
+    before `nearest` are left out. Also
+    return the sums of squares of each side, with and without centring.
+    """
+    n_frequencies = n // 2 + 1
+    spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
+    x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
+    work = _ShiftTask(x, y, n, x_offsets, y_offsets)
+    diagonals = list(some_diagonals(n, nearest))
+    seconds = 0.0
+    if diagonals:
+        seconds = announce(
+            n**2 / 2,
+            x.n_kernels * y.n_kernels,
+            len(diagonals),
+            lambda: work(diagonals[0]),
+            run.n_jobs,
+            run.verbose,
+            has_features=lambda: x.has_features() and y.has_features(),
+        )
+    parts = run_all(diagonals, work, seconds=seconds, run=run)
+    with closing(parts):
+        for part, of_x, of_y in parts:
+            spectrum += part
+            x_squares += of_x
+            y_squares += of_y
+    products = irfft(spectrum, n=n, axis=0).reshape(n, -1).T
+    return products, x_squares, y_squares
+
+
+def _remaining(squares: np.ndarray) -> np.ndarray:
+    """Return the fraction of the sums of squares that centring leaves."""
+    centred, whole = check_finite(squares)
+    return np.divide(centred, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
+def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
+    """Yield the diagonals of one half of a matrix, some at a time."""
+    step = max(1, CHUNK_NUMBERS // n)
+    for start in range(first, n // 2 + 1, step):
+        yield np.arange(start, min(start + step, n // 2 + 1))
+
+
+class _ShiftTask(Task):
+    """The work on some diagonals."""
+
+    def __init__(
+        self, x: Source, y: Source, n: int, x_offsets: np.ndarray, y_offsets: np.ndarray
+    ):
+        self.sources = (x, y)
+        self.offsets = (x_offsets, y_offsets)
+        self.n = n
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + source_bytes(self.sources, self.n)
+
+    def __call__(
+        self, diagonals: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = self.n
+        rows = np.tile(np.arange(n), len(diagonals))
+        cols = (rows + np.repeat(diagonals, n)) % n
+        # Each diagonal counts for both halves. A middle diagonal holds both already.
+        weights = np.where(2 * diagonals == n, 1.0, 2.0)
+        spectra, squares = [], []
+        for source, offsets in zip(self.sources, self.offsets, strict=True):
+            values = aligned_by_parts(source, rows, cols)
+            values = values.astype(np.float64, copy=False)
+            of_each = np.repeat(weights, n)
+            whole = np.einsum("kp,kp,p->k", values, values, of_each)
+            values -= offsets[:, rows]
+            values -= offsets[:, cols]
+            centred = np.einsum("kp,kp,p->k", values, values, of_each)
+            squares.append(np.stack((centred, whole)))
+            values = values.reshape(len(values), len(diagonals), n)
+            spectra.append(rfft(values, axis=2))
+        x, y = spectra
+        x = np.conj(x, out=x) * weights[:, np.newaxis]
+        return np.matmul(x.transpose(2, 0, 1), y.transpose(2, 1, 0)), *squares
+
+
+# Work on the products of one orbit, if the row sums of all sources count as one.
+PRODUCTS = 8
+
+
+# Standard deviations below this fraction of the terms of the statistic are rounding
+# errors.
+JOINT_ROUNDING = 1e-13
+
+
+Orders = list[np.ndarray]
+
+
+def joint_shift_test(
+    sources_of: Callable[[Orders], list[Source]],
+    n: int,
+    n_variables: int,
+    draw_orders: Callable[[bool], Orders],
+    *,
+    n_resamples: int,
+    shuffle: bool,
+    generator: np.random.RandomState,
+    pooling: str,
+    kernels: list[Any],
+    block_length: int | None = None,
+    run: Run = QUIET,
+) -> TestResult:
+    """Test whether n rows of several variables are jointly independent, by dHSIC.
+
+    A resample shifts the rows of variable l cyclically by l * s steps, for a common s.
+    For every s but a few, all pairs of variables are out of step. The shifts by s = 0
+    to n - 1 form a group, and the other orbits start from independent random orders of
+    all variables. So the type I error is exact for rows in random order. Without
+    `shuffle`, there is one orbit only, and the test is valid for stationary time series
+    whose rows keep their order.
+
+    The pooled statistics are standardised by their means and standard deviations over
+    all resamples, including the data. A permutation of the data changes neither.
+
+    Parameters
+    ----------
+    sources_of : callable
+        Takes one order of rows for each variable and returns the kernels on each
+        variable for rows in these orders. A source with a single kernel is used beside
+        every kernel of the other sources.
+    n, n_variables : int
+        Number of rows and of variables.
+    draw_orders : callable
+        Takes whether all variables share one order, and returns the orders. The first
+        orbit shares one order. The orders of all other orbits must have the
+        distribution of the data under the null hypothesis, which for rows of a series
+        are orders of whole blocks.
+    n_resamples : int
+        Smallest number of resamples, if `shuffle`.
+    shuffle : bool
+        Whether to use further orbits if there are fewer shifts than resamples.
+    generator : RandomState
+        Draws the shifts, if there are more shifts than resamples.
+    pooling : {"max", "mean", "fuse", "agg"}
+        How to combine several kernels.
+    kernels : list of tuple of length n_variables
+        The kernels.
+    block_length : int or None, default=None
+        Rows of the blocks that the orders keep together, for the result.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    result : TestResult
+        Result. Its `statistics` are the V-statistics of [1]_.
+
+    References
+    ----------
+    .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
+       joint independence", Journal of the Royal Statistical Society B 80, 2018.
+    """
+    if not shuffle:
+        warn_if_powerless(n, "shifts")
+    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
+    steps = np.arange(n)
+    if n > n_resamples + 1:
+        # Distinct random elements of a group, with the identity, are exchangeable.
+        steps = 1 + generator.choice(n - 1, size=n_resamples, replace=False)
+        steps = np.append(0, np.sort(steps))
+    shifts = steps[:, np.newaxis] * np.arange(1, n_variables) % n
+    parts, sizes = [], np.zeros(len(kernels))
+    total = n_orbits * (1 + PRODUCTS)
+    with progress("permutations", total, run.verbose) as line:
+        for orbit in range(n_orbits):
+            sources = sources_of(draw_orders(orbit == 0))
+            rows = [row_sums(s, n, diagonal=True, run=run) / n for s in sources]
+            line.advance()
+            line.step = PRODUCTS
+            values, terms = joint_statistics(sources, rows, n, shifts, run=run)
+            line.advance()
+            line.step = 1
+            parts.append(values)
+            sizes = np.maximum(sizes, terms)
+    values = check_finite(np.concatenate(parts, axis=1))
+    means, deviations = values.mean(axis=1, keepdims=True), values.std(axis=1)
+    result = combine(
+        values - means,
+        (np.maximum(deviations, np.finfo(float).tiny),),
+        kernels,
+        pooling=pooling,
+        method="permutation" if shuffle else "shift",
+        useful=deviations > JOINT_ROUNDING * sizes,
+    )
+    return replace(result, statistics=values[:, 0].copy(), block_length=block_length)
+
+
+def joint_statistics(
+    sources: list[Source],
+    row_means: list[np.ndarray],
+    n: int,
+    shifts: np.ndarray,
+    *,
+    run: Run = QUIET,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the V-statistic of dHSIC for many shifts of all variables but the first.
+
+    For Gram matrices K^l with row means m^l, the statistic is the mean of the product
+    of all K^l, plus the product of their means, minus twice the mean of the product of
+    all m^l. One walk over the diagonals evaluates each kernel once for all shifts, in
+    O(n * n_kernels) memory.
+
+    Parameters
+    ----------
+    sources : list of Source
+        Kernels on each variable.
+    row_means : list of ndarray of shape (n_kernels, n)
+        Row means of the Gram matrices, with the diagonal.
+    n : int
+        Number of rows.
+    shifts : ndarray of shape (n_shifts, n_variables - 1), of int
+        Steps by which the rows of each variable but the first are shifted.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    values : ndarray of shape (n_kernels, n_shifts)
+        Statistics.
+    sizes : ndarray of shape (n_kernels,)
+        Magnitude of the terms of the statistics.
+    """
+    n_kernels = max(source.n_kernels for source in sources)
+    values = np.zeros((n_kernels, len(shifts)))
+    work = _JointTask(sources, n, shifts)
+    with closing(run_all(list(some_diagonals(n, first=0)), work, run=run)) as parts:
+        for part in parts:
+            values += part
+    values /= n**2
+    means = [np.broadcast_to(rows, (n_kernels, n)) for rows in row_means]
+    # The largest term is not negative for positive definite kernels.
+    sizes = np.abs(values).max(axis=1)
+    centre = np.prod([rows.mean(axis=1) for rows in means], axis=0)
+    sizes = np.maximum(sizes, np.abs(centre))
+    for k in range(n_kernels):
+        factors = np.stack([rows[k] for rows in means])[:, np.newaxis]
+        values[k] += centre[k] - 2 * shifted_sums(factors, shifts) / n
+    return values, sizes
+
+
+class _JointTask(Task):
+    """The sums of products of all variables on some diagonals."""
+
+    def __init__(self, sources: list[Source], n: int, shifts: np.ndarray):
+        self.sources = sources
+        self.n = n
+        self.shifts = shifts
+
+    def __sizeof__(self) -> int:
+        held = source_bytes(self.sources, self.n) + self.shifts.nbytes
+        return super().__sizeof__() + held
+
+    def __call__(self, diagonals: np.ndarray) -> np.ndarray:
+        n = self.n
+        rows = np.tile(np.arange(n), len(diagonals))
+        cols = (rows + np.repeat(diagonals, n)) % n
+        # Each diagonal counts for both halves. A middle diagonal holds both already.
+        once = (diagonals == 0) | (2 * diagonals == n)
+        weights = np.where(once, 1.0, 2.0)[:, np.newaxis]
+        values = [
+            aligned_by_parts(source, rows, cols)
+            .astype(np.float64, copy=False)
+            .reshape(source.n_kernels, len(diagonals), n)
+            for source in self.sources
+        ]
+        n_kernels = max(len(part) for part in values)
+        sums = np.empty((n_kernels, len(self.shifts)))
+        for k in range(n_kernels):
+            end_if_stopped()
+            factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
+            factors[0] *= weights
+            sums[k] = shifted_sums(factors, self.shifts)
+        return sums

@@ -1,0 +1,689 @@
+"""Statistics of dependence, from kernels, features or Gram matrices."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._data.checks import RandomStateLike, check_flag
+from skdiscrepancy._data.targets import effective_size, other_weights
+from skdiscrepancy._gram.frequency_groups import (
+    FeatureSide,
+    LineMoments,
+    PairSums,
+    bilinear_variances,
+    block_sums,
+    sums_of_products,
+    unbiased_products,
+)
+from skdiscrepancy._gram.products import centred_products
+from skdiscrepancy._gram.run import QUIET, Run, progress
+from skdiscrepancy._gram.sorted_columns import row_sums
+from skdiscrepancy._gram.sources import GramSource, PairedSource, PairWeights, Source
+from skdiscrepancy._gram.walks import ProductRowSums, RowSums
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Noise,
+    doubly_centred,
+    noise_rows,
+    one_sample_noise,
+)
+from skdiscrepancy._statistics.second_order import (
+    Normal,
+    Statistics,
+    check_gram,
+    one_statistic,
+    second_order_noise,
+    second_order_statistics,
+    too_few_rows,
+    warn_unused,
+)
+from skdiscrepancy.designs import Design, check_design
+
+
+class Norms(NamedTuple):
+    """Sums of products of the weights of 2, 3 and 4 different rows.
+
+    The sum over all tuples of different rows is 1 - sum w_i^2 for two rows. It is
+    computed from positive terms only, so that it keeps its digits if one row has almost
+    all weight.
+    """
+
+    two: float
+    three: float
+    four: float
+
+    @classmethod
+    def of(cls, weights: np.ndarray) -> Norms:
+        """Compute the sums for weights that sum to one."""
+        found, sums, factor = [], np.cumsum(weights), 1.0
+        for size in (2, 3, 4):
+            # Each row with the tuples of the rows before it.
+            sums = np.cumsum(weights[size - 1 :] * sums[:-1])
+            factor *= size
+            found.append(factor * float(sums[-1]) if len(sums) else 0.0)
+        return cls(*found)
+
+
+def weighted_offsets(
+    row_sums: np.ndarray, weights: np.ndarray, *, unbiased: bool
+) -> np.ndarray:
+    """Return the offsets to subtract from rows and columns to centre a Gram matrix.
+
+    The weighted rows of the matrix A_ij = K_ij - offset_i - offset_j then sum to zero,
+    without the diagonal if `unbiased`.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        Sums of w_j K_ij over j, without j = i if `unbiased`.
+    weights : ndarray of shape (n_samples,)
+        Weights that sum to one.
+    unbiased : bool
+        True for the U-statistic, False for the V-statistic.
+
+    Returns
+    -------
+    offsets : ndarray of shape (n_kernels, n_samples)
+        Offsets, for both rows and columns.
+    """
+    with np.errstate(all="ignore"):
+        if not unbiased:
+            return row_sums - (row_sums @ weights)[:, np.newaxis] / 2
+        # Row i says that (1 - 2 w_i) f_i + sum_j w_j f_j is the row sum r_i. We solve
+        # for all f but the f of the largest weight d, because 1 - 2 w_d can be zero.
+        d, others = int(np.argmax(weights)), other_weights(weights)
+        gaps = others - weights
+        shares = np.divide(weights, gaps, out=np.zeros_like(gaps), where=gaps > 0)
+        shares[d] = 0
+        total, sums = shares.sum(), row_sums @ shares
+        largest = (row_sums[:, d] * (1 + total) - sums) / (others[d] + total * gaps[d])
+        rest = (sums - weights[d] * total * largest) / (1 + total)
+        known = weights[d] * largest + rest
+        gaps[d] = 1
+        offsets = (row_sums - known[:, np.newaxis]) / gaps
+        offsets[:, d] = largest
+        return offsets
+
+
+def pair_weights(weights: np.ndarray, *, unbiased: bool) -> PairWeights:
+    """Return the weights of pairs of rows in the statistic.
+
+    The V-statistic has w_i w_j. For the U-statistic see :func:`weighted_hsic`.
+    """
+    if not unbiased:
+        return PairWeights(weights, [(1.0, weights)])
+    centred = weights * (weights - 0.5)
+    return PairWeights(weights, [(Norms.of(weights).two - 0.5, weights), (2, centred)])
+
+
+def weighted_hsic(
+    row_sums: np.ndarray, weights: np.ndarray, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute HSIC of rows with weights from products of centred matrices.
+
+    With A and B the centred matrices of :func:`weighted_offsets`, the V-statistic is
+    the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the fourth-order core
+    of [1]_ over all four different rows i, j, q, r, weighted by w_i w_j w_q w_r. The
+    core does not change when K_ij becomes A_ij. Inclusion and exclusion of equal rows
+    then leave only a sum over i and j, of A_ij B_ij times w_i w_j times
+    1 - sum w^2 - w_i - w_j + 2 w_i w_j. It is divided by the sum of the products of
+    four weights. Equal weights give the unbiased estimator of [1]_.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        Row sums of A_ij B_ij times the weights of :func:`pair_weights`, without the
+        diagonal if `unbiased`.
+    weights : ndarray of shape (n_samples,)
+        Positive weights that sum to one.
+    unbiased : bool
+        U-statistic or V-statistic.
+
+    Returns
+    -------
+    statistics, scales : ndarray of shape (n_kernels,)
+        Squared HSIC and sigma_k, which is twice the weighted standard deviation of
+        c_i = sum_j w_j A_ij B_ij. For the U-statistic, c_i has the weights of pairs,
+        and a factor makes sigma_k the scale without weights if weights are equal.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    """
+    # Results that are not finite raise an error, without a warning before it.
+    with np.errstate(all="ignore"):
+        statistics, rows = row_sums.sum(axis=1), row_sums / weights
+        rows -= (rows @ weights)[:, np.newaxis]
+        scales = 2 * np.sqrt(np.square(rows) @ weights)
+        if unbiased:
+            norms = Norms.of(weights)
+            statistics = statistics / norms.four
+            scales = scales * (norms.three / (norms.two**2 * norms.four))
+        return statistics, scales
+
+
+# Smallest sum of the products of four weights, by which rounding errors are divided,
+# for values of four and of eight bytes.
+LEAST_NORMS = {4: 1e-3, 8: 1e-8}
+
+
+def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
+    """Return the offsets to subtract from rows and columns to centre a Gram matrix.
+
+    For the V-statistic, K_ij - offset_i - offset_j is H K H. For the U-statistic, the
+    row sums leave out the diagonal, and the rows of the centred matrix sum to zero
+    without the diagonal.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        Row sums of Gram matrices.
+    unbiased : bool
+        True for the U-statistic, False for the V-statistic.
+
+    Returns
+    -------
+    offsets : ndarray of shape (n_kernels, n_samples)
+        Offsets, for both rows and columns.
+    """
+    n = row_sums.shape[1]
+    with np.errstate(all="ignore"):
+        total = row_sums.sum(axis=1, keepdims=True)
+        if unbiased:
+            return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
+        return row_sums / n - total / (2 * n**2)
+
+
+def complete_hsic(
+    row_sums: np.ndarray, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute HSIC and its scale from the row sums of products of centred matrices.
+
+    The fourth-order core does not change when K_ij becomes K_ij - f_i - f_j. Written in
+    the centred matrices A and B, whose rows sum to zero, the unbiased estimator
+    of [1]_, Equation 5, is sum(A o B) / (N (N - 3)), and the projection of the
+    symmetrised core on sample i, Theorem 5, is
+    ((N - 2) c_i + sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1.
+
+    Parameters
+    ----------
+    row_sums : ndarray of shape (n_kernels, n_samples)
+        The vectors c, without the diagonal if `unbiased`.
+    unbiased : bool
+        U-statistic, or V-statistic tr(KHLH) / N^2.
+
+    Returns
+    -------
+    statistics, scales : ndarray of shape (n_kernels,)
+        Squared HSIC and sigma_k.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    """
+    n = row_sums.shape[1]
+    # Results that are not finite raise an error, without a warning before it.
+    with np.errstate(all="ignore"):
+        if unbiased:
+            statistics = row_sums.sum(axis=1) / (n * (n - 3))
+            projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
+            # sum(c) is the same for all projections, so it adds no variance.
+            return statistics, 4 * projections.std(axis=1)
+        means = row_sums / n
+        return means.mean(axis=1), 2 * means.std(axis=1)
+
+
+def complete_statistics(
+    x: Source,
+    y: Source,
+    n: int,
+    *,
+    unbiased: bool,
+    weights: np.ndarray | None = None,
+    run: Run = QUIET,
+) -> Statistics:
+    """Compute the complete statistics of n rows, for all products of kernels.
+
+    `weights` are positive weights of the rows that sum to one.
+    """
+    if weights is not None:
+        four = Norms.of(weights).four if unbiased else 1.0
+        if four < max(LEAST_NORMS[source.dtype.itemsize] for source in (x, y)):
+            raise ValueError(
+                "sample_weight has almost all weight in three rows or fewer, so the "
+                "unbiased HSIC, which compares four different rows, has too few "
+                "digits. Use design='v' or other weights."
+            )
+        products = centred_products(
+            x,
+            y,
+            n,
+            partial(weighted_offsets, weights=weights, unbiased=unbiased),
+            partial(weighted_hsic, weights=weights, unbiased=unbiased),
+            diagonal=not unbiased,
+            weights=pair_weights(weights, unbiased=unbiased),
+            run=run,
+        )
+        values, scales = products.results
+        # The U-statistic divides rounding errors too.
+        sizes = products.sizes / four
+        nu = effective_size(weights, n)
+        return Statistics(values, scales, nu, sizes, products.dtype)
+    products = centred_products(
+        x,
+        y,
+        n,
+        partial(centring_offsets, unbiased=unbiased),
+        partial(complete_hsic, unbiased=unbiased),
+        diagonal=not unbiased,
+        run=run,
+    )
+    values, scales = products.results
+    return Statistics(values, scales, float(n), products.sizes, products.dtype)
+
+
+def unbiased_offsets(source: Source, n: int, *, run: Run = QUIET) -> np.ndarray:
+    """Return the offsets that centre the Gram matrices for the U-statistic."""
+    sums = row_sums(source, n, diagonal=False, run=run)
+    return centring_offsets(sums, unbiased=True)
+
+
+def paired_rows(n_rows: int, design: Design) -> int:
+    """Return the number of samples of the second-order core.
+
+    A sample is a pair of rows, (Z_i, Z_{i+n}).
+    """
+    n = n_rows // 2
+    left_out = design.n_unused(n)
+    n_unused = n_rows % 2 + 2 * left_out
+    if n_unused:
+        why = f"the design {design!r} pairs the rows i and i + {n}"
+        if left_out:
+            why += f", and leaves out the last {left_out} of {n} pairs"
+        warn_unused(n_unused, n_rows, f"{why}.")
+    return n
+
+
+def hsic_statistics(
+    x: Source,
+    y: Source,
+    n_rows: int,
+    design: Design,
+    *,
+    second_order: bool,
+    random_state: RandomStateLike = None,
+    weights: np.ndarray | None = None,
+    run: Run = QUIET,
+) -> Statistics:
+    """Compute the statistics of a design for two sources on the same rows.
+
+    `weights` of the rows need a complete design and no `second_order`.
+    """
+    if design.complete and not second_order:
+        unbiased = not design.biased
+        if unbiased and n_rows < 4:
+            raise ValueError(
+                f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."
+            )
+        return complete_statistics(
+            x, y, n_rows, unbiased=unbiased, weights=weights, run=run
+        )
+    n = paired_rows(n_rows, design)
+    reducer = ProductRowSums(
+        PairedSource(x, n), PairedSource(y, n), factor=0.25, moments=True
+    )
+    return second_order_statistics(
+        design, n, reducer, random_state=random_state, run=run
+    )
+
+
+def hsic_from_gram(
+    K: ArrayLike,
+    L: ArrayLike,
+    *,
+    design: str | Design = "u",
+    second_order: bool = False,
+    normalize: bool = True,
+    random_state: RandomStateLike = None,
+) -> float:
+    """Compute the squared Hilbert-Schmidt independence criterion from Gram matrices.
+
+    Use this function if you have Gram matrices already, for example of strings or
+    graphs. The V-statistic is tr(KHLH) / N^2 [1]_. The U-statistic is Equation 5 of
+    [2]_. The incomplete designs come from [3]_.
+
+    Read more in the :ref:`User Guide <hsic>`.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Gram matrix of X.
+    L : array-like of shape (n_samples, n_samples)
+        Gram matrix of y.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    second_order : bool, default=False
+        Pair the rows i and i + N/2 also for "u" and "v".
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The dependence. A larger score means a stronger dependence.
+
+    See Also
+    --------
+    hsic_score : Computes HSIC from X and y.
+    HSICEstimator : Scores several samples with the same kernels.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "Measuring statistical dependence with Hilbert-Schmidt
+       norms", ALT 2005.
+    .. [2] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    .. [3] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import hsic_from_gram
+    >>> round(hsic_from_gram(np.eye(4), np.eye(4), design="v", normalize=False), 4)
+    0.1875
+    """
+    design = check_design(design)
+    check_flag(second_order, "second_order")
+    check_flag(normalize, "normalize")
+    K, L = check_gram(K, "K"), check_gram(L, "L")
+    if K.shape != L.shape:
+        raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
+    statistics = hsic_statistics(
+        GramSource(K),
+        GramSource(L),
+        len(K),
+        design,
+        second_order=second_order,
+        random_state=random_state,
+    )
+    return one_statistic(statistics, normalize=normalize)
+
+
+def hsic_noise(
+    x: Source,
+    y: Source,
+    n: int,
+    design: Design,
+    values: np.ndarray,
+    scales: np.ndarray,
+    *,
+    second_order: bool,
+    normalize: bool,
+    run: Run = QUIET,
+) -> Noise | Normal | str:
+    """Estimate the noise of the mean over all products of kernels, or say why not.
+
+    HSIC is the statistic of the core A_ij B_ij, for the centred matrices A and B. The
+    estimated centres change the statistic by terms of a smaller order only.
+
+    Parameters
+    ----------
+    x, y : Source
+        Kernels on the same rows.
+    n : int
+        Number of rows.
+    design : Design
+        Pairs of rows that enter the statistic.
+    values, scales : ndarray of shape (n_products,)
+        Statistics and their scales.
+    second_order : bool
+        Whether the core on pairs of rows is used.
+    normalize : bool
+        Whether each statistic is divided by its scale.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    noise : Noise, Normal or str
+        The noise.
+    """
+    if second_order or not design.complete:
+        half = n // 2
+        reducer = ProductRowSums(
+            PairedSource(x, half), PairedSource(y, half), factor=0.25, moments=True
+        )
+        return second_order_noise(
+            design, half, reducer, values, scales, normalize=normalize, run=run
+        )
+    if n < LEAST_ROWS:
+        return too_few_rows(n)
+    if normalize or len(scales) == 1:
+        rows = noise_rows(n, len(scales))
+        return one_sample_noise(
+            centred_matrices(x, y, rows), n, values, scales, normalize=normalize
+        )
+    # The mean over products is the product of the mean kernels.
+    rows = noise_rows(n)
+    H = mean_centred(x, rows) * mean_centred(y, rows)
+    sums = H.sum(axis=1) - np.diag(H)
+    scale = 2 * np.std(sums / (len(H) - 1))
+    return one_sample_noise([(0, H)], n, values, np.array([scale]), normalize=False)
+
+
+def mean_centred(source: Source, rows: np.ndarray) -> np.ndarray:
+    """Return the mean over kernels of the centred Gram matrices of some rows."""
+    total = np.zeros((len(rows), len(rows)))
+    for _, values in RowSums(source).matrices(rows, rows):
+        total += values
+    return doubly_centred(total / source.n_kernels)
+
+
+def centred_matrices(
+    x: Source, y: Source, rows: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield the product of the centred Gram matrices of each pair of kernels.
+
+    With each product come the changes of the variance of its row means, to the first
+    order, if each row is left out of the centres of both matrices. Without row z, the
+    entry A_ij changes by (A_iz + A_jz) / n.
+    """
+    n = len(rows)
+    others = np.empty((y.n_kernels, len(rows), len(rows)))
+    for k, values in RowSums(y).matrices(rows, rows):
+        others[k] = doubly_centred(values.astype(np.float64))
+    for a, values in RowSums(x).matrices(rows, rows):
+        A = doubly_centred(values.astype(np.float64))
+        for b, B in enumerate(others):
+            H = A * B
+            r = (H.sum(axis=1) - np.diag(H)) / (n - 1)
+            r -= r.mean()
+            changes = 2 * (A @ (B @ r) + B @ (A @ r)) / (n**2 * (n - 1))
+            yield a * y.n_kernels + b, H, changes
+
+
+def feature_statistics(
+    x: FeatureSide,
+    y: FeatureSide,
+    *,
+    unbiased: bool,
+    scales: bool = True,
+    run: Run = QUIET,
+) -> Statistics:
+    """Compute the complete statistics of all products of kernels from features.
+
+    The statistics are means over groups of frequencies. For one group, let a and b be
+    the features of a row on both sides minus their means, C the matrix of covariances
+    of a and b, and s and t the squared norms of a and b. The V-statistic is |C|^2, and
+    the U-statistic of [1]_ is n / (n - 3) times
+    |C|^2 - cov(s, t) / (n - 2) - mean(s) mean(t) / (n - 1).
+
+    The scale sigma_k takes a second pass over the rows, because the projection of the
+    core on a row needs C.
+
+    Parameters
+    ----------
+    x, y : FeatureSide
+        Features of the kernels on x and y.
+    unbiased : bool
+        U-statistic or V-statistic.
+    scales : bool, default=True
+        Whether the scales are needed. All scales are 1 otherwise.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    statistics : Statistics
+        Statistics, with the standard errors from the draw of random features.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    """
+    n = sum(x.blocks.sizes)
+    if unbiased and n < 4:
+        raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
+    verbose = run.verbose
+    quiet = np.errstate(all="ignore")
+    with progress("kernel sums", 1 + 2 * scales, verbose) as passes, quiet:
+        totals = sums_of_products(x, y, run=run)
+        passes.advance()
+        groups = [_Group.of(x, y, g, sums, n) for g, sums in enumerate(totals)]
+        values = np.array([group.statistics(unbiased=unbiased) for group in groups])
+        sizes = np.mean([np.outer(own.x.sizes, own.y.sizes) for own in groups], axis=0)
+        deviations = np.ones_like(sizes)
+        if scales:
+            forms, means = [], np.zeros_like(sizes)
+            for group in groups:
+                form, mean = group.projection(len(groups), unbiased=unbiased)
+                forms.append(form)
+                means += mean
+            passes.step = 2
+            variances = bilinear_variances(x, y, forms, means, run=run)
+            passes.advance()
+            factor = 2 * n * (n - 2) / ((n - 1) * (n - 3)) if unbiased else 2.0
+            deviations = factor * np.sqrt(variances)
+        errors = _errors(values, np.logical_and.outer(x.exact, y.exact))
+    return Statistics(
+        values.mean(axis=0).ravel(),
+        deviations.ravel(),
+        float(n),
+        sizes.ravel(),
+        np.dtype(np.float64),
+        errors.ravel(),
+    )
+
+
+def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Return the standard errors of means over groups of frequencies.
+
+    The quasi-random frequencies of different groups spread more evenly than independent
+    frequencies, so this is an upper bound as a rule. A single group does not show how
+    much groups differ.
+    """
+    n_groups = len(values)
+    if n_groups < 2:
+        return np.where(exact, 0.0, np.inf)
+    return np.where(exact, 0.0, values.std(axis=0, ddof=1) / np.sqrt(n_groups))
+
+
+class _Group(NamedTuple):
+    """Covariances of the features of one group of frequencies.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    x, y : LineMoments
+        LineMoments of both sides.
+    starts : tuple of ndarray
+        First lines of the kernels of both sides.
+    covariances : ndarray of shape (n_lines_x, n_lines_y)
+        Covariances of all lines.
+    inside : ndarray of shape (n_lines_x, n_lines_y), of bool
+        Whether both lines are features, not squared norms.
+    """
+
+    n: int
+    x: LineMoments
+    y: LineMoments
+    starts: tuple[np.ndarray, np.ndarray]
+    covariances: np.ndarray
+    inside: np.ndarray
+
+    @classmethod
+    def of(
+        cls, x: FeatureSide, y: FeatureSide, g: int, sums: PairSums, n: int
+    ) -> _Group:
+        of_x = LineMoments.of(x, g, sums.x, sums.x_squares, n)
+        of_y = LineMoments.of(y, g, sums.y, sums.y_squares, n)
+        C = sums.products / n - np.outer(of_x.means, of_y.means)
+        inside = np.logical_and.outer(~x.is_norm[g], ~y.is_norm[g])
+        return cls(n, of_x, of_y, (x.starts[g], y.starts[g]), C, inside)
+
+    def statistics(self, *, unbiased: bool) -> np.ndarray:
+        """Return the statistics of all products of kernels."""
+        squares = block_sums(np.square(self.covariances) * self.inside, *self.starts)
+        if not unbiased:
+            return squares
+        W = np.outer(self.x.weights, self.y.weights)
+        linear = block_sums(W * self.covariances, *self.starts)
+        return unbiased_products(
+            squares, linear, np.outer(self.x.spreads, self.y.spreads), self.n
+        )
+
+    def projection(
+        self, n_groups: int, *, unbiased: bool
+    ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+        """Return what the projection of the core on a row is, up to a constant.
+
+        For the V-statistic, it is a' C b. The U-statistic centres the kernels without
+        their diagonals, and the projection has these terms of the squared norms s and t
+        besides, all of them linear in the lines of features.
+
+        Returns
+        -------
+        form : tuple
+            What :func:`bilinear_variances` needs, for the mean over all groups.
+        means : ndarray of shape (n_kernels_x, n_kernels_y)
+            Means over all rows.
+        """
+        x, y, n, (x_starts, y_starts) = self.x, self.y, self.n, self.starts
+        C = self.covariances
+        M = C * self.inside
+        of_x = np.zeros((len(x.means), len(y.spreads)))
+        of_y = np.zeros((len(x.spreads), len(y.means)))
+        if unbiased:
+            of_x += np.add.reduceat(C * y.weights, y_starts, axis=1)
+            of_x[~self.inside.any(axis=1)] = 0
+            of_x -= np.outer(x.weights, y.spreads)
+            of_y += np.add.reduceat(C * x.weights[:, np.newaxis], x_starts, axis=0)
+            of_y[:, ~self.inside.any(axis=0)] = 0
+            of_y -= np.outer(x.spreads, y.weights)
+            of_x, of_y = of_x / (n - 2), of_y / (n - 2)
+            M = M - (n - 1) / (n - 2) ** 2 * np.outer(x.weights, y.weights)
+        means = block_sums(M * C, x_starts, y_starts)
+        # The lines are not centred.
+        of_x -= np.add.reduceat(M * y.means, y_starts, axis=1)
+        of_y -= np.add.reduceat(M * x.means[:, np.newaxis], x_starts, axis=0)
+        both = block_sums(M * np.outer(x.means, y.means), x_starts, y_starts)
+        means += both
+        means += np.add.reduceat(of_x * x.means[:, np.newaxis], x_starts, axis=0)
+        means += np.add.reduceat(of_y * y.means, y_starts, axis=1)
+        return (M / n_groups, of_x / n_groups, of_y / n_groups), means / n_groups

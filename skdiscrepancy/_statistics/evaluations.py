@@ -1,0 +1,664 @@
+"""Results of estimators and of comparisons."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm, t as student
+
+from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._data.results import Result
+from skdiscrepancy._statistics.noise import NormalUncertainty, Projections, Uncertainty
+from skdiscrepancy.kernels._names import kernel_columns
+
+
+class UnavailableError(ValueError, AttributeError):
+    """A result does not have this number. `hasattr` is False."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscrepancyResult(Result):
+    """Discrepancy with the statistic and scale of every kernel.
+
+    The method `evaluate` of an estimator returns this result. It holds the pooled
+    discrepancy and the statistics that were pooled [1]_, so you can see which kernels
+    and bandwidths detect a difference. A notebook shows it as a table. Two results are
+    equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <score>`.
+
+    Attributes
+    ----------
+    value : float
+        The discrepancy, the number that `score` returns.
+    statistics : ndarray of shape (n_kernels,)
+        The statistic S_k of each kernel before normalisation, or the square root of
+        the statistic if `squared` is False.
+    scales : ndarray of shape (n_kernels,)
+        The scale sigma_k of each kernel. The scale of constant data is 0. All scales
+        are 1 if `normalize` is False.
+    kernels : list of length n_kernels
+        The kernels. For HSIC, each entry is a pair of a kernel on X and a kernel on y.
+    discrepancy : str
+        Name of the discrepancy: "MMD", "HSIC" or "KSD".
+    feature_errors : ndarray of shape (n_kernels,) or None
+        Standard error of each statistic from the draw of random features, usually an
+        upper bound. The standard error from the data is sigma_k / sqrt(n). None if the
+        estimator has no `n_components`.
+    uncertainty : object or None
+        The numbers behind `standard_error` and `confidence_interval`, or a text that
+        says why there are none.
+
+    See Also
+    --------
+    MMDEstimator.evaluate : Compares two samples.
+    HSICEstimator.evaluate : Measures how y depends on X.
+    KSDEstimator.evaluate : Compares a sample with a model.
+    skdiscrepancy.plotting.BandwidthDisplay : Draws the statistic of each kernel.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import MMDEstimator
+    >>> X = np.random.RandomState(0).normal(size=(50, 2))
+    >>> result = MMDEstimator().fit(X[:25]).evaluate(X[25:])
+    >>> round(result.value, 3), len(result.kernels)
+    (0.002, 20)
+    >>> round(float((result.statistics / result.scales).max()), 3)
+    0.043
+    """
+
+    value: float
+    statistics: np.ndarray
+    scales: np.ndarray
+    kernels: list[Any]
+    discrepancy: str = "discrepancy"
+    feature_errors: np.ndarray | None = None
+    uncertainty: Uncertainty | NormalUncertainty | str | None = None
+
+    _display = "BandwidthDisplay"
+    _shown_first = "largest normalised statistics"
+
+    @property
+    def _normalized(self) -> np.ndarray:
+        # The scale and the statistic of constant data are 0.
+        zeros = np.zeros(len(self.statistics))
+        positive = self.scales > 0
+        return np.divide(self.statistics, self.scales, out=zeros, where=positive)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `value`, from the sampling of the rows.
+
+        You get it for one kernel, and for several kernels with ``pooling="mean"``, for
+        the designs "u", "v" and "x". The kernels count as fixed, although their
+        bandwidths may come from the data.
+
+        Returns
+        -------
+        error : float
+            The standard error. Near the null hypothesis, where the statistic is not
+            normal, use `confidence_interval`.
+
+        Raises
+        ------
+        ValueError
+            If this discrepancy has no standard error. The message says why, and what to
+            pass to the estimator.
+        """
+        return self._known_uncertainty().standard_error
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the discrepancy of the distributions.
+
+        The interval holds the discrepancy between the distributions behind the rows
+        with about the probability `level`. It is never below zero, and it starts at
+        zero if the data are compatible with no discrepancy. It is not symmetric around
+        `value` if `value` is close to zero, where the statistic is skewed. For the
+        V-statistic, the interval takes the bias of `value` into account.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            Bounds of the interval.
+
+        Raises
+        ------
+        ValueError
+            If this discrepancy has no standard error. The message says why, and what to
+            pass to the estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> mmd = MMDEstimator(pooling="mean", normalize=False).fit(X)
+        >>> low, high = mmd.evaluate(Y).confidence_interval()
+        >>> round(low, 2), round(high, 2)
+        (0.06, 0.17)
+        """
+        return self._known_uncertainty().interval(check_level(level))
+
+    @property
+    def effect_size(self) -> float:
+        """The discrepancy as a number from 0 (none) to 1 (as large as possible).
+
+        For a normalised discrepancy t, it is t / sqrt(1 + t^2), and 0 if t is negative.
+        Unlike a p-value, it does not depend on the number of rows, apart from noise. If
+        `standard_error` is known, the bias of a V-statistic is subtracted from t.
+
+        Returns
+        -------
+        size : float
+            The effect size.
+
+        Raises
+        ------
+        ValueError
+            If the discrepancy is not normalised.
+        """
+        self._check_normalized()
+        return effect_size(getattr(self.uncertainty, "centre", self.value))
+
+    def effect_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the effect size, which contains it.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            Bounds of the interval, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If the discrepancy is not normalised, or has no standard error.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdiscrepancy import MMDEstimator
+        >>> rng = np.random.RandomState(0)
+        >>> X, Y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 1
+        >>> result = MMDEstimator(pooling="mean").fit(X).evaluate(Y)
+        >>> low, high = result.effect_interval()
+        >>> 0 < low < result.effect_size < high < 1
+        True
+        """
+        self._check_normalized()
+        low, high = self.confidence_interval(level)
+        return effect_size(low), effect_size(high)
+
+    def _check_normalized(self) -> None:
+        if np.all(self.scales == 1):
+            raise UnavailableError(
+                "normalize == False, must be True for an effect size, because the "
+                "discrepancy alone has no largest value."
+            )
+
+    def _known_uncertainty(self) -> Uncertainty | NormalUncertainty:
+        found = self.uncertainty
+        if isinstance(found, (Uncertainty, NormalUncertainty)):
+            return found
+        raise UnavailableError(found or "This result has no standard error.")
+
+    def _summary(self) -> dict[str, Any]:
+        summary = {"value": self.value, "discrepancy": self.discrepancy}
+        if isinstance(self.uncertainty, (Uncertainty, NormalUncertainty)):
+            error = self.uncertainty.standard_error
+            summary = {"value": self.value, "standard_error": error, **summary}
+        return summary
+
+    def _columns(self) -> dict[str, Any]:
+        errors = self.feature_errors
+        return {
+            **kernel_columns(self.kernels),
+            "statistic": self.statistics,
+            "scale": self.scales,
+            "normalized_statistic": self._normalized,
+            **({} if errors is None else {"feature_error": errors}),
+        }
+
+    def _priorities(self) -> np.ndarray:
+        return -self._normalized
+
+    def to_frame(self) -> Any:
+        """Return the statistics as a DataFrame, one row for each kernel.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The columns are `kernel`, `bandwidth`, `statistic`, `scale` and
+            `normalized_statistic`, for HSIC also `target_kernel` and
+            `target_bandwidth`, and with random features `feature_error`. The rows are
+            in the order of `kernels`. A bandwidth is NaN if a kernel has none.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the statistic of each kernel against its bandwidth.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`BandwidthDisplay.from_result
+            <skdiscrepancy.plotting.BandwidthDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : BandwidthDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def effect_size(value: float) -> float:
+    """Return t / sqrt(1 + t^2) for a normalised discrepancy t, 0 if t is negative."""
+    return float(max(value, 0.0) / np.hypot(1.0, value))
+
+
+def check_level(level: Any) -> float:
+    """Return a level, or raise an error unless it is above 0 and below 1."""
+    level = check_number(
+        level, "level", strict=True, most=1, context=", 0 and 1 excluded"
+    )
+    if level >= 1:
+        raise ValueError(f"level == {level}, must be > 0 and < 1.")
+    return level
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonResult(Result):
+    """Comparison of two or more candidates by their scores.
+
+    The scores of candidates are computed on shared rows, so their differences have
+    smaller standard errors than the scores [1]_. With two candidates, the attributes
+    `difference`, `standard_error` and `pvalue` compare the first with the second. With
+    more candidates, call :meth:`pair`, or read the table, which holds the difference of
+    each candidate to the best one, and a p-value that is adjusted for the number of
+    comparisons [2]_. Two results are equal if all their attributes are equal.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Attributes
+    ----------
+    names : list of length n_candidates
+        Names of the candidates.
+    scores : ndarray of shape (n_candidates,)
+        Score of each candidate.
+    standard_errors : ndarray of shape (n_candidates,)
+        Standard error of each score.
+    differences : ndarray of shape (n_candidates, n_candidates)
+        Score of the candidate of the row minus score of the candidate of the column.
+    difference_errors : ndarray of shape (n_candidates, n_candidates)
+        Standard errors of the differences, for candidates with equal scores.
+    discrepancy : str
+        What the scores are: "MMD", "HSIC", "KSD", or the name of another score.
+    larger_is_better : bool
+        Whether the best candidate has the largest score.
+    n_degrees : ndarray of shape (n_candidates, n_candidates) or None
+        Degrees of freedom of Student's t distribution of the differences over their
+        standard errors. None for a normal distribution.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
+    skdiscrepancy.hsic_compare : Compares variables by the dependence of y on them.
+    skdiscrepancy.ksd_compare : Compares models by their fit.
+    skdiscrepancy.model_checking.compare_scores : Compares the candidates of a search.
+    skdiscrepancy.plotting.ComparisonDisplay : Draws the differences to the best.
+
+    References
+    ----------
+    .. [1] W. Bounliphone et al., "A test of relative similarity for model selection in
+       generative models", ICLR 2016.
+    .. [2] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_compare
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y, Z = rng.normal(size=(3, 200, 2)) + np.reshape([0, 0.2, 1], (3, 1, 1))
+    >>> result = mmd_compare(X, Y, Z, names=["near", "far"])
+    >>> result.best, result.best_set()
+    ('near', ['near'])
+    >>> result.difference < 0, result.pvalue < 0.001
+    (True, True)
+    """
+
+    names: list[Any]
+    scores: np.ndarray
+    standard_errors: np.ndarray
+    differences: np.ndarray
+    difference_errors: np.ndarray
+    discrepancy: str = "score"
+    larger_is_better: bool = False
+    n_degrees: np.ndarray | None = None
+
+    _display = "ComparisonDisplay"
+    _item = "candidate"
+    _index = "candidate"
+    _repr_rows = 10
+
+    @classmethod
+    def of(
+        cls,
+        names: list[Any],
+        candidates: list[Projections],
+        discrepancy: str,
+        *,
+        larger_is_better: bool = False,
+    ) -> ComparisonResult:
+        """Compare statistics by the differences of their projections.
+
+        Parameters
+        ----------
+        names : list of length n_candidates
+            Names of the candidates.
+        candidates : list of Projections
+            Statistics of the candidates.
+        discrepancy : str
+            Name of the discrepancy.
+        larger_is_better : bool, default=False
+            Whether the best candidate has the largest score.
+
+        Returns
+        -------
+        result : ComparisonResult
+            Result.
+        """
+        n = len(candidates)
+        differences, variances = np.zeros((n, n)), np.zeros((n, n))
+        degrees = np.ones((n, n))
+        for i in range(n):
+            for j in range(i):
+                both = candidates[i] - candidates[j]
+                differences[i, j] = both.value
+                differences[j, i] = candidates[j].value - candidates[i].value
+                variances[i, j], degrees[i, j] = both.under_equality()
+                variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
+        return cls(
+            names,
+            np.array([c.value for c in candidates]),
+            np.sqrt([c.variance for c in candidates]),
+            differences,
+            np.sqrt(variances),
+            discrepancy,
+            larger_is_better,
+            degrees,
+        )
+
+    @property
+    def difference(self) -> float:
+        """Score of the first candidate minus score of the second, of two candidates."""
+        self._check_two()
+        return float(self.differences[0, 1])
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `difference`."""
+        self._check_two()
+        return float(self.difference_errors[0, 1])
+
+    @property
+    def pvalue(self) -> float:
+        """Two-sided p-value: the probability of a difference of at least this size.
+
+        It is a probability under the null hypothesis that both candidates have the same
+        discrepancy.
+        """
+        return min(2 * min(self.pvalue_less, self.pvalue_greater), 1.0)
+
+    @property
+    def pvalue_less(self) -> float:
+        """One-sided p-value; if small, the first candidate has the smaller score."""
+        self._check_two()
+        return float(self._tails(self.differences, self.difference_errors)[0, 1])
+
+    @property
+    def pvalue_greater(self) -> float:
+        """One-sided p-value; if small, the first candidate has the larger score."""
+        self._check_two()
+        return float(self._tails(-self.differences, self.difference_errors)[0, 1])
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a confidence interval of the difference of two candidates.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Confidence level, above 0 and below 1.
+
+        Returns
+        -------
+        low, high : float
+            Bounds of the interval.
+        """
+        width = self._quantile(check_level(level)) * self.standard_error
+        return self.difference - width, self.difference + width
+
+    def pair(self, first: Any, second: Any) -> ComparisonResult:
+        """Return the comparison of two of the candidates.
+
+        Parameters
+        ----------
+        first, second : object
+            Names of two candidates.
+
+        Returns
+        -------
+        result : ComparisonResult
+            Comparison of these two. Its p-values are not adjusted for the number of
+            candidates.
+        """
+        places = []
+        for name in (first, second):
+            if name not in self.names:
+                raise ValueError(f"candidate {shown(name)}, must be in {self.names}.")
+            places.append(self.names.index(name))
+        if places[0] == places[1]:
+            raise ValueError(f"second == {shown(second)}, must differ from first.")
+        grid = np.ix_(places, places)
+        return ComparisonResult(
+            [self.names[i] for i in places],
+            self.scores[places],
+            self.standard_errors[places],
+            self.differences[grid],
+            self.difference_errors[grid],
+            self.discrepancy,
+            self.larger_is_better,
+            None if self.n_degrees is None else self.n_degrees[grid],
+        )
+
+    @property
+    def best(self) -> Any:
+        """Name of the candidate with the best score."""
+        return self.names[self._order()[0]]
+
+    def best_set(self, level: float = 0.05) -> list[Any]:
+        """Return the candidates that cannot be distinguished from the best one.
+
+        A candidate is left out if some other candidate is significantly better. All
+        pairs of candidates are tested in both directions, with Holm's correction. So
+        the candidate that is truly the best is in this set with a probability of at
+        least 1 - `level`, although the best candidate is chosen from the same data.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Significance level, above 0 and below 1.
+
+        Returns
+        -------
+        names : list
+            Names of the candidates, the best score first.
+        """
+        level = check_level(level)
+        adjusted = self.adjusted_pvalues
+        return [self.names[i] for i in self._order() if adjusted[i] > level]
+
+    @property
+    def adjusted_pvalues(self) -> np.ndarray:
+        """Smallest p-value of each candidate against a better one.
+
+        The p-values are adjusted by Holm's method for all pairs in both directions.
+        """
+        n = len(self.names)
+        sign = -1.0 if self.larger_is_better else 1.0
+        # Small if the candidate of the row is worse than the candidate of the column.
+        worse = self._tails(-sign * self.differences, self.difference_errors)
+        pairs = ~np.eye(n, dtype=bool)
+        adjusted = np.ones((n, n))
+        adjusted[pairs] = holm(worse[pairs])
+        return adjusted.min(axis=1)
+
+    def _tails(self, differences: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        """Return the probability of differences at most as large as these."""
+        zeros = np.zeros_like(differences)
+        z = np.divide(differences, errors, out=zeros, where=errors > 0)
+        # Differences without an error, as of equal candidates, are exact.
+        exact = (errors <= 0) & (differences != 0)
+        z[exact] = np.copysign(np.inf, differences[exact])
+        if self.n_degrees is None:
+            return np.asarray(norm.cdf(z))
+        return np.asarray(student.cdf(z, self.n_degrees))
+
+    def _quantile(self, level: float) -> float:
+        if self.n_degrees is None:
+            return float(norm.ppf((1 + level) / 2))
+        return float(student.ppf((1 + level) / 2, self.n_degrees[0, 1]))
+
+    def _check_two(self) -> None:
+        if len(self.names) != 2:
+            raise UnavailableError(
+                f"There are {len(self.names)} candidates, must be 2 for one "
+                "difference. Call pair(first, second) with the names of two "
+                f"candidates of {self.names}, or to_frame()."
+            )
+
+    def _order(self) -> np.ndarray:
+        """Return the candidates in the order of the table, the best first."""
+        keys = -self.scores if self.larger_is_better else self.scores
+        return np.argsort(keys, kind="stable")
+
+    def _summary(self) -> dict[str, Any]:
+        if len(self.names) == 2:
+            return {
+                "difference": self.difference,
+                "standard_error": self.standard_error,
+                "pvalue": self.pvalue,
+            }
+        return {"best": self.best, "discrepancy": self.discrepancy}
+
+    def _columns(self) -> dict[str, Any]:
+        order = self._order()
+        best = order[0]
+        return {
+            "candidate": [self.names[i] for i in order],
+            "score": self.scores[order],
+            "standard_error": self.standard_errors[order],
+            "difference": self.differences[order, best],
+            "difference_error": self.difference_errors[order, best],
+            "adjusted_pvalue": self.adjusted_pvalues[order],
+        }
+
+    def to_frame(self) -> Any:
+        """Return the candidates as a DataFrame, the best first.
+
+        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            The index holds the names. The columns are `score`, its `standard_error`,
+            the `difference` to the best candidate, the standard error of this
+            difference as `difference_error`, and `adjusted_pvalue`. A small
+            `adjusted_pvalue` means that some other candidate is better.
+        """
+        return super().to_frame()
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the difference of each candidate to the best one, with intervals.
+
+        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
+
+        Parameters
+        ----------
+        **kwargs : dict
+            Options of :meth:`ComparisonDisplay.from_result
+            <skdiscrepancy.plotting.ComparisonDisplay.from_result>`, such as `ax`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The display, already drawn.
+        """
+        return super().plot(**kwargs)
+
+
+def check_names(names: Any, n: int, default: str) -> list[Any]:
+    """Return the names of n candidates, which must differ."""
+    if names is None:
+        return [f"{default}{i}" for i in range(n)]
+    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
+        raise TypeError(f"names == {shown(names)}, must be None or {n} names.")
+    found = list(names)
+    if len(found) != n or len({*map(str, found)}) != n:
+        raise ValueError(
+            f"names == {shown(names)}, must be None or {n} different names, one for "
+            "each candidate."
+        )
+    return found
+
+
+def holm(pvalues: np.ndarray) -> np.ndarray:
+    """Adjust p-values by Holm's method."""
+    return step_down(pvalues, np.arange(len(pvalues), 0, -1))
+
+
+def step_down(pvalues: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Multiply p-values by factors in increasing order, and keep this order.
+
+    Parameters
+    ----------
+    pvalues : ndarray of shape (n_tests,)
+        The p-values.
+    factors : ndarray of shape (n_tests,)
+        Factor of the smallest p-value, of the second smallest, and so on.
+
+    Returns
+    -------
+    adjusted : ndarray of shape (n_tests,)
+        Adjusted p-values, at most 1.
+    """
+    order = np.argsort(pvalues, kind="stable")
+    adjusted = np.empty(len(pvalues))
+    raised = np.maximum.accumulate(pvalues[order] * factors)
+    adjusted[order] = np.minimum(raised, 1)
+    return adjusted

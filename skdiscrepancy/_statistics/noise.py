@@ -1,0 +1,743 @@
+"""How sure a statistic is: its noise, standard error and confidence interval.
+
+How sure a discrepancy is: its standard error and its confidence interval.
+
+A statistic is close to |mu + e|^2 - E |e|^2, where mu is the difference of two mean
+embeddings and e is normal noise. So the statistic minus the discrepancy |mu|^2 is a
+linear form of the noise, 2 <mu, e>, plus a quadratic form. Far from the null hypothesis
+the linear form is larger, and the statistic is normal. Near the null hypothesis the
+quadratic form is larger, and the statistic is skewed.
+
+The noise of statistics, from the matrices of their cores on some rows.
+
+Sums over all pairs are needed of a bounded number of rows only: above it, variances are
+estimated from some of the rows. Scales from all rows then correct the variances.
+
+Projections of statistics on rows, whose differences compare statistics.
+
+The noise of a statistic is a linear and a quadratic form of the same standard normal
+numbers, one for each row. Two statistics that share rows share these numbers, so the
+noise of their difference is the difference of their forms.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammainccinv
+from scipy.stats import norm, t as student
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Moments of the noise of a statistic.
+
+    The noise of the statistic is 2 p'g + g'G g minus its mean, for a vector g of
+    independent standard normal numbers, one for each row. The projections p are
+    the linear form, and the symmetric matrix G is the quadratic form.
+
+    Attributes
+    ----------
+    linear : float
+        The sum of the squares of the observed projections. Its mean is p'p + tr(G^2).
+    squares, cubes : float
+        tr(G^2) and tr(G^3).
+    largest : float
+        A bound of the largest eigenvalue of G, tr(G^4)^(1/4). Like `cubes`, it is 0 for
+        normalised statistics, whose intervals do not need it.
+    bias : float
+        The mean of |e|^2, which the V-statistic has more than the U-statistic.
+    ratio : float
+        Variance of the normalised statistic by the jackknife, or 0 if it is not needed.
+    ratio_bias : float
+        Bias of the normalised statistic, because noise inflates the scales.
+    """
+
+    linear: float
+    squares: float
+    cubes: float
+    largest: float
+    bias: float
+    ratio: float = 0.0
+    ratio_bias: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """Estimate of the variance of the statistic, at least that of its last term."""
+        return 4 * max(self.linear - self.squares, 0.0) + 2 * self.squares
+
+    @property
+    def share(self) -> float:
+        """Fraction of the squared projections that is noise, from 0 to 1."""
+        if self.linear <= 0:
+            return 1.0
+        return min(self.squares / self.linear, 1.0)
+
+    @property
+    def variance_of_ratio(self) -> float:
+        """Estimate of the variance of the normalised statistic.
+
+        The jackknife has the variance 4 tr(G^2) for the quadratic form instead of
+        2 tr(G^2), so half of the fraction of noise is subtracted. If the rows of the
+        jackknife do not differ, the variance is for a fixed scale.
+        """
+        return self.ratio * (1 - self.share / 2) or self.variance
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Standard error and confidence intervals of one discrepancy.
+
+    Attributes
+    ----------
+    value : float
+        The discrepancy.
+    noise : Noise
+        Moments of its noise.
+    biased : bool
+        Whether the discrepancy is a V-statistic.
+    normalized : bool
+        Whether it is divided by its scale.
+    root : bool
+        Whether it is the square root of a statistic.
+    """
+
+    value: float
+    noise: Noise
+    biased: bool = False
+    normalized: bool = False
+    root: bool = False
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the discrepancy."""
+        if self.normalized:
+            return float(np.sqrt(self.noise.variance_of_ratio))
+        error = float(np.sqrt(self.noise.variance))
+        if not self.root:
+            return error
+        # Delta method. The root of the error bounds the error of a root.
+        bound = np.sqrt(error)
+        return float(min(error / (2 * self.value), bound) if self.value > 0 else bound)
+
+    @property
+    def centre(self) -> float:
+        """The statistic without the bias of a V-statistic."""
+        value = self.value**2 if self.root else self.value
+        return value - self.noise.bias if self.biased else value
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the bounds of a confidence interval, which are never negative."""
+        centre = self.centre
+        if self.normalized:
+            width = float(norm.ppf((1 + level) / 2)) * self.standard_error
+            # Noise in the scales makes the ratio smaller, by an amount that is not well
+            # known, so only the upper bound is corrected for it. No discrepancy is
+            # negative, so a negative statistic is evidence of none, not of less.
+            higher = float(centre - min(self.noise.ratio_bias, 0.0))
+            return max(centre - width, 0.0), max(higher, 0.0) + width
+        low, high = quadratic_interval(centre, self.noise, level)
+        return (float(np.sqrt(low)), float(np.sqrt(high))) if self.root else (low, high)
+
+
+@dataclass(frozen=True)
+class NormalUncertainty:
+    """Standard error and confidence intervals of a statistic that is normal.
+
+    Attributes
+    ----------
+    value : float
+        The discrepancy.
+    standard_error : float
+        Its standard error.
+    n_degrees : int
+        Degrees of freedom of Student's t distribution.
+    """
+
+    value: float
+    standard_error: float
+    n_degrees: int
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the bounds of a confidence interval, which are never negative."""
+        width = float(student.ppf((1 + level) / 2, self.n_degrees))
+        width *= self.standard_error
+        return max(self.value - width, 0.0), max(self.value + width, 0.0)
+
+
+def quadratic_interval(
+    statistic: float, noise: Noise, level: float
+) -> tuple[float, float]:
+    """Return a confidence interval of |mu|^2 by the inversion of tests.
+
+    For each value of |mu|^2, the noise has the variance 4 r |mu|^2 + 2 tr(G^2), where r
+    is the mean of the eigenvalues of G in the direction of mu. The lower bound is the
+    smallest value whose upper quantile, by Pearson's type III distribution with three
+    moments, is not below the statistic. The upper bound uses the normal quantile, which
+    is wider than the quantile of a distribution that is skewed to the right, and near
+    the null hypothesis the largest eigenvalue of G.
+
+    Parameters
+    ----------
+    statistic : float
+        Unbiased statistic.
+    noise : Noise
+        Moments of its noise.
+    level : float
+        Probability that the interval holds |mu|^2.
+
+    Returns
+    -------
+    low, high : float
+        The bounds, zero or larger.
+    """
+    tail = (1 - level) / 2
+    unit = max(abs(statistic), np.sqrt(noise.variance))
+    if noise.squares <= (1e-14 * unit) ** 2 and noise.linear <= (1e-14 * unit) ** 2:
+        # Constant rows have no noise.
+        return max(statistic, 0.0), max(statistic, 0.0)
+    rate = _rate(statistic, noise)
+    # The direction of mu is as uncertain as its projections, and may have the largest
+    # eigenvalue.
+    upper_rate = rate + noise.share * (noise.largest - rate)
+    lower, upper = float(norm.ppf(tail)), float(norm.isf(tail))
+
+    def deviation(value: float, rate: float = rate) -> float:
+        return float(np.sqrt(4 * rate * value + 2 * noise.squares))
+
+    def skewness(value: float) -> float:
+        cumulant = 24 * rate**2 * value + 8 * noise.cubes
+        spread = deviation(value)
+        return max(cumulant, 0.0) / spread**3 if spread > 0 else 0.0
+
+    def excess(value: float) -> float:
+        # Pearson's quantile is below the normal quantile for a very large skewness.
+        quantile = max(_pearson_quantile(tail, skewness(value)), upper)
+        return statistic - value - deviation(value) * quantile
+
+    def shortfall(value: float) -> float:
+        return statistic - value - deviation(value, upper_rate) * lower
+
+    return _crossing(excess, unit), _crossing(shortfall, unit)
+
+
+def _pearson_quantile(tail: float, skewness: float) -> float:
+    """Return the upper quantile of Pearson's type III distribution.
+
+    It is a gamma distribution with mean 0 and variance 1. The largest skewness that
+    occurs is the skewness of a chi-square distribution with one degree of freedom.
+    """
+    shape = 4 / min(max(skewness, 1e-3), 2.8) ** 2
+    return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
+
+
+def _rate(statistic: float, noise: Noise) -> float:
+    """Return p'p as a multiple of |mu|^2, a mean of eigenvalues of G.
+
+    Near the null hypothesis, where the direction of mu is unknown, it is the mean in
+    the direction of the observed embedding.
+    """
+    length = max(statistic, 0.0) + noise.bias
+    rate = noise.linear / length if length > 0 else 0.0
+    if statistic > 0:
+        signal = max(noise.linear - noise.squares, 0.0)
+        rate = max(rate, signal / statistic)
+    return min(rate, noise.largest)
+
+
+def _crossing(function: Callable[[float], float], unit: float) -> float:
+    """Return the positive zero of a decreasing function, 0 if it starts below zero."""
+    if function(0.0) <= 0:
+        return 0.0
+    high = unit
+    while function(high) > 0:
+        high *= 4
+    return float(brentq(function, 0.0, high, xtol=1e-12 * unit, rtol=1e-12))
+
+
+# Rows from which the noise is estimated, and fewer rows for more than so many kernels.
+MOST_ROWS = 1000
+
+
+MANY_KERNELS = 40
+
+
+# The jackknife leaves out a row and needs variances of the others.
+LEAST_ROWS = 4
+
+
+# Why random features have no standard error.
+NO_WEIGHTED_ERRORS = "sample_weight must be None for a standard error."
+
+
+NO_FEATURE_ERRORS = (
+    "n_components must be None for a standard error. Random features have errors of "
+    "their own, which `feature_errors` estimates."
+)
+
+
+# Scales of some rows below this fraction of the scale of all rows are rounding errors.
+ROUNDING = 1e-9
+
+
+# The choice of rows adds no randomness to a standard error.
+SEED = 0
+
+
+def noise_factor(linear: float, squares: float) -> float:
+    """Return the factor by which noise inflates a scale.
+
+    Parameters
+    ----------
+    linear : float
+        The sum of the squares of the projections, of which the scale is a multiple.
+    squares : float
+        The noise in this sum.
+
+    Returns
+    -------
+    factor : float
+        From 1 to 2. Near the null hypothesis, the scale is little more than noise.
+    """
+    if linear <= 0:
+        return 1.0
+    return float(1 / np.sqrt(max(1 - squares / linear, 0.25)))
+
+
+def noise_rows(
+    n: int, n_kernels: int = 1, n_samples: int = 1, most: int = MOST_ROWS
+) -> np.ndarray:
+    """Return the rows from which the noise is estimated, all if they are few."""
+    if n_samples == 2 or n_kernels > MANY_KERNELS:
+        most = most // 2
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.RandomState(SEED).choice(n, most, replace=False))
+
+
+def one_sample_noise(
+    matrices: Iterable[tuple[Any, ...]],
+    n: int,
+    values: np.ndarray,
+    scales: np.ndarray,
+    *,
+    normalize: bool,
+) -> Noise:
+    """Estimate the noise of the mean over kernels of one-sample statistics.
+
+    Parameters
+    ----------
+    matrices : iterable of (int, ndarray of shape (n_some, n_some), ...)
+        The core of each kernel on some rows, with the diagonal. A core that depends on
+        estimated centres also has the changes of the variance of its row means, if each
+        row is left out of the centres.
+    n : int
+        Number of all rows.
+    values, scales : ndarray of shape (n_kernels,)
+        Statistics and their scales sigma_k, from all rows.
+    normalize : bool
+        Whether each statistic is divided by its scale.
+
+    Returns
+    -------
+    noise : Noise
+        Noise of the mean.
+    """
+    weights = _weights(scales, normalize=normalize)
+    total, bias, spread = None, 0.0, 0.0
+    left_out: Any = 0.0
+    for k, matrix, *changes in matrices:
+        H = matrix.astype(np.float64)
+        some = len(H)
+        size = 1 / np.sqrt(some * n)
+        total = weights[k] * H if total is None else total + weights[k] * H
+        if normalize and scales[k] > 0:
+            squares = _off_diagonal_squares(doubly_centred(H)) * size**4
+            factor = noise_factor(scales[k] ** 2 / (4 * n), squares)
+            bias += (1 - factor) * weights[k] * values[k]
+        np.fill_diagonal(H, 0)
+        scale = 2 * float(np.std(H.sum(axis=1) / (some - 1)))
+        spread += weights[k] * scale
+        if normalize and scale > ROUNDING * scales[k] > 0:
+            ratios = jackknife(H, values[k] / scales[k], *changes)
+            left_out = left_out + ratios * (factor / len(scales))
+    assert total is not None
+    rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
+    projections = _rescaled(
+        (rows - rows.mean()) * size, spread, weights @ scales, 2 * np.sqrt(n)
+    )
+    ratio = _jackknife_variance(left_out, n) if normalize else 0.0
+    G = doubly_centred(total) * size**2
+    return noise_of(projections, G, ratio, bias, normalize=normalize)
+
+
+def two_sample_noise(
+    matrices: Iterable[tuple[int, np.ndarray]],
+    n_first: int,
+    m: int,
+    n: int,
+    values: np.ndarray,
+    scales: np.ndarray,
+    *,
+    normalize: bool,
+) -> Noise:
+    """Estimate the noise of the mean over kernels of two-sample statistics.
+
+    Parameters
+    ----------
+    matrices : iterable of (int, ndarray of shape (n_some, n_some))
+        The Gram matrix of each kernel on some rows of both samples, stacked.
+    n_first : int
+        Number of these rows that are of the first sample.
+    m, n : int
+        Numbers of all rows of both samples.
+    values, scales : ndarray of shape (n_kernels,)
+        Statistics and their scales sigma_k, from all rows.
+    normalize : bool
+        Whether each statistic is divided by its scale.
+
+    Returns
+    -------
+    noise : Noise
+        Noise of the mean.
+    """
+    weights = _weights(scales, normalize=normalize)
+    total, bias, spread = None, 0.0, 0.0
+    left_out: list[Any] = [0.0, 0.0]
+    parts = 2 * n / (m + n), 2 * m / (m + n)
+    for k, matrix in matrices:
+        K = matrix.astype(np.float64)
+        if total is None:
+            total = np.zeros_like(K)
+            counts = n_first, len(K) - n_first
+            sizes = np.repeat(
+                (1 / np.sqrt(counts[0] * m), -1 / np.sqrt(counts[1] * n)), counts
+            )
+        total += weights[k] * K
+        if normalize and scales[k] > 0:
+            G = _centred_by_sample(K, n_first) * np.outer(sizes, sizes)
+            linear = scales[k] ** 2 * (m + n) / (8 * m * n)
+            factor = noise_factor(linear, _off_diagonal_squares(G))
+            bias += (1 - factor) * weights[k] * values[k]
+        np.fill_diagonal(K, 0)
+        x, y = TwoSampleRows.of_both(K, n_first)
+        scale = x.scale(y, parts)
+        spread += weights[k] * scale
+        if normalize and scale > ROUNDING * scales[k] > 0:
+            share, ratio = factor / len(scales), values[k] / scales[k]
+            left_out[0] = left_out[0] + x.jackknife(y, parts, ratio) * share
+            left_out[1] = left_out[1] + y.jackknife(x, parts[::-1], ratio) * share
+    assert total is not None
+    if normalize and len(scales) == 1 and scales[0] > 0:
+        G *= weights[0]
+    else:
+        G = _centred_by_sample(total, n_first) * np.outer(sizes, sizes)
+    np.fill_diagonal(total, 0)
+    both = TwoSampleRows.of_both(total, n_first)
+    differences = np.concatenate([s.values - s.values.mean() for s in both])
+    size = np.sqrt(8 * m * n / (m + n))
+    projections = _rescaled(np.abs(sizes) * differences, spread, weights @ scales, size)
+    ratio = 0.0
+    if normalize:
+        ratio = sum(map(_jackknife_variance, left_out, (m, n)))
+    return noise_of(projections, G, ratio, bias, normalize=normalize)
+
+
+def noise_of(
+    projections: np.ndarray,
+    G: np.ndarray,
+    ratio: float = 0.0,
+    ratio_bias: float = 0.0,
+    *,
+    normalize: bool = False,
+) -> Noise:
+    """Compute the moments of the noise from its linear and quadratic form.
+
+    The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out. The
+    interval of a normalised statistic does not need the third and fourth moment, which
+    take the time of a product of matrices.
+    """
+    bias = float(np.trace(G))
+    cubes = largest = 0.0
+    if normalize:
+        squares = _off_diagonal_squares(G)
+    else:
+        G = G - np.diag(np.diag(G))
+        square = G @ G
+        squares = float(np.trace(square))
+        cubes = float(np.vdot(square, G))
+        largest = float(np.sqrt(np.linalg.norm(square)))
+    return Noise(
+        linear=float(projections @ projections),
+        squares=squares,
+        cubes=cubes,
+        largest=largest,
+        bias=bias,
+        ratio=ratio,
+        ratio_bias=ratio_bias,
+    )
+
+
+def doubly_centred(H: np.ndarray) -> np.ndarray:
+    """Subtract the means of rows and columns from a symmetric matrix."""
+    means = H.mean(axis=1)
+    return H - means[:, np.newaxis] - means + means.mean()
+
+
+def _centred_by_sample(K: np.ndarray, n_first: int) -> np.ndarray:
+    """Subtract the mean of its sample from each row and each column."""
+    centred = K.copy()
+    for side in (slice(0, n_first), slice(n_first, None)):
+        centred[side] -= centred[side].mean(axis=0)
+        centred[:, side] -= centred[:, side].mean(axis=1, keepdims=True)
+    return centred
+
+
+def _off_diagonal_squares(G: np.ndarray) -> float:
+    return float(np.vdot(G, G) - np.vdot(np.diag(G), np.diag(G)))
+
+
+def _jackknife_variance(left_out: np.ndarray | float, n: int) -> float:
+    """Return the variance for n rows, from values without each of some rows."""
+    some = np.size(left_out)
+    return (some - 1) * float(np.var(left_out)) * some / n
+
+
+def _weights(scales: np.ndarray, *, normalize: bool) -> np.ndarray:
+    """Return the factor of each statistic in their mean."""
+    ones = np.ones(len(scales))
+    if normalize:
+        ones = np.divide(ones, scales, out=np.zeros_like(ones), where=scales > 0)
+    return ones / len(scales)
+
+
+def _rescaled(
+    projections: np.ndarray, estimate: float, scale: float, size: float
+) -> np.ndarray:
+    """Return projections of some rows, multiplied so that their scale is from all rows.
+
+    If some rows do not differ, although others do, only the sum of squares is known.
+    """
+    if estimate > ROUNDING * scale:
+        return projections * (scale / estimate)
+    return np.array([scale / size])
+
+
+def jackknife(
+    H: np.ndarray, ratio: float, changes: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Return the normalised one-sample statistic without each of the rows.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n, n)
+        Symmetric core with a diagonal of zeros.
+    ratio : float
+        Normalised statistic of all rows, also of rows that are not in H.
+    changes : ndarray of shape (n,) or float, default=0.0
+        Further changes of the variance of the row means without each of the rows.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        U-statistic over twice the standard deviation of its row means, without row i,
+        to the first order and up to a constant.
+    """
+    n, sums = len(H), H.sum(axis=1)
+    statistics = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
+    squares = sums @ sums - sums**2 - 2 * (H @ sums) + np.square(H).sum(axis=1)
+    variances = squares / ((n - 1) * (n - 2) ** 2) - statistics**2
+    return _ratios(statistics, variances + changes, ratio)
+
+
+class TwoSampleRows:
+    """The rows of one of two samples, and their sums.
+
+    Parameters
+    ----------
+    within : ndarray of shape (m, m)
+        Gram matrix of the sample, with a diagonal of zeros.
+    across : ndarray of shape (m, n)
+        Kernel values between this sample and the other sample.
+    """
+
+    def __init__(self, within: np.ndarray, across: np.ndarray):
+        self.within, self.across = within, across
+        self.m, self.n = across.shape
+        self.own = within.sum(axis=1) / (self.m - 1)
+        self.others = across.mean(axis=1)
+        # Differences of row means, whose mean over both samples is the statistic.
+        self.values = self.own - self.others
+
+    @classmethod
+    def of_both(cls, K: np.ndarray, m: int) -> tuple[TwoSampleRows, TwoSampleRows]:
+        """Return both samples of a Gram matrix with a diagonal of zeros."""
+        return cls(K[:m, :m], K[:m, m:]), cls(K[m:, m:], K[m:, :m])
+
+    def scale(self, other: TwoSampleRows, parts: tuple[float, float]) -> float:
+        """Return sigma_k. The variances of both samples are weighted by `parts`."""
+        variance = parts[0] * np.var(self.values) + parts[1] * np.var(other.values)
+        return 2 * float(np.sqrt(variance))
+
+    def jackknife(
+        self, other: TwoSampleRows, parts: tuple[float, float], ratio: float
+    ) -> np.ndarray:
+        """Return the normalised statistic without each of the rows of this sample."""
+        m, n, K, L = self.m, self.n, self.within, self.across
+        # Without row i, the values of this sample are u_j - K_ij / (m - 2), ...
+        u = self.values + self.own / (m - 2)
+        sums = u.sum() - u - K.sum(axis=1) / (m - 2)
+        squares = u @ u - u**2 - 2 * (K @ u) / (m - 2)
+        squares += np.square(K).sum(axis=1) / (m - 2) ** 2
+        means = sums / (m - 1)
+        variances = parts[0] * (squares / (m - 1) - means**2)
+        # ... and the values of the other sample are q_j + L_ij / (m - 1).
+        q = other.values - other.others / (m - 1)
+        other_means = (q.sum() + L.sum(axis=1) / (m - 1)) / n
+        squares = q @ q + 2 * (L @ q) / (m - 1)
+        squares += np.square(L).sum(axis=1) / (m - 1) ** 2
+        variances += parts[1] * (squares / n - other_means**2)
+        return _ratios(means + other_means, variances, ratio)
+
+
+def _ratios(statistics: np.ndarray, variances: np.ndarray, ratio: float) -> np.ndarray:
+    """Return statistics over scales, to the first order and up to a constant.
+
+    The ratios themselves would be erratic near the null hypothesis. There, some of the
+    rows have scales that are much noisier than the scale of all rows.
+    """
+    scales = 2 * np.sqrt(np.maximum(variances, 0))
+    scale = scales.mean() or 1.0
+    return (statistics - ratio * scales) / scale
+
+
+# Rows on which quadratic forms are computed. Only sums of their entries are needed.
+QUADRATIC_ROWS = 200
+
+
+Blocks = dict[tuple[Any, Any], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Projections:
+    """A statistic, with its projections on the rows of samples.
+
+    Attributes
+    ----------
+    value : float
+        The statistic, not normalised.
+    linear : dict of str to ndarray of shape (n_rows,)
+        The linear form p on all rows of each sample.
+    quadratic : dict of (str, str) to ndarray
+        Blocks of the quadratic form G on the rows `noise_rows` of two samples. A block
+        of two different samples stands for itself and its transpose.
+    """
+
+    value: float
+    linear: dict[Any, np.ndarray]
+    quadratic: Blocks
+
+    def __sub__(self, other: Projections) -> Projections:
+        return Projections(
+            self.value - other.value,
+            _difference(self.linear, other.linear),
+            _difference(self.quadratic, other.quadratic),
+        )
+
+    @property
+    def variance(self) -> float:
+        """Estimate of the variance of the statistic.
+
+        The observed projections hold the noise tr(G^2), which is subtracted. The
+        quadratic form has the variance 2 tr(G^2).
+        """
+        linear = sum(map(_sum_of_squares, self.linear.values()))
+        squares = 0.0
+        for (first, second), block in self.quadratic.items():
+            square = float(np.vdot(block, block))
+            squares += square if first == second else 2 * square
+        return 4 * max(linear - squares, 0.0) + 2 * squares
+
+    def under_equality(self) -> tuple[float, float]:
+        """Return the variance of a difference of equal scores, with its degrees.
+
+        The covariance of a difference d and its estimated variance v is 16 p'Gp. So a
+        small sample that is close to the reference by chance has a small standard
+        error, too. The variance that belongs to a difference of 0 is v - 16 p'Gp d / v.
+        It is used if it is larger than v.
+
+        The degrees of freedom are Satterthwaite's. The sum of squared projections on
+        the n rows of a sample has n - 1 degrees of freedom.
+
+        Returns
+        -------
+        variance, degrees : float
+            Variance, and degrees of freedom of Student's t distribution.
+        """
+        variance = self.variance
+        if not 0 < variance < np.inf:
+            return variance, 1.0
+        unit = {name: p / np.sqrt(variance) for name, p in self.linear.items()}
+        shares = [(4 * _sum_of_squares(p)) ** 2 / (len(p) - 1) for p in unit.values()]
+        product = 0.0
+        for (first, second), block in self.quadratic.items():
+            p = _on_some(unit[first], len(block))
+            q = _on_some(unit[second], block.shape[1])
+            product += (1 if first == second else 2) * float(p @ block @ q)
+        # Sums of squares that vanish have no noise.
+        degrees = 1 / max(sum(shares), 1e-9)
+        return variance + max(-16 * product * self.value, 0.0), degrees
+
+
+def one_sample_projections(
+    value: float, row_means: np.ndarray, core: np.ndarray
+) -> Projections:
+    """Return the projections of a one-sample statistic.
+
+    Parameters
+    ----------
+    value : float
+        The statistic.
+    row_means : ndarray of shape (n_rows,)
+        Means of the core over each row, without the diagonal.
+    core : ndarray of shape (n_some, n_some)
+        The core on some rows, with the diagonal.
+
+    Returns
+    -------
+    projections : Projections
+        Projections on the one sample "rows".
+    """
+    n, G = len(row_means), doubly_centred(core)
+    np.fill_diagonal(G, 0)
+    linear = (row_means - row_means.mean()) / n
+    return Projections(value, {"rows": linear}, {("rows", "rows"): G / (n * len(core))})
+
+
+def _sum_of_squares(p: np.ndarray) -> float:
+    """Return the sum of the squares of centred projections, corrected for few rows."""
+    return float(p @ p) * len(p) / (len(p) - 1)
+
+
+def _on_some(p: np.ndarray, n_some: int) -> np.ndarray:
+    """Return projections on the rows of a quadratic form, for sums over all rows."""
+    return p[noise_rows(len(p), most=n_some)] * np.sqrt(len(p) / n_some)
+
+
+def _difference(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
+    """Subtract arrays by their names. A name that is missing stands for zeros."""
+    result = {}
+    for name in {**first, **second}:
+        if name in first and name in second:
+            # The same array cancels.
+            if first[name] is not second[name]:
+                result[name] = first[name] - second[name]
+        else:
+            result[name] = first[name] if name in first else -second[name]
+    return result

@@ -1,0 +1,375 @@
+"""Statistics of samples against a reference sample, whose sums are kept."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._data.arrays import SparseRows, as_rows
+from skdiscrepancy._data.checks import RandomStateLike
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.feature_sums import (
+    Blocks,
+    KeptFeatures,
+    blocks_of,
+    keep_features,
+)
+from skdiscrepancy._gram.run import QUIET, Run
+from skdiscrepancy._gram.sources import PairedSource, kernel_source
+from skdiscrepancy._gram.sums import KeptSums, Weights, keep_sums, stacked_weights
+from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    NO_FEATURE_ERRORS,
+    Noise,
+    noise_rows,
+    two_sample_noise,
+)
+from skdiscrepancy._statistics.second_order import (
+    Normal,
+    Statistics,
+    second_order_noise,
+    second_order_statistics,
+    too_few_rows,
+)
+from skdiscrepancy._statistics.two_samples import (
+    feature_contributions,
+    feature_statistics,
+    paired_size,
+    two_sample_statistics,
+    weighted_feature_statistics,
+)
+from skdiscrepancy.designs import Design
+from skdiscrepancy.kernels._base import KernelLike
+
+
+class Reference(NamedTuple):
+    """A reference sample, its kernels, and the sums within the sample.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (m, n_features)
+        The sample.
+    kernels : list of kernel objects
+        Kernels, each with one number as bandwidth.
+    weights : ndarray of shape (m,) or None
+        Positive weights of the rows, if they have weights.
+    sums : KeptSums or None
+        Sums within the sample, if they are kept.
+    """
+
+    rows: Any
+    kernels: list[KernelLike]
+    weights: np.ndarray | None = None
+    sums: KeptSums | None = None
+
+    def with_sums(self, *, run: Run = QUIET) -> Reference:
+        """Compute the sums within the sample, unless they depend on other rows too."""
+        X = as_rows(self.rows)
+        try:
+            source = kernel_source(self.kernels, X, reference=True)
+        except ValueError:
+            # These rows alone are out of the range of squares. Together with other rows
+            # they may be in range, and if not, this error is raised then.
+            return self
+        if source.depends_on_all_rows:
+            return self
+        sums = keep_sums(source, len(X), self.weights, run=run)
+        return self._replace(sums=sums)
+
+    def statistics(
+        self,
+        Y: Any,
+        design: Design,
+        *,
+        paired: bool,
+        random_state: RandomStateLike,
+        weights: np.ndarray | None = None,
+        run: Run = QUIET,
+    ) -> Statistics:
+        """Compute the statistics of a sample against the reference sample.
+
+        Parameters
+        ----------
+        Y : ndarray or SparseRows of shape (n, n_features)
+            The sample.
+        design : Design
+            Pairs of rows that enter the statistic.
+        paired : bool
+            Whether the core on pairs (X_i, Y_i) is used.
+        random_state : object
+            Seeds the pairs of a random design.
+        weights : ndarray of shape (n,) or None, default=None
+            Positive weights of the rows of the sample. Pairs (X_i, Y_i) have none.
+        run : Run, default=QUIET
+            Threads and progress.
+
+        Returns
+        -------
+        statistics : Statistics
+            Statistics of all kernels.
+        """
+        X = as_rows(self.rows)
+        m, n = len(X), len(Y)
+        if not paired:
+            source = kernel_source(self.kernels, X, Y, reference=True)
+            unbiased = not design.biased
+            return two_sample_statistics(
+                source,
+                m,
+                n,
+                unbiased=unbiased,
+                kept=self.sums,
+                weights=self.of_both(weights),
+                run=run,
+            )
+        if self.weights is not None:
+            raise ValueError(
+                f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
+                "because `fit` was called with sample_weight, and pairs (X_i, Y_i) "
+                "have no weights."
+            )
+        size = paired_size(m, n, design)
+        core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+        return second_order_statistics(
+            design,
+            size,
+            RowSums(core, moments=True),
+            random_state=random_state,
+            run=run,
+        )
+
+    def of_both(self, weights: np.ndarray | None) -> Weights | None:
+        """Return the weights of the reference and of a sample, if any has weights."""
+        if self.weights is None and weights is None:
+            return None
+        return self.weights, weights
+
+    def noise(
+        self,
+        Y: Any,
+        design: Design,
+        values: np.ndarray,
+        scales: np.ndarray,
+        *,
+        paired: bool,
+        normalize: bool,
+        run: Run = QUIET,
+    ) -> Noise | Normal | str:
+        """Estimate the noise of the mean over kernels, or say why not.
+
+        Parameters
+        ----------
+        Y : ndarray or SparseRows of shape (n, n_features)
+            The sample.
+        design : Design
+            Pairs of rows that enter the statistic.
+        values, scales : ndarray of shape (n_kernels,)
+            Statistics and their scales.
+        paired : bool
+            Whether the core on pairs (X_i, Y_i) is used.
+        normalize : bool
+            Whether each statistic is divided by its scale.
+        run : Run, default=QUIET
+            Threads and progress.
+
+        Returns
+        -------
+        noise : Noise, Normal or str
+            The noise.
+        """
+        X = as_rows(self.rows)
+        m, n = len(X), len(Y)
+        if min(m, n) < LEAST_ROWS:
+            return too_few_rows(min(m, n))
+        if paired:
+            size = min(m, n)
+            core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+            return second_order_noise(
+                design,
+                size,
+                RowSums(core, moments=True),
+                values,
+                scales,
+                normalize=normalize,
+                run=run,
+            )
+        source = kernel_source(self.kernels, X, Y, reference=True)
+        first = noise_rows(m, n_samples=2)
+        rows = np.concatenate((first, m + noise_rows(n, n_samples=2)))
+        matrices = RowSums(source).matrices(rows, rows)
+        return two_sample_noise(
+            matrices, len(first), m, n, values, scales, normalize=normalize
+        )
+
+    def statistics_of_held_out(
+        self,
+        rows: np.ndarray,
+        design: Design,
+        *,
+        paired: bool,
+        random_state: RandomStateLike,
+        run: Run = QUIET,
+    ) -> Statistics:
+        """Compute the statistics of some rows of the reference against its other rows.
+
+        The sums of the other rows follow from the sums that are kept, so this takes the
+        time of a score. Paired designs compare as many of the other rows.
+        """
+        X = as_rows(self.rows)
+        Y = X[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        # In sorted order, equal values have one place, but may have several weights.
+        ordered = weights is not None and X.shape[1] == 1
+        if paired or ordered or self.sums is None:
+            others = np.delete(np.arange(len(X)), rows)
+            some = others[: len(rows)] if paired else others
+            of_others = None if self.weights is None else self.weights[some]
+            return Reference(self.rows[some], self.kernels, of_others).statistics(
+                Y,
+                design,
+                paired=paired,
+                random_state=random_state,
+                weights=weights,
+                run=run,
+            )
+        return two_sample_statistics(
+            kernel_source(self.kernels, X, Y, reference=True),
+            len(X),
+            len(Y),
+            unbiased=not design.biased,
+            kept=self.sums,
+            held_out=rows,
+            weights=self.of_both(weights),
+            run=run,
+        )
+
+
+class FeatureReference(NamedTuple):
+    """A reference sample, features of its kernels, and sums of its features.
+
+    Attributes
+    ----------
+    rows : ndarray, csr_array or LazyRows of shape (m, n_features)
+        The sample.
+    kernels : list of kernel objects
+        Kernels, each with one number as bandwidth.
+    n_components : int
+        Number of random features for each kernel.
+    seed : int
+        Seed of the random features.
+    scales : bool
+        Whether the scales are needed.
+    weights : ndarray of shape (m,) or None
+        Positive weights of the rows, if they have weights. No sums are kept then.
+    maps : FeatureMaps or None
+        Features of the kernels on this sample, if the sums are kept.
+    sums : KeptFeatures or None
+        Sums over the sample, if they are kept.
+    """
+
+    rows: Any
+    kernels: list[KernelLike]
+    n_components: int
+    seed: int
+    scales: bool
+    weights: np.ndarray | None = None
+    maps: FeatureMaps | None = None
+    sums: KeptFeatures | None = None
+
+    def with_sums(self, *, run: Run = QUIET) -> FeatureReference:
+        """Sum the features of the sample, unless they depend on other rows too."""
+        X = as_rows(self.rows)
+        maps = FeatureMaps(self.kernels, self.n_components, self.seed, X)
+        if maps.labels or self.weights is not None:
+            return self
+        # Results that are not finite are refused in a score.
+        with np.errstate(all="ignore"):
+            sums = keep_features(maps, X, scales=self.scales, run=run)
+        return self._replace(maps=maps, sums=sums)
+
+    def _parts(self, Y: Any) -> tuple[FeatureMaps, Blocks, KeptFeatures | None]:
+        """Return features, the rows of both samples, and sums that can be used."""
+        X = as_rows(self.rows)
+        # Sparse rows are not centred, so they are compared with sparse rows.
+        same_kind = isinstance(X, SparseRows) == isinstance(Y, SparseRows)
+        if self.maps is not None and same_kind:
+            return self.maps, blocks_of(X, Y), self.sums
+        maps = FeatureMaps(self.kernels, self.n_components, self.seed, X, Y)
+        return maps, blocks_of(X, Y), None
+
+    def noise(self, *args: Any, **kwargs: Any) -> str:
+        """Say why there is no standard error."""
+        return NO_FEATURE_ERRORS
+
+    def statistics(
+        self,
+        Y: Any,
+        design: Design,
+        *,
+        paired: bool = False,
+        random_state: Any = None,
+        weights: np.ndarray | None = None,
+        run: Run = QUIET,
+    ) -> Statistics:
+        """Compute the statistics of a sample against the reference sample.
+
+        The parameters are those of `Reference.statistics`. There are no pairs
+        (X_i, Y_i), and no random pairs.
+        """
+        maps, blocks, kept = self._parts(Y)
+        options: dict[str, Any] = {
+            "unbiased": not design.biased,
+            "scales": self.scales,
+            "run": run,
+        }
+        stacked = stacked_weights((self.weights, weights), blocks.sizes)
+        if stacked is not None:
+            return weighted_feature_statistics(maps, blocks, stacked, **options)
+        return feature_statistics(maps, blocks, kept=kept, **options)
+
+    def statistics_of_held_out(
+        self,
+        rows: np.ndarray,
+        design: Design,
+        *,
+        paired: bool = False,
+        random_state: Any = None,
+        run: Run = QUIET,
+    ) -> Statistics:
+        """Compute the statistics of some rows of the reference against its other rows.
+
+        The sums of the other rows follow from the sums that are kept.
+        """
+        Y = as_rows(self.rows)[rows]
+        maps, blocks, kept = self._parts(Y)
+        if kept is None:
+            others = np.delete(np.arange(blocks.sizes[0]), rows)
+            other = self._replace(rows=self.rows[others])
+            if self.weights is None:
+                return other.statistics(Y, design, run=run)
+            other, weights = (
+                other._replace(weights=self.weights[others]),
+                self.weights[rows],
+            )
+            return other.statistics(Y, design, weights=weights, run=run)
+        return feature_statistics(
+            maps,
+            blocks,
+            unbiased=not design.biased,
+            scales=self.scales,
+            kept=kept,
+            held_out=True,
+            run=run,
+        )
+
+    def contributions(
+        self, Y: Any, weights: np.ndarray | None = None, *, run: Run = QUIET
+    ) -> np.ndarray:
+        """Compute the contribution of each row of a sample, which may have weights."""
+        maps, blocks, kept = self._parts(Y)
+        stacked = stacked_weights((self.weights, weights), blocks.sizes)
+        return feature_contributions(maps, blocks, kept, stacked, run=run)

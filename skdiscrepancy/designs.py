@@ -1,0 +1,938 @@
+"""Designs: the pairs of samples that a statistic uses."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from itertools import pairwise
+from math import isqrt
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    RandomStateLike,
+    check_flag,
+    check_number,
+    draw_seeds,
+    generator_of,
+    shown,
+)
+
+Pairs = tuple[np.ndarray, np.ndarray]
+
+
+# More samples than any array has; lists of as many blocks would fill the memory.
+LARGEST = 2**40
+
+
+class Region(NamedTuple):
+    """A rectangle of index pairs, with half-open ranges of rows and columns.
+
+    A `symmetric` region is a square on the diagonal and stands for all its ordered
+    pairs. `diagonal` says whether the pairs (i, i) belong to the region.
+    """
+
+    row_start: int
+    row_stop: int
+    col_start: int
+    col_stop: int
+    symmetric: bool = False
+    diagonal: bool = True
+
+    @property
+    def row_length(self) -> int:
+        """Number of pairs in each row."""
+        return self.col_stop - self.col_start - (not self.diagonal)
+
+
+def square(start: int, stop: int, *, diagonal: bool) -> Region:
+    """Return the symmetric region of rows `start` to `stop`."""
+    return Region(start, stop, start, stop, symmetric=True, diagonal=diagonal)
+
+
+class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
+    """Base class of all designs.
+
+    A statistic is a mean over pairs (i, j) of samples. A design is the set D of pairs
+    that the statistic uses [1]_.
+
+    To write your own design, derive from this class and implement `pairs`. The designs
+    of this package also implement `regions` or `chunks`, so that no statistic needs a
+    list of all pairs in memory.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute. Whether the design uses every pair. Incomplete designs,
+        including your own, run on a one-sample second-order core.
+    biased : bool
+        Class attribute. Whether the design contains the pairs (i, i), as for the
+        V-statistic.
+    upper : bool
+        Class attribute. Whether a pair (i, j) also stands for (j, i). If so, `mask`
+        shows both.
+
+    See Also
+    --------
+    check_design : Turns a letter into a design object.
+    CompleteU : Default design of the estimators.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import ksd_score
+    >>> from skdiscrepancy.designs import Design, Subdiagonals
+    >>> class Neighbours(Design):
+    ...     "The pairs (i, i + 1)."
+    ...     def pairs(self, n, random_state=None):
+    ...         return np.arange(n - 1), np.arange(1, n)
+    >>> X = np.random.RandomState(0).normal(size=(50, 1))
+    >>> for design in (Neighbours(), Subdiagonals(n_subdiagonals=1)):
+    ...     print(design, design.size(50), round(ksd_score(X, -X, design=design), 3))
+    Neighbours() 49 0.07
+    Subdiagonals(n_subdiagonals=1) 49 0.07
+    """
+
+    complete = False
+    biased = False
+    upper = True
+
+    @abstractmethod
+    def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
+        """Return the index pairs of the design, the set D of the paper.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
+
+        Returns
+        -------
+        rows, cols : ndarray of shape (size(n),)
+            Zero-based indices i and j of the pairs. A pair that is used twice appears
+            twice.
+        """
+
+    def size(self, n: int) -> int:
+        """Return the number of pairs of the design for `n` samples.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+
+        Returns
+        -------
+        size : int
+            Number of pairs. A pair that is used twice counts twice.
+        """
+        return len(self.pairs(n)[0])
+
+    def mask(self, n: int, random_state: RandomStateLike = None) -> np.ndarray:
+        """Return how often the design uses each entry of the n x n core matrix.
+
+        The mask is for pictures of a design. If the design is defined above the
+        diagonal, the mask is symmetrised, as in the figures of the paper. The mask
+        takes O(n^2) memory. No statistic is computed from it.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
+
+        Returns
+        -------
+        mask : ndarray of shape (n, n), dtype int64
+            Counts. They are zero for entries that the design does not use.
+        """
+        pairs = self.pairs(n, random_state=random_state)
+        counts = np.zeros((n, n), dtype=np.int64)
+        np.add.at(counts, tuple(pairs), 1)
+        return counts + counts.T if self.upper else counts
+
+    def n_unused(self, n: int) -> int:
+        """Return the number of unused samples that estimators warn about.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+
+        Returns
+        -------
+        n_unused : int
+            In :class:`Linear`, 1 for an odd number of samples. In :class:`Blocks`, the
+            samples after the last block. Else 0, also for :class:`RandomPairs`, which
+            may leave out any sample.
+        """
+        at_least(n, 1, self)
+        return 0
+
+    def regions(self, n: int) -> list[Region] | None:
+        """Return the rectangles of pairs that make up the design.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+
+        Returns
+        -------
+        regions : list of Region or None
+            Rectangles that have no row in common. None if the design is not made of
+            rectangles.
+        """
+        return None
+
+    def chunks(
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
+    ) -> Iterator[Pairs]:
+        """Yield the pairs in chunks, ordered by row.
+
+        All pairs of a row are in one chunk.
+
+        Parameters
+        ----------
+        n : int
+            Number of samples.
+        max_pairs : int
+            Largest number of pairs in a chunk. A chunk is larger only if a single row
+            has more pairs.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the pairs that :class:`RandomPairs` draws. The other designs ignore
+            it.
+
+        Yields
+        ------
+        rows, cols : ndarray
+            Zero-based indices i and j of the pairs of a chunk.
+        """
+        max_pairs = check_max_pairs(max_pairs)
+        rows, cols = map(np.asarray, self.pairs(n, random_state=random_state))
+        if (
+            rows.shape != cols.shape
+            or rows.ndim != 1
+            or not rows.size
+            or min(rows.min(), cols.min()) < 0
+            or max(rows.max(), cols.max()) >= n
+        ):
+            raise ValueError(
+                f"{self!r} must give one or more pairs of indices from 0 to {n - 1}, "
+                "as two arrays of equal length."
+            )
+        order = np.argsort(rows, kind="stable")
+        yield from _whole_rows(rows[order], cols[order], max_pairs)
+
+
+class StreamedDesign(Design):
+    """Base class of designs that generate their pairs chunk by chunk."""
+
+    def pairs(self, n: int, random_state: RandomStateLike = None) -> Pairs:
+        pieces = list(self.chunks(n, max_pairs=self.size(n), random_state=random_state))
+        rows, cols = zip(*pieces, strict=True)
+        return np.concatenate(rows), np.concatenate(cols)
+
+
+class BlockDesign(StreamedDesign):
+    """Base class of designs that are made of rectangles."""
+
+    @abstractmethod
+    def regions(self, n: int) -> list[Region]: ...
+
+    def size(self, n: int) -> int:
+        return sum(
+            (region.row_stop - region.row_start) * region.row_length
+            for region in self.regions(n)
+        )
+
+    def chunks(
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
+    ) -> Iterator[Pairs]:
+        max_pairs = check_max_pairs(max_pairs)
+        for region in self.regions(n):
+            width = region.col_stop - region.col_start
+            step = max(1, max_pairs // width)
+            for start in range(region.row_start, region.row_stop, step):
+                stop = min(start + step, region.row_stop)
+                rows = np.repeat(np.arange(start, stop), width)
+                cols = np.tile(
+                    np.arange(region.col_start, region.col_stop), stop - start
+                )
+                if not region.diagonal:
+                    kept = rows != cols
+                    rows, cols = rows[kept], cols[kept]
+                yield rows, cols
+
+
+def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[Pairs]:
+    """Split pairs, ordered by row, into chunks without splitting a row."""
+    starts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), rows.size)
+    row = 0
+    while row < starts.size - 1:
+        stop = int(np.searchsorted(starts, starts[row] + max_pairs, "right")) - 1
+        stop = max(stop, row + 1)
+        yield rows[starts[row] : starts[stop]], cols[starts[row] : starts[stop]]
+        row = stop
+
+
+def at_least(n: Any, least: int, design: Design) -> int:
+    """Return the number of samples, or raise an error if it is too small."""
+    if not isinstance(n, Integral) or isinstance(n, bool):
+        raise TypeError(
+            f"n == {shown(n)}, must be an integer >= {least} for the design "
+            f"{shown(design)}: the number of samples."
+        )
+    if n < least:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {least} for the design {shown(design)}."
+        )
+    if int(n) > LARGEST:
+        raise ValueError(
+            f"n_samples == {shown(n)}, must be at most 2**40 for the design "
+            f"{shown(design)}."
+        )
+    return int(n)
+
+
+def check_max_pairs(max_pairs: Any) -> int:
+    """Return the size of a chunk."""
+    return check_number(max_pairs, "max_pairs", integer=True, least=1)
+
+
+def check_count(
+    value: Any, name: str, keyword: str, default: int, most: int | None, n: int
+) -> int:
+    """Return a count of at least 1 that was passed as an integer or a keyword."""
+    if isinstance(value, str) and value == keyword:
+        return default
+    return check_number(
+        value,
+        name,
+        integer=True,
+        least=1,
+        most=most,
+        keyword=keyword,
+        context=f" for {n} samples",
+    )
+
+
+# Up to MAX_AT_ONCE pairs are drawn at once. More pairs are drawn in parts of about
+# PART_SIZE pairs.
+MAX_AT_ONCE = 2**27
+
+
+PART_SIZE = 2**22
+
+
+# Number of standard deviations by which the expected number of draws exceeds the
+# number of pairs that we need.
+SURPLUS = 6
+
+
+# The first row, the row after the last, and the ranks drawn for these rows.
+Part = tuple[int, int, np.ndarray]
+
+
+def draw_ranks(
+    offsets: np.ndarray, size: int, replace: bool, generator: np.random.RandomState
+) -> Iterator[Part]:
+    """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_rows + 1,)
+        Row i holds the ranks from offsets[i] to offsets[i + 1] - 1.
+    size : int
+        Number of ranks.
+    replace : bool
+        Whether to draw with replacement.
+    generator : RandomState
+        Draws the ranks.
+
+    Yields
+    ------
+    part : tuple of int, int and ndarray
+        The first row, the row after the last, and the ranks drawn for these rows.
+    """
+    population = int(offsets[-1])
+    if size <= MAX_AT_ONCE:
+        yield 0, len(offsets) - 1, _draw(population, size, replace, generator)
+        return
+    # The caller may use the generator between two parts, so the parts need their own.
+    generator = np.random.RandomState(draw_seeds(generator, 1)[0])
+    wanted = np.linspace(0, population, -(-size // PART_SIZE) + 1)
+    rows = np.unique(np.searchsorted(offsets, wanted))
+    ranges = np.diff(offsets[rows])
+    if replace:
+        counts = generator.multinomial(size, ranges / population)
+        surplus = np.empty(0, dtype=np.int64)
+    else:
+        counts, surplus = _distinct_counts(ranges, size, generator)
+    bounds = np.concatenate(([0], np.cumsum(counts)))
+    for b, count in enumerate(counts):
+        ranks = _draw(int(ranges[b]), int(count), replace, generator)
+        first, last = np.searchsorted(surplus, bounds[b : b + 2])
+        ranks = np.delete(ranks, surplus[first:last] - bounds[b])
+        yield int(rows[b]), int(rows[b + 1]), ranks + offsets[rows[b]]
+
+
+def _distinct_counts(
+    ranges: np.ndarray, size: int, generator: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw how many of `size` distinct ranks fall into each range.
+
+    Each rank is included independently with the same probability, so the counts are
+    binomial. Given the total count, all sets of ranks are equally likely. The total is
+    slightly too large, so the surplus ranks are removed at random.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_ranges,)
+        Number of ranks to draw in each range.
+    surplus : ndarray of shape (n_surplus,)
+        Sorted positions of the ranks to remove.
+    """
+    population = int(ranges.sum())
+    probability = min(1.0, (size + SURPLUS * np.sqrt(size)) / population)
+    counts = generator.binomial(ranges, probability)
+    while counts.sum() < size:
+        counts = generator.binomial(ranges, probability)
+    total = int(counts.sum())
+    return counts, _draw_distinct(total, total - size, generator)
+
+
+def _draw(
+    population: int, size: int, replace: bool, generator: np.random.RandomState
+) -> np.ndarray:
+    """Draw `size` integers below `population`, sorted."""
+    if replace:
+        return np.sort(generator.randint(population, size=size, dtype=np.int64))
+    if size <= population // 2:
+        return _draw_distinct(population, size, generator)
+    kept = np.ones(population, dtype=bool)
+    kept[_draw_distinct(population, population - size, generator)] = False
+    return np.flatnonzero(kept)
+
+
+def _draw_distinct(
+    population: int, size: int, generator: np.random.RandomState
+) -> np.ndarray:
+    """Draw `size` distinct integers below `population`, sorted.
+
+    Each round draws only as many integers as are still missing. The set never exceeds
+    `size`, and no integer is preferred, so all sets of that size are equally likely.
+    """
+    drawn = generator.randint(population, size=size, dtype=np.int64)
+    while True:
+        # Sorting in place is much faster here than the hash table of numpy.unique.
+        drawn.sort()
+        new = np.ones(len(drawn), dtype=bool)
+        np.not_equal(drawn[1:], drawn[:-1], out=new[1:])
+        missing = size - np.count_nonzero(new)
+        if not missing:
+            return drawn
+        drawn = drawn[new]
+        more = generator.randint(population, size=missing, dtype=np.int64)
+        drawn = np.concatenate((drawn, more))
+
+
+class CompleteV(BlockDesign):
+    """All ordered pairs with the diagonal, for the V-statistic.
+
+    The V-statistic [1]_ is biased. It is never negative if the core is positive
+    definite. It takes O(n^2) time.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, True. The design uses every pair.
+    biased : bool
+        Class attribute, True. The design contains the pairs (i, i).
+    upper : bool
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+
+    See Also
+    --------
+    CompleteU : Unbiased design without the diagonal.
+
+    References
+    ----------
+    .. [1] R. von Mises, "On the asymptotic distribution of differentiable statistical
+       functions", Annals of Mathematical Statistics 18, 1947.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import CompleteV
+    >>> CompleteV().size(10)
+    100
+    """
+
+    complete = True
+    biased = True
+    upper = False
+
+    def regions(self, n: int) -> list[Region]:
+        return [square(0, at_least(n, 1, self), diagonal=True)]
+
+
+class CompleteU(BlockDesign):
+    """All ordered pairs without the diagonal, for the U-statistic.
+
+    The U-statistic is unbiased, and no other unbiased estimator has a smaller variance
+    [1]_. It can be negative. It takes O(n^2) time. This design is the default of the
+    estimators.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, True. The design uses every pair.
+    upper : bool
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+
+    See Also
+    --------
+    CompleteV : Biased design with the diagonal.
+    Subdiagonals : Faster design with fewer pairs, for large samples.
+
+    References
+    ----------
+    .. [1] W. Hoeffding, "A class of statistics with asymptotically normal
+       distribution", Annals of Mathematical Statistics 19, 1948.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import CompleteU
+    >>> CompleteU().size(10)
+    90
+    """
+
+    complete = True
+    upper = False
+
+    def regions(self, n: int) -> list[Region]:
+        return [square(0, at_least(n, 2, self), diagonal=False)]
+
+
+class Linear(StreamedDesign):
+    """The pairs (1, 2), (3, 4) and so on, for the linear-time L-statistic.
+
+    The design has floor(n / 2) pairs and takes O(n) time ([1]_, Lemma 14). It is the
+    fastest and least precise design. If n is odd, the last sample is in no pair.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False. The design runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True. A pair (i, j) also stands for (j, i).
+
+    See Also
+    --------
+    Subdiagonals : More precise design, still fast for large samples.
+    RandomPairs : Design whose pairs are drawn at random.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import Linear
+    >>> Linear().size(11)
+    5
+    """
+
+    def size(self, n: int) -> int:
+        return at_least(n, 2, self) // 2
+
+    def n_unused(self, n: int) -> int:
+        return at_least(n, 2, self) % 2
+
+    def chunks(
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
+    ) -> Iterator[Pairs]:
+        size, max_pairs = self.size(n), check_max_pairs(max_pairs)
+        for start in range(0, size, max_pairs):
+            rows = 2 * np.arange(start, min(start + max_pairs, size))
+            yield rows, rows + 1
+
+
+class Subdiagonals(StreamedDesign):
+    """The first subdiagonals of the core matrix, for the D-statistic.
+
+    The design consists of the pairs (i, i + j) for j = 1, ..., r [1]_. It takes O(r n)
+    time.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Parameters
+    ----------
+    n_subdiagonals : "sqrt" or int, default="sqrt"
+        Number r of subdiagonals, from 1 to n - 1. More subdiagonals make the statistic
+        slower and more precise. "sqrt" means floor(sqrt(n)).
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False. The design runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True. A pair (i, j) also stands for (j, i).
+
+    See Also
+    --------
+    Blocks : Design with all pairs within blocks of samples.
+    RandomPairs : Design whose pairs are drawn at random.
+    Linear : Design with the fewest pairs.
+
+    References
+    ----------
+    .. [1] A. Schrab, I. Kim, B. Guedj and A. Gretton, "Efficient aggregated kernel
+       tests using incomplete U-statistics", NeurIPS 2022.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import Subdiagonals
+    >>> Subdiagonals(n_subdiagonals=3).size(10)
+    24
+    """
+
+    def __init__(self, *, n_subdiagonals: str | int = "sqrt"):
+        self.n_subdiagonals = n_subdiagonals
+
+    def _order(self, n: int) -> int:
+        n = at_least(n, 2, self)
+        return check_count(
+            self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), n - 1, n
+        )
+
+    def size(self, n: int) -> int:
+        r, n = self._order(n), int(n)
+        return r * n - r * (r + 1) // 2
+
+    def chunks(
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
+    ) -> Iterator[Pairs]:
+        r = self._order(n)
+        step = max(1, check_max_pairs(max_pairs) // r)
+        shifts = np.arange(1, r + 1)
+        for start in range(0, n - 1, step):
+            rows = np.arange(start, min(start + step, n - 1))
+            cols = (rows[:, np.newaxis] + shifts).ravel()
+            rows = np.repeat(rows, r)
+            if cols[-1] >= n:
+                kept = cols < n
+                rows, cols = rows[kept], cols[kept]
+            yield rows, cols
+
+
+class Blocks(BlockDesign):
+    """All pairs within consecutive blocks of samples, for the B-statistic.
+
+    The time is proportional to the sum of the squared block sizes [1]_. The diagonal is
+    left out.
+
+    If `n_blocks` does not divide n, each block has floor(n / n_blocks) samples. The
+    remaining samples form one more block. A single remaining sample is in no pair.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Parameters
+    ----------
+    n_blocks : "sqrt" or int, default="sqrt"
+        Number of equal blocks, from 1 to n / 2. Fewer blocks make the statistic slower
+        and more precise. "sqrt" means floor(sqrt(n)). Ignored if you set `block_sizes`.
+    block_sizes : array-like of int or None, default=None
+        Number of samples in each block. Each block has at least 2 samples, and all
+        blocks together have at most n. Samples after the last block are in no pair.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False. The design runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, False. The pairs (i, j) and (j, i) are both in the design.
+
+    See Also
+    --------
+    Subdiagonals : Design with a similar number of pairs, near the diagonal.
+    CompleteU : Design with all pairs of distinct samples.
+
+    References
+    ----------
+    .. [1] W. Zaremba, A. Gretton and M. Blaschko, "B-test: A non-parametric, low
+       variance kernel two-sample test", NeurIPS 2013.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import Blocks
+    >>> Blocks(n_blocks=2).size(10)
+    40
+    >>> Blocks(block_sizes=(4, 4, 2)).size(10)
+    26
+    """
+
+    upper = False
+
+    def __init__(self, *, n_blocks: str | int = "sqrt", block_sizes: Any = None):
+        self.n_blocks = n_blocks
+        self.block_sizes = block_sizes
+
+    def _sizes(self, n: int) -> list[int]:
+        n = at_least(n, 2, self)
+        if self.block_sizes is None:
+            # Two or three samples form one block, because floor(sqrt(n)) is 1.
+            b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
+            size, rest = n // b, n % b
+            return [size] * b + ([rest] if rest >= 2 else [])
+        try:
+            sizes = np.asarray(self.block_sizes)
+            are_integers = sizes.ndim == 1 and sizes.dtype.kind in "iu"
+        except ValueError:
+            # Lists of different lengths.
+            are_integers = False
+        # In integers of Python, whose sum does not overflow.
+        values = sizes.tolist() if are_integers else []
+        if not values or min(values) < 2 or sum(values) > n:
+            raise ValueError(
+                f"block_sizes == {shown(self.block_sizes)}, must be integers of at "
+                f"least 2 with a sum of at most the number of samples, {n}."
+            )
+        return values
+
+    def n_unused(self, n: int) -> int:
+        used = sum(self._sizes(n))
+        return int(n) - used
+
+    def regions(self, n: int) -> list[Region]:
+        stops = np.cumsum([0, *self._sizes(n)]).tolist()
+        return [square(start, stop, diagonal=False) for start, stop in pairwise(stops)]
+
+
+class Cross(BlockDesign):
+    """All pairs between two parts of the samples, for the X-statistic.
+
+    The design consists of the pairs (i, j) with i among the first n_1 samples and j
+    among the other samples. It takes O(n_1 (n - n_1)) time.
+
+    The studentised X-statistic is asymptotically normal [1]_, so you can get a p-value
+    without resampling.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Parameters
+    ----------
+    n_first : "half" or int, default="half"
+        Number n_1 of samples in the first part, from 1 to n - 1. "half" means
+        floor(n / 2).
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False. The design runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True. A pair (i, j) also stands for (j, i).
+
+    See Also
+    --------
+    CompleteU : Design with all pairs of distinct samples.
+    Linear : Design with fewer pairs and an asymptotically normal statistic.
+
+    References
+    ----------
+    .. [1] I. Kim and A. Ramdas, "Dimension-agnostic inference using cross
+       U-statistics", Bernoulli 30, 2024.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import Cross
+    >>> Cross().size(10)
+    25
+    """
+
+    def __init__(self, *, n_first: str | int = "half"):
+        self.n_first = n_first
+
+    def regions(self, n: int) -> list[Region]:
+        n = at_least(n, 2, self)
+        first = check_count(self.n_first, "n_first", "half", n // 2, n - 1, n)
+        return [Region(0, first, first, n)]
+
+
+class RandomPairs(StreamedDesign):
+    """Pairs i < j drawn at random, for the R-statistic.
+
+    The R-statistic is an incomplete U-statistic [1]_ [2]_. To use the same pairs in
+    every run, set `random_state` of the estimator.
+
+    The design takes O(n + n_pairs) time, and memory for n_pairs integers. If you ask
+    for more than 2^27 pairs, they are drawn in parts to bound the memory. All
+    n(n - 1)/2 pairs are listed only if you ask for more than half of them.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Parameters
+    ----------
+    n_pairs : "sqrt" or int, default="sqrt"
+        Number of pairs. More pairs make the statistic slower and more precise. "sqrt"
+        means n floor(sqrt(n)), or all n(n - 1)/2 pairs if there are fewer.
+    replace : bool, default=False
+        Whether to draw with replacement. A pair that is drawn twice counts twice.
+
+    Attributes
+    ----------
+    complete : bool
+        Class attribute, False. The design runs on a one-sample second-order core.
+    upper : bool
+        Class attribute, True. A pair (i, j) also stands for (j, i).
+
+    See Also
+    --------
+    Subdiagonals : Design with a similar number of pairs, which are fixed.
+    CompleteU : Design with all pairs of distinct samples.
+
+    References
+    ----------
+    .. [1] A. J. Lee, "U-Statistics: Theory and Practice", Marcel Dekker, 1990.
+    .. [2] G. Blom, "Some properties of incomplete U-statistics", Biometrika 63, 1976.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import RandomPairs
+    >>> rows, cols = RandomPairs(n_pairs=4).pairs(10, random_state=0)
+    >>> list(zip(rows.tolist(), cols.tolist()))
+    [(0, 1), (0, 4), (6, 7), (8, 9)]
+    """
+
+    def __init__(self, *, n_pairs: str | int = "sqrt", replace: bool = False):
+        self.n_pairs = n_pairs
+        self.replace = replace
+
+    def size(self, n: int) -> int:
+        n = at_least(n, 2, self)
+        check_flag(self.replace, "replace")
+        population = n * (n - 1) // 2
+        return check_count(
+            self.n_pairs,
+            "n_pairs",
+            "sqrt",
+            min(n * isqrt(n), population),
+            None if self.replace else population,
+            n,
+        )
+
+    def chunks(
+        self, n: int, max_pairs: int, random_state: RandomStateLike = None
+    ) -> Iterator[Pairs]:
+        size, generator, n = self.size(n), generator_of(random_state), int(n)
+        max_pairs = check_max_pairs(max_pairs)
+        # Row i holds n - 1 - i ranks, starting at offsets[i].
+        offsets = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
+        for row, last, ranks in draw_ranks(offsets, size, self.replace, generator):
+            bounds = np.searchsorted(ranks, offsets[row : last + 1])
+            first = row
+            while row < last:
+                begin = row - first
+                stop = int(np.searchsorted(bounds, bounds[begin] + max_pairs, "right"))
+                end = min(max(stop - 1, begin + 1), last - first)
+                lengths = np.diff(bounds[begin : end + 1])
+                rows = np.repeat(np.arange(row, first + end), lengths)
+                if rows.size:
+                    inside = slice(bounds[begin], bounds[end])
+                    yield rows, ranks[inside] - offsets[rows] + rows + 1
+                row = first + end
+
+
+DESIGNS = {
+    "v": CompleteV,
+    "u": CompleteU,
+    "l": Linear,
+    "d": Subdiagonals,
+    "b": Blocks,
+    "x": Cross,
+    "r": RandomPairs,
+}
+
+
+def check_design(design: Any) -> Design:
+    """Return the design object for a letter or a design object.
+
+    The letters name the statistics of [1]_.
+
+    Read more in the :ref:`User Guide <designs>`.
+
+    Parameters
+    ----------
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design
+        Letter of a design, or a design object.
+
+    Returns
+    -------
+    design : Design
+        The design object. For a letter, it has default parameters.
+
+    See Also
+    --------
+    Design : Base class for your own design.
+    skdiscrepancy.plotting.DesignDisplay : Picture of the pairs of a design.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import check_design
+    >>> check_design("d")
+    Subdiagonals()
+    """
+    if isinstance(design, str) and design in DESIGNS:
+        return DESIGNS[design]()
+    if isinstance(design, Design):
+        return design
+    raise ValueError(
+        f"design == {shown(design)}, must be one of {sorted(DESIGNS)} or a design "
+        "object of skdiscrepancy.designs."
+    )
+
+
+__all__ = [
+    "Blocks",
+    "CompleteU",
+    "CompleteV",
+    "Cross",
+    "Design",
+    "Linear",
+    "RandomPairs",
+    "Subdiagonals",
+    "check_design",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

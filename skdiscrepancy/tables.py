@@ -1,0 +1,753 @@
+"""Encoder of tables with numbers, categories, dates and missing values."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from importlib import import_module
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse, vstack
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skdiscrepancy._data.arrays import check_columns, names_of
+from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.checks import (
+    KeywordHints,
+    check_number,
+    shown,
+    text_of,
+    warn_user,
+)
+from skdiscrepancy._data.frames import (
+    Column,
+    Layout,
+    is_table,
+    needs_encoding,
+    read_columns,
+)
+from skdiscrepancy._data.targets import are_integers, are_labels
+
+# What the values of each kind are called in error messages.
+WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
+
+
+WORDS |= {"ordered": "ordered levels", "category": "categories"}
+
+
+# Kinds whose values have codes.
+CODED = ("ordered", "category")
+
+
+# Largest number of values of an encoding that has many categories: 16 GiB.
+MOST_NUMBERS = 2**31
+
+
+# Categories for each known row of an identifier, at least. A column that is drawn from
+# as many equally likely categories as there are rows has 0.63.
+ALMOST_ALL = 0.9
+
+
+class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
+    """Encoder of tables with numbers, categories, dates and missing values.
+
+    Pass a DataFrame of pandas or polars, or an array of objects. Each column of the
+    table becomes a block of numeric columns. The mean L1 distance between two rows of a
+    block is 1, so each column of the table has the same weight. The coefficient of
+    Gower [1]_ divides by the range instead.
+
+    - A number, date, duration or ordered level becomes two columns. The first column is
+      the value minus its median, divided by a scale. Dates and durations count in
+      seconds, and ordered levels are ranks. The second column is 1 if the value is
+      missing, and the median replaces the missing value.
+    - A category, string or bool becomes one column for each category. This column is
+      the scale if the row has the category, and 0 otherwise. Missing values are a
+      category of their own. All categories that :term:`fit` did not see are one more
+      category.
+    - An identifier, with more than `max_categories` categories and more than 0.9
+      categories for each row, carries almost no information. :term:`fit` warns of it,
+      and categories that :term:`fit` did not see count as rare categories.
+
+    So two missing values are at distance 0 from each other. A column of objects has
+    numbers, dates or durations if all known values are, and categories otherwise. If
+    :term:`fit` saw only one value of a column, a new number is at its plain distance,
+    and a new category at distance 1. If all values of a column were missing, new
+    numbers are at distance 1 from a missing value, and at distance 0 from each other.
+    Encoding takes O(n log n) time for each column.
+
+    Read more in the :ref:`User Guide <tables>`.
+
+    Parameters
+    ----------
+    max_categories : int or None, default=30
+        Largest number of categories of a column that have a column of their own. The
+        most frequent categories are kept, and all others, with all that are as frequent
+        as one of the others, count as one category. None keeps all categories.
+
+    Attributes
+    ----------
+    kinds_ : list of str
+        What each column of the table holds: "number", "date", "duration", "ordered" or
+        "category".
+    output_slices_ : list of slice
+        The columns of the encoding that each column of the table becomes.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`, if all are strings.
+
+    See Also
+    --------
+    sklearn.preprocessing.OneHotEncoder : Encodes categories, all at one distance.
+    sklearn.compose.ColumnTransformer : Encodes each column by its own transformer.
+
+    References
+    ----------
+    .. [1] J. C. Gower, "A general coefficient of similarity and some of its
+       properties", Biometrics 27, 1971.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.tables import TableEncoder
+    >>> table = [[18.0, "red"], [30.0, "blue"], [None, "red"]]
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.kinds_
+    ['number', 'category']
+    >>> encoder.get_feature_names_out().tolist()
+    ['x0', 'x0_missing', 'x1_red', 'x1_blue', 'x1_missing', 'x1_unseen']
+    >>> encoder.transform(table)[:, 1].tolist()
+    [0.0, 0.0, 1.0]
+    """
+
+    def __init__(self, *, max_categories: int | None = 30) -> None:
+        self.max_categories = max_categories
+
+    def fit(self, X: ArrayLike, y: Any = None) -> TableEncoder:
+        """Learn the kinds, scales and categories of the columns.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Table.
+        y : Ignored
+            Not used, present for API consistency.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted encoder.
+        """
+        return self._fit_tables([X], ["X"])
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Encode a table.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Table with the columns that were seen in :term:`fit`.
+
+        Returns
+        -------
+        encoded : ndarray of shape (n_samples, n_columns)
+            The blocks of all columns, float64. A DataFrame if you call `set_output`.
+        """
+        check_is_fitted(self)
+        forms = [block.form for block in self._blocks]
+        columns = self._read(X, "X", forms, reset=False)
+        n_rows, width = len(columns[0].values), self.output_slices_[-1].stop
+        # With the default, a column becomes at most 32 columns.
+        if n_rows * width > MOST_NUMBERS and width > 32 * len(columns):
+            raise ValueError(
+                f"max_categories == {self.max_categories}, must be smaller here, such "
+                f"as 30: {n_rows} rows of {width} columns, one for each category, take "
+                f"{n_rows * width / 2**27:.1f} GiB."
+            )
+        encoded = np.zeros((n_rows, width))
+        for block, column, where in zip(
+            self._blocks, columns, self.output_slices_, strict=True
+        ):
+            block.write(column, encoded[:, where], "X")
+        return encoded
+
+    def get_feature_names_out(
+        self, input_features: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Return the names of the columns of the encoding.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Names of the columns of the table. None means the names seen in
+            :term:`fit`, or "x0", "x1", ... if there were none.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            The name of the column, with a suffix for missing values and categories.
+        """
+        check_is_fitted(self)
+        # This method of scikit-learn checks the names and returns them.
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        found: dict[str, None] = {}
+        for name, block in zip(names, self._blocks, strict=True):
+            for suffix in block.suffixes:
+                found[_unused(f"{name}{suffix}", found)] = None
+        return np.array(list(found), dtype=object)
+
+    def _fit_tables(self, tables: Sequence[Any], names: Sequence[str]) -> TableEncoder:
+        """Learn from the rows of several tables with the same columns."""
+        if self.max_categories is not None:
+            check_number(self.max_categories, "max_categories", integer=True, least=1)
+        parts: list[list[Column]] = []
+        found: list[Column | None] = []
+        for table, name in zip(tables, names, strict=True):
+            parts.append(self._read(table, name, found or None, reset=not parts))
+            found = [
+                _common_form(form, column, name)
+                for form, column in zip(
+                    found or [None] * len(parts[-1]), parts[-1], strict=True
+                )
+            ]
+        # Of columns of missing values, the types are known.
+        forms = [
+            _without_rows(max(columns, key=_rank)) if form is None else form
+            for form, *columns in zip(found, *parts, strict=True)
+        ]
+        # What an earlier table holds can depend on a later one.
+        for i, (table, name) in enumerate(zip(tables, names, strict=True)):
+            pairs = zip(forms, parts[i], strict=True)
+            if any(f.kind in CODED and c.kind not in CODED for f, c in pairs):
+                parts[i] = self._read(table, name, forms, reset=False)
+        self._blocks: list[_NumberBlock | _CategoryBlock] = [
+            _CategoryBlock.learn(form, columns, self.max_categories)
+            if form.kind == "category"
+            else _NumberBlock.learn(form, columns, names)
+            for form, *columns in zip(forms, *parts, strict=True)
+        ]
+        if useless := [block.form.name for block in self._blocks if block.useless]:
+            warn_user(
+                f"The columns {shown(useless)} have more than max_categories == "
+                f"{self.max_categories} values, which are nearly all different or "
+                "equally frequent, so their encoding carries almost no information. "
+                "Drop identifiers, and pass a larger max_categories for other columns."
+            )
+        self.kinds_ = [str(form.kind) for form in forms]
+        ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
+        self.output_slices_ = [
+            slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)
+        ]
+        return self
+
+    def _read(
+        self, X: Any, name: str, like: Sequence[Column | None] | None, *, reset: bool
+    ) -> list[Column]:
+        """Read a table, and compare its columns with those of the first table."""
+        columns = read_columns(X, name, like)
+        # The words are from scikit-learn.
+        if not columns:
+            raise ValueError(
+                f"{name} has 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 "
+                "is required."
+            )
+        if len(columns[0].values) == 0:
+            raise ValueError(
+                f"{name} has 0 sample(s) (shape={np.shape(X)}) while a minimum of 1 is "
+                "required."
+            )
+        try:
+            check_columns(self, X, reset=reset)
+        except ValueError as error:
+            # scikit-learn calls every table X.
+            raise ValueError(str(error).replace("X has", f"{name} has", 1)) from None
+        return columns
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+@dataclass(frozen=True)
+class _NumberBlock:
+    """Encoding of a number, date, duration or ordered level.
+
+    SimpleImputer of scikit-learn drops columns of missing values.
+
+    Attributes
+    ----------
+    form : Column
+        The column without its rows.
+    exponent : int
+        Power of two that values are divided by first, so that nothing overflows.
+    median : float
+        Median of the known values, after the division.
+    scale : float
+        Scale of the values, after the division.
+    """
+
+    form: Column
+    exponent: int
+    median: float
+    scale: float
+    suffixes = ("", "_missing")
+    useless = False
+
+    @classmethod
+    def learn(
+        cls, form: Column, columns: Sequence[Column], tables: Sequence[str]
+    ) -> _NumberBlock:
+        parts = []
+        for column, table in zip(columns, tables, strict=True):
+            values, unseen = _numbers_like(form, column, table)
+            if np.any(unseen):
+                level = column.values[np.argmax(unseen)]
+                raise ValueError(
+                    f"{table} has {shown(level)} in column {form.name!r}, must have "
+                    f"one of the levels {shown(form.levels)} of the other table."
+                )
+            parts.append(values)
+        values = np.concatenate(parts)
+        known = values[~np.isnan(values)]
+        if len(known) == 0:
+            # Nothing is known about distances, so known values are at distance 0.
+            return cls(form, 0, 0.0, np.inf)
+        if known.min() == known.max():
+            return cls(form, 0, float(known[0]), 1.0)
+        exponent = int(np.frexp(np.abs(known).max())[1])
+        known = np.ldexp(known, -exponent)
+        median = float(np.median(known))
+        # A missing value is at the median, and at distance 1 from known values.
+        n, m = len(values), len(values) - len(known)
+        ordered = np.sort(np.append(known - median, np.zeros(m)))
+        ranks = np.arange(1 - n, n, 2)
+        difference = np.sum(ranks * ordered) / (n * (n - 1) / 2)
+        return cls(
+            form,
+            exponent,
+            median,
+            float(difference / (1 - m * (n - m) / (n * (n - 1) / 2))),
+        )
+
+    def write(self, column: Column, out: np.ndarray, table: str) -> None:
+        values, unseen = _numbers_like(self.form, column, table)
+        missing = np.isnan(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            encoded = (np.ldexp(values, -self.exponent) - self.median) / self.scale
+        encoded[missing] = 0.0
+        if not np.all(np.isfinite(encoded)):
+            value = column.values[~np.isfinite(encoded)][0]
+            raise ValueError(
+                f"{table} has {value} in column {self.form.name!r}, must have values "
+                "that are less far from the values seen in fit. Rescale the data."
+            )
+        out[:, 0] = encoded
+        out[:, 1] = np.where(unseen, -1.0, missing)
+
+
+@dataclass(frozen=True)
+class _CategoryBlock:
+    """Encoding of a category.
+
+    OneHotEncoder of scikit-learn sorts the categories, so it refuses several types in
+    one column, and it has no category for missing values that fit did not see.
+
+    Attributes
+    ----------
+    form : Column
+        The column without its rows.
+    positions : dict
+        Position of each category in the block.
+    suffixes : tuple of str
+        Suffix of the name of each column of the block. The last two are for missing
+        values and categories that fit did not see.
+    scale : float
+        Value where a row has the category.
+    unseen : int
+        Position of categories that fit did not see.
+    useless : bool
+        Whether the encoding distinguishes almost no rows.
+    """
+
+    form: Column
+    positions: dict[Hashable, int]
+    suffixes: tuple[str, ...]
+    scale: float
+    unseen: int
+    useless: bool
+
+    @classmethod
+    def learn(
+        cls, form: Column, columns: Sequence[Column], most: int | None
+    ) -> _CategoryBlock:
+        counts: Counter[Hashable] = Counter()
+        n_missing = 0
+        for column in columns:
+            levels, codes = _coded(column)
+            sizes = np.bincount(codes + 1, minlength=len(levels) + 1).tolist()
+            n_missing += sizes[0]
+            counts.update(dict(zip(levels, sizes[1:], strict=True)))
+        # The order must not depend on the order of the rows.
+        categories = sorted(+counts, key=lambda one: (-counts[one], *text_of(one)))
+        kept = categories[:most]
+        if len(categories) > len(kept) + 1:
+            # Categories that are tied at the cut would be chosen by their names.
+            tied = counts[categories[len(kept)]]
+            kept = [one for one in kept if counts[one] > tied]
+        rest = categories[len(kept) :]
+        positions = {category: i for i, category in enumerate(kept)}
+        positions.update(dict.fromkeys(rest, len(kept)))
+        suffixes = [f"_{text_of(category)[0]}" for category in kept]
+        suffixes += [*(["_rest"] if rest else []), "_missing", "_unseen"]
+        sizes = [counts[category] for category in kept]
+        sizes += [counts.total() - sum(sizes), n_missing]
+        n_pairs = sum(sizes) * (sum(sizes) - 1)
+        n_different = n_pairs - sum(size * (size - 1) for size in sizes)
+        # Two rows of different categories differ in two columns.
+        scale = n_pairs / (2 * n_different) if n_different else 0.5
+        unseen, useless = len(suffixes) - 1, bool(rest and not kept)
+        if rest and len(categories) > ALMOST_ALL * counts.total():
+            unseen, useless = len(kept), True
+        return cls(form, positions, tuple(suffixes), scale, unseen, useless)
+
+    def write(self, column: Column, out: np.ndarray, table: str) -> None:
+        missing = len(self.suffixes) - 2
+        levels, codes = _coded(column)
+        found = [self.positions.get(level, self.unseen) for level in levels]
+        out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
+
+
+def _rank(column: Column) -> int:
+    return list(WORDS).index(column.kind)
+
+
+def _without_rows(column: Column) -> Column:
+    levels = column.levels if column.kind == "ordered" else None
+    return replace(column, values=column.values[:0], codes=None, levels=levels)
+
+
+def _common_form(form: Column | None, column: Column, table: str) -> Column | None:
+    """Return what a column of several tables is, without rows.
+
+    Parameters
+    ----------
+    form : Column or None
+        What the column is in the tables before. None means that all values are missing.
+    column : Column
+        The column in the next table.
+    table : str
+        Name of the next table.
+
+    Returns
+    -------
+    form : Column or None
+        What the column is in all of these tables, as if they were stacked.
+    """
+    if column.missing.all():
+        return form
+    own = _without_rows(column)
+    if form is None:
+        return own
+    kinds = {form.kind, own.kind}
+    if kinds == {"ordered"}:
+        return _joined_levels(form, own, table)
+    for kind in CODED:
+        if kind in kinds and kinds <= {"number", *CODED}:
+            return form if form.kind == kind else own
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{table} has {WORDS[own.kind]} in column {own.name!r}, must have "
+            f"{WORDS[form.kind]} like the other table. Convert the column in one of "
+            "the tables."
+        )
+    return form
+
+
+def _joined_levels(form: Column, own: Column, table: str) -> Column:
+    """Return the form with more levels, if the levels have the same order."""
+    few, many = sorted((form, own), key=lambda one: len(one.levels or ()))
+    known = set(few.levels or ())
+    if [level for level in many.levels or () if level in known] != few.levels:
+        raise ValueError(
+            f"{table} has the ordered levels {shown(own.levels)} in column "
+            f"{own.name!r}, must have the levels {shown(form.levels)} of the other "
+            "table."
+        )
+    return many
+
+
+def _numbers_like(
+    form: Column, column: Column, table: str
+) -> tuple[np.ndarray, np.ndarray | bool]:
+    """Return floats, NaN where there is none, and which levels are not in the form."""
+    if form.kind == "ordered":
+        ranks = {level: i for i, level in enumerate(form.levels or ())}
+        levels, codes = _coded(column)
+        found = [ranks.get(level, -1.0) for level in levels]
+        values = np.array([*found, np.nan])[codes]
+        unseen = values < 0
+        values[unseen] = np.nan
+        return values, unseen
+    if column.kind == form.kind:
+        return column.values, False
+    if column.missing.all():
+        return np.full(len(column.values), np.nan), False
+    what = WORDS[column.kind]
+    if column.kind == "category":
+        levels, codes = _coded(column)
+        present = [levels[code] for code in np.unique(codes[codes >= 0])]
+        text = [level for level in present if isinstance(level, str)]
+        what = shown((text or present)[0])
+    raise ValueError(
+        f"{table} has {what} in column {form.name!r}, which had {WORDS[form.kind]} in "
+        f"fit, must have {WORDS[form.kind]} or missing values. Convert the column, or "
+        "fit on a table that has such values."
+    )
+
+
+def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
+    """Return the levels of a column of categories or levels, and their codes."""
+    assert column.codes is not None
+    return column.levels or [], column.codes
+
+
+def _unused(name: str, used: Collection[str]) -> str:
+    """Return a name that is not used yet."""
+    names = chain([name], (f"{name}_{i}" for i in count(2)))
+    return next(name for name in names if name not in used)
+
+
+def check_encoder(encoder: Any) -> None:
+    """Refuse a parameter `encoder` that is not "auto", None or a transformer."""
+    if encoder is None or (isinstance(encoder, str) and encoder == "auto"):
+        return
+    if (
+        isinstance(encoder, type)
+        or not hasattr(encoder, "fit")
+        or not hasattr(encoder, "transform")
+    ):
+        raise TypeError(
+            f"encoder == {shown(encoder)}, must be 'auto', None or a transformer with "
+            "`fit` and `transform`, such as TableEncoder()."
+        )
+
+
+def fit_encoder(
+    encoder: Any, tables: list[Any], names: Sequence[str] = ("X", "Y")
+) -> Any:
+    """Return an encoder that is fitted to the rows of all tables, or None.
+
+    Parameters
+    ----------
+    encoder : "auto", None or transformer
+        "auto" is a TableEncoder if one of the tables needs it. A transformer is cloned.
+    tables : list of tables
+        Samples with the same columns, not validated.
+    names : sequence of str, default=("X", "Y")
+        Names of the tables, for error messages.
+
+    Returns
+    -------
+    encoder : transformer or None
+        The fitted transformer. None if the tables need no encoding.
+    """
+    lazy = any(isinstance(table, LazyRows) for table in tables)
+    if encoder is None or (lazy and isinstance(encoder, str)):
+        return None
+    if lazy:
+        _refuse_rows_in_blocks(encoder)
+    if isinstance(encoder, str):
+        if not any(map(needs_encoding, tables)):
+            return None
+        encoder = TableEncoder()
+    fitted = clone(encoder)
+    titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
+    if isinstance(fitted, TableEncoder):
+        return fitted._fit_tables(tables, titles)
+    return fitted.fit(_stacked(tables, titles))
+
+
+def encode(encoder: Any, X: Any) -> Any:
+    """Return a table as a fitted encoder encodes it, or X itself without encoder."""
+    if encoder is not None and isinstance(X, LazyRows):
+        _refuse_rows_in_blocks(encoder)
+    return X if encoder is None else encoder.transform(X)
+
+
+def _refuse_rows_in_blocks(encoder: Any) -> None:
+    raise ValueError(
+        f"encoder == {shown(encoder)}, must be None or 'auto' for data that are read "
+        "by blocks. The columns must be numbers, because no encoder sees all rows."
+    )
+
+
+def layout_of(encoder: Any, X: Any) -> Any:
+    """Return where the columns of a table stand after encoding, for kernels.
+
+    The columns of other transformers than TableEncoder are the columns that come out.
+    """
+    if encoder is None:
+        return X
+    if isinstance(encoder, TableEncoder):
+        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
+        return Layout(names_of(X), blocks, X)
+    try:
+        names = list(encoder.get_feature_names_out())
+    except (AttributeError, NotImplementedError, ValueError):
+        return None
+    return Layout(names, [[j] for j in range(len(names))])
+
+
+def _stacked(tables: list[Any], titles: list[str]) -> Any:
+    """Return the rows of all tables as one table of their type."""
+    if len(tables) == 1:
+        return tables[0]
+    package = type(tables[0]).__module__.partition(".")[0]
+    if any(type(table) is not type(tables[0]) for table in tables):
+        types = [
+            f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
+            for table in tables
+        ]
+        raise TypeError(
+            f"The samples have the types {', '.join(types)}, must be of one type for "
+            "an encoder of your own."
+        )
+    if is_table(tables[0]):
+        module = import_module(package)
+        if package == "pandas":
+            return module.concat(tables, ignore_index=True)
+        try:
+            # Integers beside floats are floats, as in pandas.
+            return module.concat(tables, how="vertical_relaxed")
+        except module.exceptions.PolarsError as error:
+            raise ValueError(
+                f"Y has columns that cannot be stacked below the columns of X: {error}"
+            ) from error
+    parts = [table if issparse(table) else np.asarray(table) for table in tables]
+    for part, title in zip(parts, titles, strict=True):
+        if part.shape[1:] != parts[0].shape[1:]:
+            raise ValueError(
+                f"{title} has the shape {part.shape}, must have as many features as "
+                f"{titles[0]}, which has the shape {parts[0].shape}."
+            )
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+
+
+# Kinds of columns that are labels in y.
+LABELS = ("category", "ordered")
+
+
+class MissingLabel(Enum):
+    """Label of the rows of y whose label is missing."""
+
+    MISSING = "missing"
+
+
+def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | None:
+    """Return an encoder fitted to y, if numbers of y are missing or beside labels.
+
+    Parameters
+    ----------
+    encoder : "auto", None or transformer
+        Encoder of X. With None, y is not encoded.
+    y : object
+        Target, not validated.
+    labels : bool
+        Whether the kernels on y read labels, so that no numbers are needed.
+
+    Returns
+    -------
+    encoder : TableEncoder or None
+        None if y holds only numbers, or only labels.
+    """
+    table = _target_table(y)
+    if encoder is None or labels or not needs_encoding(table):
+        return None
+    columns = read_columns(table, "y")
+    if _are_labels(table, columns):
+        return None
+    some_missing = any(column.missing.any() for column in columns)
+    some_labels = any(column.kind in LABELS for column in columns)
+    return TableEncoder().fit(table) if some_missing or some_labels else None
+
+
+def encode_target(
+    encoder: Any, target_encoder: TableEncoder | None, y: Any, *, labels: bool
+) -> Any:
+    """Return y encoded, with a label for missing labels, or y itself.
+
+    Parameters
+    ----------
+    encoder : "auto", None or transformer
+        Encoder of X. With None, y is not encoded.
+    target_encoder : TableEncoder or None
+        The encoder of y.
+    y : object
+        Target, not validated.
+    labels : bool
+        Whether the kernels on y read labels.
+
+    Returns
+    -------
+    y : object
+        Encoded numbers, labels, or y itself.
+    """
+    table = _target_table(y)
+    if target_encoder is not None:
+        return target_encoder.transform(y if table is None else table)
+    if encoder is None or not needs_encoding(table):
+        return y
+    columns = read_columns(table, "y")
+    missing = np.column_stack([column.missing for column in columns])
+    if not (missing.any() and (labels or _are_labels(table, columns))):
+        return y
+    values = _objects(table)
+    values[missing] = MissingLabel.MISSING
+    return values
+
+
+def _are_labels(table: Any, columns: list[Column]) -> bool:
+    """Return whether the known values are labels, as `target_kernel="auto"` says."""
+    values = _objects(table)
+    some_labels = False
+    for j, column in enumerate(columns):
+        if column.kind in LABELS:
+            some_labels = True
+        elif not are_integers(values[~column.missing, j]):
+            return False
+    missing = np.any([column.missing for column in columns], axis=0)
+    return some_labels or bool(np.any(~missing) and are_labels(values[~missing]))
+
+
+def _objects(table: Any) -> np.ndarray:
+    """Return the values of a table with their types, which arrays would not keep."""
+    values = np.empty(table.shape, dtype=object)
+    for j, name in enumerate(names_of(table)):
+        values[:, j] = list(table[name])
+    return values
+
+
+def _target_table(y: Any) -> Any:
+    """Return a target of pandas or polars as a table, and None for other targets."""
+    if is_table(y):
+        return y
+    if len(getattr(y, "shape", ())) == 1 and hasattr(y, "to_frame"):
+        return y.to_frame()
+    return None
+
+
+__all__ = ["TableEncoder"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
