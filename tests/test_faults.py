@@ -36,7 +36,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._gram import run as run_module, sums
-from skdiscrepancy._gram.run import run_all
+from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._gram.walks import RowSums
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.kernels import FeatureKernel
@@ -350,7 +350,7 @@ def test_threads_keep_the_warning_filters():
         return task, get_config()["working_memory"], list(warnings.filters) == before
 
     with config_context(working_memory=77):
-        results = list(run_all([0, 1], meet, n_jobs=2))
+        results = list(run_all([0, 1], meet, Run(2)))
     assert results == [(0, 77, True), (1, 77, True)]
     assert list(warnings.filters) == before
 

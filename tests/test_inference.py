@@ -29,6 +29,7 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
 from skdiscrepancy._gram.sums import group_sums
 from skdiscrepancy._gram.walks import RowSums, walk
@@ -78,7 +79,7 @@ def test_group_sums_are_sums_over_groups(bounds, n_jobs, dtype):
     bounds = np.array(bounds)
     n = bounds[-1]
     X = np.random.RandomState(0).normal(size=(n, 2)).astype(dtype)
-    sums = group_sums(kernel_source(KERNELS, X), bounds, n_jobs=n_jobs)
+    sums = group_sums(kernel_source(KERNELS, X), bounds, run=Run(n_jobs))
     X = X.astype(np.float64)
     rtol = 1e-11 if dtype == np.float64 else 1e-4
     indicators = np.zeros((len(bounds) - 1, n))

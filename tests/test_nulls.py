@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
 from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
 from skdiscrepancy._gram.walks import RowSums, SignedSums, walk
@@ -128,7 +129,7 @@ def test_signs_take_one_bit_for_each_row_and_resample():
         n_resamples=n_resamples,
         generator=np.random.RandomState(0),
         random_state=0,
-        n_jobs=1,
+        run=Run(1),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

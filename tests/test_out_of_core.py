@@ -165,15 +165,18 @@ def test_memory_maps_are_not_copied(dtype, tmp_path):
     # What is imported or compiled in the first call takes memory, too.
     mmd_score(Z[:100], Z[:100], **params)
     del Z
-    tracemalloc.start()
-    try:
-        score = mmd_score(X, X[:100_000], normalize=False, **params)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    peaks = []
+    # Other threads of the process may allocate memory in the meantime.
+    for _ in range(3):
+        tracemalloc.start()
+        try:
+            score = mmd_score(X, X[:100_000], normalize=False, **params)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
     assert np.isfinite(score)
     # A piece has 0.8 MB as float64, a block of integers 3 MB, and the whole map 38 MB.
-    assert peak < (19e6 if dtype == np.uint8 else 5e6)
+    assert min(peaks) < (19e6 if dtype == np.uint8 else 5e6)
 
 
 def test_integers_on_disk_have_the_score_of_integers_in_memory(tmp_path):

@@ -45,7 +45,7 @@ from skdiscrepancy import (
     mmd_test_from_gram,
 )
 from skdiscrepancy._gram import run
-from skdiscrepancy._gram.run import arrivals, clock, progress, run_all, steps
+from skdiscrepancy._gram.run import Run, arrivals, clock, progress, run_all, steps
 from skdiscrepancy.feature_selection import (
     HSICScore,
     HSICSelector,
@@ -359,7 +359,7 @@ def test_an_error_ends_the_line_before_the_last_step(
         return task
 
     with pytest.raises(error, match="sixth"):
-        list(run_all(range(10), work, n_jobs, 1, what="tasks"))
+        list(run_all(range(10), work, Run(n_jobs, 1), what="tasks"))
     text = screen.getvalue()
     assert text.endswith("\n")
     assert text.count("\n") == 1
@@ -374,7 +374,7 @@ def test_an_error_ends_the_line_before_the_last_step(
 
 @pytest.mark.usefixtures("without_tqdm")
 def test_a_generator_that_is_closed_ends_the_line(screen):
-    with closing(run_all(range(10), abs, 1, 1, what="tasks")) as results:
+    with closing(run_all(range(10), abs, Run(1, 1), what="tasks")) as results:
         next(results)
         assert "\n" not in screen.getvalue()
     assert screen.getvalue().endswith("\n")
@@ -417,7 +417,7 @@ def test_loops_in_other_threads_are_silent_while_a_line_is_shown(capsys):
     def work(task):
         return list(steps(range(3), "inner", 3, 1))
 
-    assert list(run_all(range(4), work, 2, 1, what="outer")) == [[0, 1, 2]] * 4
+    assert list(run_all(range(4), work, Run(2, 1), what="outer")) == [[0, 1, 2]] * 4
     assert labels_of(capsys.readouterr().err) == {"outer"}
 
 
@@ -437,8 +437,8 @@ def tell(task):
 
 def test_other_processes_are_counted_by_their_parent_and_silent(capfd):
     with joblib.parallel_config(backend="loky"):
-        assert list(run_all(range(4), tell, 2, 1, what="outer")) == [0, 1, 2, 3]
-        assert list(run_all(range(4), tell, 2)) == [0, 1, 2, 3]
+        assert list(run_all(range(4), tell, Run(2, 1), what="outer")) == [0, 1, 2, 3]
+        assert list(run_all(range(4), tell, Run(2))) == [0, 1, 2, 3]
     assert labels_of(capfd.readouterr().err) == {"outer"}
 
 

@@ -25,6 +25,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._gram.walks import ProductTotals, walk
 from skdiscrepancy.designs import square
@@ -294,7 +295,7 @@ def test_totals_of_products_are_those_of_dense_matrices(n, diagonal):
     kernels = [GaussianKernel(bandwidth=b) for b in (0.5, 2.0)]
     targets = [LaplaceKernel(bandwidth=b) for b in (0.7, 1.0, 3.0)]
     reducer = ProductTotals(kernel_source(kernels, X), kernel_source(targets, Y))
-    [totals] = walk([square(0, n, diagonal=diagonal)], reducer, n_jobs=2)
+    [totals] = walk([square(0, n, diagonal=diagonal)], reducer, run=Run(2))
     counted = np.ones((n, n)) if diagonal else 1 - np.eye(n)
     expected = [np.sum(k(X) * t(Y) * counted) for k in kernels for t in targets]
     assert_allclose(totals, expected, rtol=1e-12)

@@ -74,8 +74,8 @@ class Result(metaclass=ABCMeta):
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each kernel, or for each column of the data. The description of
-            the class lists the columns of the frame.
+            The table that the description of the class explains, with one row for each
+            kernel, for example, or for each column of the data.
         """
         try:
             import pandas as pd
@@ -105,7 +105,7 @@ class Result(metaclass=ABCMeta):
         Returns
         -------
         display : Display of :mod:`skdiscrepancy.plotting`
-            The display, drawn.
+            The display, already drawn.
         """
         # Upwards, and so only when called: results do not need matplotlib.
         from skdiscrepancy import plotting

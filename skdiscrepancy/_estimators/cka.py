@@ -235,6 +235,9 @@ class CKAResult(MatrixResult):
     numbers. ``np.asarray(result)`` is the matrix. Two results are equal if all their
     attributes are.
 
+    The method :meth:`plot` draws a heat map, a
+    :class:`~skdiscrepancy.plotting.CKADisplay`.
+
     Read more in the :ref:`User Guide <cka>`.
 
     Attributes
@@ -316,24 +319,6 @@ class CKAResult(MatrixResult):
         frame.index.name = "layer"
         frame.columns = list(self.y_layers)
         return frame
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the matrix as a heat map.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`CKADisplay.from_result
-            <skdiscrepancy.plotting.CKADisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : CKADisplay
-            The display, drawn.
-        """
-        return super().plot(**kwargs)
 
 
 def cka_score(

@@ -36,6 +36,10 @@ class MMDSubsetsResult(Result):
     Kernel Inception Distance (KID) [1]_. Two results are equal if all their attributes
     are.
 
+    The frame of :meth:`to_frame` has one row for each subset, with `subset` and
+    `value`. The method :meth:`plot` draws a histogram of the values, a
+    :class:`~skdiscrepancy.plotting.SubsetsDisplay`.
+
     Read more in the :ref:`User Guide <generators>`.
 
     Attributes
@@ -94,36 +98,6 @@ class MMDSubsetsResult(Result):
 
     def _priorities(self) -> np.ndarray:
         return -self.values
-
-    def to_frame(self) -> Any:
-        """Return the values as a DataFrame, one row for each subset.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            With the columns `subset` and `value`.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw a histogram of the values, and their mean.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`SubsetsDisplay.from_result
-            <skdiscrepancy.plotting.SubsetsDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : SubsetsDisplay
-            The display, drawn.
-        """
-        return super().plot(**kwargs)
 
 
 def mmd_subsets(

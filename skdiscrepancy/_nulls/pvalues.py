@@ -42,6 +42,12 @@ class TestResult(Result):
     notebook shows the result as a table. Two results are equal if all their attributes
     are equal.
 
+    The frame of :meth:`to_frame` has one row for each kernel, with `kernel`,
+    `bandwidth` (NaN for a kernel without one), `statistic` and `pvalue`, which is
+    adjusted for the number of kernels, and for HSIC also `target_kernel` and
+    `target_bandwidth`. The method :meth:`plot` draws a
+    :class:`~skdiscrepancy.plotting.NullDistributionDisplay`.
+
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
@@ -177,7 +183,7 @@ class TestResult(Result):
         >>> result = mmd_test(X, Y, random_state=0)
         >>> low, high = result.effect_interval()
         >>> round(low, 2), round(result.effect_size, 2), round(high, 2)
-        (0.26, 0.36, 0.46)
+        (0.25, 0.36, 0.46)
         """
         level = check_level(level)
         return None if self.effect is None else self.effect.effect_interval(level)
@@ -202,39 +208,6 @@ class TestResult(Result):
 
     def _priorities(self) -> np.ndarray:
         return self.pvalues
-
-    def to_frame(self) -> Any:
-        """Return statistics and p-values as a DataFrame, one row for each kernel.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns are `kernel`, `bandwidth`, `statistic` and `pvalue`, and for
-            HSIC also `target_kernel` and `target_bandwidth`. The rows are in the order
-            of `kernels`. The p-values are adjusted for the number of kernels. A kernel
-            without a bandwidth has a bandwidth of NaN.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the null distribution and the statistic of the data.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`NullDistributionDisplay.from_result
-            <skdiscrepancy.plotting.NullDistributionDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : NullDistributionDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -29,6 +29,12 @@ class DiscrepancyResult(Result):
     and bandwidths detect a difference. A notebook shows it as a table. Two results are
     equal if all their attributes are equal.
 
+    The frame of :meth:`to_frame` has one row for each kernel, with `kernel`,
+    `bandwidth` (NaN for a kernel without one), `statistic`, `scale` and
+    `normalized_statistic`, for HSIC also `target_kernel` and `target_bandwidth`, and
+    with random features `feature_error`. The method :meth:`plot` draws the statistics
+    against the bandwidths, a :class:`~skdiscrepancy.plotting.BandwidthDisplay`.
+
     Read more in the :ref:`User Guide <score>`.
 
     Attributes
@@ -242,39 +248,6 @@ class DiscrepancyResult(Result):
     def _priorities(self) -> np.ndarray:
         return -self._normalized
 
-    def to_frame(self) -> Any:
-        """Return the statistics as a DataFrame, one row for each kernel.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns are `kernel`, `bandwidth`, `statistic`, `scale` and
-            `normalized_statistic`, for HSIC also `target_kernel` and
-            `target_bandwidth`, and with random features `feature_error`. The rows are
-            in the order of `kernels`. A bandwidth is NaN if a kernel has none.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the statistic of each kernel against its bandwidth.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`BandwidthDisplay.from_result
-            <skdiscrepancy.plotting.BandwidthDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : BandwidthDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
-
 
 def effect_size(value: float) -> float:
     """Return t / sqrt(1 + t^2) for a normalised discrepancy t, 0 if t is negative."""
@@ -301,6 +274,13 @@ class ComparisonResult(Result):
     more candidates, call :meth:`pair`, or read the table, which holds the difference of
     each candidate to the best one, and a p-value that is adjusted for the number of
     comparisons [2]_. Two results are equal if all their attributes are equal.
+
+    The frame of :meth:`to_frame` has one row for each candidate, the best first, with
+    the names as index. Its columns are `score`, its `standard_error`, the `difference`
+    to the best candidate, the standard error of this difference as `difference_error`,
+    and `adjusted_pvalue`, which is small if some other candidate is better. The method
+    :meth:`plot` draws the differences with intervals, a
+    :class:`~skdiscrepancy.plotting.ComparisonDisplay`.
 
     Read more in the :ref:`User Guide <uncertainty>`.
 
@@ -587,39 +567,6 @@ class ComparisonResult(Result):
             "difference_error": self.difference_errors[order, best],
             "adjusted_pvalue": self.adjusted_pvalues[order],
         }
-
-    def to_frame(self) -> Any:
-        """Return the candidates as a DataFrame, the best first.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The index holds the names. The columns are `score`, its `standard_error`,
-            the `difference` to the best candidate, the standard error of this
-            difference as `difference_error`, and `adjusted_pvalue`. A small
-            `adjusted_pvalue` means that some other candidate is better.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the difference of each candidate to the best one, with intervals.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`ComparisonDisplay.from_result
-            <skdiscrepancy.plotting.ComparisonDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
 
 def check_names(names: Any, n: int, default: str) -> list[Any]:

@@ -273,6 +273,12 @@ class ColumnTests(Result):
     statistic. The attributes have the order of the columns of your data. Two results
     are equal if all their attributes are equal.
 
+    The frame has one row for each column of your data, with `statistic`, `pvalue` and
+    `adjusted_pvalue`, for two samples also `changed_fraction`, and if values are
+    missing, `missing_x` and `missing_y`, the fraction of missing values in each sample.
+    The figure is a :class:`~skdiscrepancy.plotting.ColumnTestsDisplay` of the adjusted
+    p-values.
+
     Read more in the :ref:`User Guide <testing>`.
 
     Attributes
@@ -370,40 +376,6 @@ class ColumnTests(Result):
         if any(part.any() for part in known.values()):
             columns |= {name: part[order] for name, part in known.items()}
         return columns
-
-    def to_frame(self) -> Any:
-        """Return the tests as a DataFrame, one row for each column of the data.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns are `statistic`, `pvalue` and `adjusted_pvalue`, for two samples
-            also `changed_fraction`, and if values are missing, `missing_x` and
-            `missing_y`, the fraction of missing values in each sample. The index holds
-            the names of the columns of the data. The smallest p-value comes first, and
-            equal p-values are sorted by the largest statistic.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the adjusted p-value of each column, with the smallest on top.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`ColumnTestsDisplay.from_result
-            <skdiscrepancy.plotting.ColumnTestsDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : ColumnTestsDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
     def __str__(self) -> str:
         return "\n".join(self._lines(None))

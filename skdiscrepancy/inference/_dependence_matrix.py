@@ -177,7 +177,7 @@ def dependence_matrix(
         pairs = _rough_pairs(np.flatnonzero(complete == 0).tolist(), first, second)
         if pairs:
             terms = _exact_terms(
-                variables, pairs, unbiased=unbiased, n_jobs=n_jobs, verbose=verbose
+                variables, pairs, unbiased=unbiased, run=Run(n_jobs, verbose)
             )
             positive = positive_part(*terms)
             for (i, j), value, part in zip(pairs, terms.values, positive, strict=True):
@@ -313,6 +313,9 @@ class HSICMatrixResult(MatrixResult):
     The corrections control the false discovery rate [1]_ or the family-wise error rate.
     Two results are equal if all their attributes are equal.
 
+    The method :meth:`plot` draws a heat map with similar columns side by side, a
+    :class:`~skdiscrepancy.plotting.HSICMatrixDisplay`.
+
     Read more in the :ref:`User Guide <many_variables>`.
 
     Attributes
@@ -422,24 +425,6 @@ class HSICMatrixResult(MatrixResult):
         return type(frame)(
             self.matrix, index=list(self.x_names), columns=list(self.y_names)
         )
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the matrix as a heat map, with similar columns side by side.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`HSICMatrixDisplay.from_result
-            <skdiscrepancy.plotting.HSICMatrixDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : HSICMatrixDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
 
 @in_one_blas_thread

@@ -224,6 +224,12 @@ class KSampleResult(Result):
     can unpack the test of all samples as ``statistic, pvalue = result``. Two results
     are equal if all their attributes are equal.
 
+    The frame of :meth:`to_frame` has one row for each pair, in the order of `pairs`.
+    The columns are `first` and `second`, the names of the samples, `first_size` and
+    `second_size`, their numbers of rows, `statistic`, `pvalue` and `adjusted_pvalue`.
+    The method :meth:`plot` draws a heat map of the pairs, a
+    :class:`~skdiscrepancy.plotting.KSampleDisplay`.
+
     Read more in the :ref:`User Guide <many_variables>`.
 
     Attributes
@@ -317,38 +323,6 @@ class KSampleResult(Result):
 
     def _priorities(self) -> np.ndarray:
         return self.pvalues
-
-    def to_frame(self) -> Any:
-        """Return the tests of pairs as a DataFrame, one row for each pair.
-
-        Needs pandas: ``pip install "skdiscrepancy[pandas]"``.
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns are `first` and `second`, the names of the samples,
-            `first_size` and `second_size`, their numbers of rows, `statistic`,
-            `pvalue` and `adjusted_pvalue`. The rows are in the order of `pairs`.
-        """
-        return super().to_frame()
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the statistics and the adjusted p-values of all pairs as a heat map.
-
-        Needs matplotlib: ``pip install "skdiscrepancy[plot]"``.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Options of :meth:`KSampleDisplay.from_result
-            <skdiscrepancy.plotting.KSampleDisplay.from_result>`, such as `ax`.
-
-        Returns
-        -------
-        display : KSampleDisplay
-            The display, already drawn.
-        """
-        return super().plot(**kwargs)
 
 
 @in_one_blas_thread

@@ -11,15 +11,21 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
-from skdiscrepancy.plotting._batches import BatchScoresDisplay
-from skdiscrepancy.plotting._comparison_plots import ComparisonDisplay, SubsetsDisplay
-from skdiscrepancy.plotting._design import DesignDisplay
-from skdiscrepancy.plotting._drift_report import DriftReportDisplay
-from skdiscrepancy.plotting._matrices import CKADisplay, HSICMatrixDisplay
+from skdiscrepancy.plotting._matrices import (
+    CKADisplay,
+    DesignDisplay,
+    HSICMatrixDisplay,
+    KSampleDisplay,
+)
 from skdiscrepancy.plotting._pvalues import (
     ColumnTestsDisplay,
-    KSampleDisplay,
+    DriftReportDisplay,
     NullDistributionDisplay,
+)
+from skdiscrepancy.plotting._score_plots import (
+    BatchScoresDisplay,
+    ComparisonDisplay,
+    SubsetsDisplay,
 )
 from skdiscrepancy.plotting._selections import SelectionCVDisplay, SelectionDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,16 +21,22 @@ from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
-    MARKERS,
-    SERIES,
+    VERMILLION,
+    Display,
     draw_pvalues,
     legend_above,
+    level_style,
     name_rows,
-    on_first_variable,
     pvalue_scale,
     rows_height,
     set_axes,
 )
+
+# Colours of the types of kernels, and their markers: one marker more than colours, so
+# that pairs of marker and colour repeat late.
+SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
 
 # Gap between two panels, as a fraction of the width of all.
 GAP = 0.05
@@ -43,7 +50,8 @@ DISTANCES = {1: "Manhattan", 2: "Euclidean", np.inf: "Chebyshev"}
 WIDE = 4
 
 
-class BandwidthDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class BandwidthDisplay(Display):
     """Display of a discrepancy, or a test, against the bandwidth.
 
     For a discrepancy, the display shows the statistic of each kernel, divided by its
@@ -137,37 +145,22 @@ class BandwidthDisplay:
     ['Gaussian', 'Laplace']
     """
 
-    def __init__(
-        self,
-        *,
-        kernel_names: list[str],
-        bandwidths: ArrayLike,
-        statistics: ArrayLike,
-        value: float,
-        normalized: bool = True,
-        pvalues: ArrayLike | None = None,
-        pvalue: float | None = None,
-        medians: dict[str, float] | None = None,
-        paired: bool = False,
-        norms: list[Any] | None = None,
-        discrepancy: str = "discrepancy",
-    ):
-        self.kernel_names = kernel_names
-        self.bandwidths = bandwidths
-        self.statistics = statistics
-        self.value = value
-        self.normalized = normalized
-        self.pvalues = pvalues
-        self.pvalue = pvalue
-        self.medians = medians
-        self.paired = paired
-        self.norms = norms
-        self.discrepancy = discrepancy
+    kernel_names: list[str]
+    bandwidths: ArrayLike
+    statistics: ArrayLike
+    value: float
+    normalized: bool = True
+    pvalues: ArrayLike | None = None
+    pvalue: float | None = None
+    medians: dict[str, float] | None = None
+    paired: bool = False
+    norms: list[Any] | None = None
+    discrepancy: str = "discrepancy"
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, y: Any = None, *, ax: Any = None
-    ) -> BandwidthDisplay:
+    ) -> Self:
         """Draw the statistics of an estimator on a sample.
 
         Parameters
@@ -207,7 +200,7 @@ class BandwidthDisplay:
         medians: dict[str, float] | None = None,
         level: float = 0.05,
         ax: Any = None,
-    ) -> BandwidthDisplay:
+    ) -> Self:
         """Draw the result of an evaluation or of a test.
 
         Parameters
@@ -249,7 +242,7 @@ class BandwidthDisplay:
             statistics = np.divide(
                 statistics, scales, out=np.zeros_like(statistics), where=scales > 0
             )
-        kernels, statistics, pvalues, paired = on_first_variable(
+        kernels, statistics, pvalues, paired = _on_first_variable(
             kernels, statistics, pvalues
         )
         display = cls(
@@ -267,7 +260,7 @@ class BandwidthDisplay:
         )
         return display.plot(ax=ax, level=level)
 
-    def plot(self, ax: Any = None, *, level: float = 0.05) -> BandwidthDisplay:
+    def plot(self, ax: Any = None, *, level: float = 0.05) -> Self:
         """Draw the statistics, or the p-values.
 
         Parameters
@@ -283,23 +276,37 @@ class BandwidthDisplay:
             The display itself.
         """
         level = check_number(level, "level", strict=True, most=1)
-        bandwidths = np.asarray(self.bandwidths)
-        panels = self._panels(bandwidths)
+        is_test = self.pvalues is not None
+        panels = self._panels()
         # With bars for kernels without a bandwidth, the figure grows with their number.
-        height = 4.4 if panels else rows_height(len(bandwidths))
+        height = 4.4 if panels else rows_height(len(self.kernel_names))
         ax = set_axes(self, ax, figsize=(6.4 if len(panels) < 2 else 8.4, height))
         self.lines_: dict[str, Any] = {}
         self.significant_: dict[str, Any] = {}
         self.median_lines_: list[Any] = []
         self.bars_: Any = None
         self.axes_ = _divide(ax, max(len(panels), 1))
+        pooled = self.pvalue if is_test else self.value
+        label = f"{'test: p =' if is_test else 'pooled:'} {pooled:.3g}"
+        line = {"color": "black", "zorder": 1, "label": label}
         if panels:
-            self._draw_panels(panels, level)
+            for panel, (norm, own) in zip(self.axes_, panels.items(), strict=True):
+                self._draw_panel(panel, norm, own, level)
+                if is_test:
+                    panel.axhline(level, **level_style(level))
+                panel.axhline(pooled, **line)
+            self.pooled_line_ = self.axes_[0].lines[-1]
+            self.axes_[0].set_ylabel(self._value_label())
+            self._scale_values(self.axes_[0], level)
         else:
             self._draw_bars(ax, level)
+            self.pooled_line_ = ax.axvline(pooled, **line)
+            ax.set_xlabel(self._value_label())
         for panel in self.axes_:
             panel.spines[["top", "right"]].set_visible(False)
-        title = self._title(panels)
+        name = "Discrepancy" if self.discrepancy == "discrepancy" else self.discrepancy
+        what = "p-values of the test" if is_test else name
+        title = f"{what} by {'bandwidth' if panels else 'kernel'}"
         legend_above(ax, title, ncols=3, handles=self._legend_handles())
         return self
 
@@ -316,20 +323,13 @@ class BandwidthDisplay:
     def _values(self) -> np.ndarray:
         return np.asarray(self.statistics if self.pvalues is None else self.pvalues)
 
-    def _panels(self, bandwidths: np.ndarray) -> dict[Any, np.ndarray]:
+    def _panels(self) -> dict[Any, list[int]]:
         """Return the kernels of each norm that have a bandwidth."""
-        norms = [None] * len(bandwidths) if self.norms is None else self.norms
-        groups: dict[Any, list[int]] = {}
-        for index in np.flatnonzero(~np.isnan(bandwidths)).tolist():
-            groups.setdefault(norms[index], []).append(index)
-        return {norm: np.array(own) for norm, own in groups.items()}
-
-    def _title(self, panels: dict[Any, np.ndarray]) -> str:
-        by = "bandwidth" if panels else "kernel"
-        if self.pvalues is not None:
-            return f"p-values of the test by {by}"
-        named = self.discrepancy != "discrepancy"
-        return f"{self.discrepancy if named else 'Discrepancy'} by {by}"
+        norms = [None] * len(self.kernel_names) if self.norms is None else self.norms
+        panels: dict[Any, list[int]] = {}
+        for index in np.flatnonzero(~np.isnan(self.bandwidths)).tolist():
+            panels.setdefault(norms[index], []).append(index)
+        return panels
 
     def _value_label(self) -> str:
         if self.pvalues is not None:
@@ -339,106 +339,63 @@ class BandwidthDisplay:
         best = ", largest over kernels on y" if self.paired else ""
         if self.normalized:
             return f"Normalised {self.discrepancy}{best}"
-        name = self.discrepancy
-        return f"{name[0].upper()}{name[1:]}{best}"
+        return f"{self.discrepancy[0].upper()}{self.discrepancy[1:]}{best}"
 
-    def _draw_panels(self, panels: dict[Any, np.ndarray], level: float) -> None:
-        types = list(dict.fromkeys(self.kernel_names))
-        bandwidths = np.asarray(self.bandwidths)
-        for panel, (norm, own) in zip(self.axes_, panels.items(), strict=True):
-            for index, name in enumerate(types):
-                style = {
-                    "color": SERIES[index % len(SERIES)],
-                    "marker": MARKERS[index % len(MARKERS)],
-                }
-                same = np.flatnonzero([other == name for other in self.kernel_names])
-                self._draw_type(panel, name, same, own, style, level)
-            self._draw_median(panel, own)
-            self._draw_pooled(panel, level)
-            if bandwidths[own].max() > WIDE * bandwidths[own].min():
-                _spread(panel)
-            distance = "" if norm is None else f" ({DISTANCES.get(norm, f'L{norm}')})"
-            # Labels of narrow panels must not run into each other.
-            label = "Kernel bandwidth" if len(panels) == 1 else "Bandwidth"
-            panel.set_xlabel(f"{label}{distance}")
-        self.axes_[0].set_ylabel(self._value_label())
+    def _draw_panel(self, panel: Any, norm: Any, own: list[int], level: float) -> None:
+        """Draw the kernels of one norm, and all kernels without a bandwidth."""
+        bandwidths, values = np.asarray(self.bandwidths), self._values
+        is_test = self.pvalues is not None
+        for index, name in enumerate(dict.fromkeys(self.kernel_names)):
+            style = {
+                "color": SERIES[index % len(SERIES)],
+                "marker": MARKERS[index % len(MARKERS)],
+            }
+            same = np.flatnonzero([other == name for other in self.kernel_names])
+            if np.isnan(bandwidths[same]).all():
+                style = {"color": style["color"], "linestyle": "--", "label": name}
+                lines = [panel.axhline(value, **style) for value in values[same]]
+                self.lines_.setdefault(name, lines[0])
+                continue
+            drawn = np.intersect1d(same, own)
+            if not drawn.size:
+                continue
+            drawn = drawn[np.argsort(bandwidths[drawn], kind="stable")]
+            face = {"markerfacecolor": "white"} if is_test else {}
+            [self.lines_[name]] = panel.plot(
+                bandwidths[drawn], values[drawn], label=name, **style, **face
+            )
+            if is_test:
+                drawn = drawn[values[drawn] <= level]
+                [self.significant_[name]] = panel.plot(
+                    bandwidths[drawn], values[drawn], linestyle="none", **style
+                )
+        known = self.medians or {}
+        names = [self.kernel_names[index] for index in own]
+        # Kernels of one norm share their median.
+        for median in dict.fromkeys(known[name] for name in names if name in known):
+            style = {"color": GREY, "linestyle": ":", "label": "median distance"}
+            self.median_lines_.append(panel.axvline(median, zorder=0, **style))
+        if bandwidths[own].max() > WIDE * bandwidths[own].min():
+            _spread(panel)
+        distance = "" if norm is None else f" ({DISTANCES.get(norm, f'L{norm}')})"
+        # Labels of narrow panels must not run into each other.
+        label = "Kernel bandwidth" if len(self.axes_) == 1 else "Bandwidth"
+        panel.set_xlabel(f"{label}{distance}")
+
+    def _scale_values(self, ax: Any, level: float) -> None:
+        """Scale the axis of statistics or p-values, which all panels share."""
         if self.pvalues is not None:
             least = float(np.min([level, self.pvalue or 1.0, *self._values]))
-            pvalue_scale(self.axes_[0].yaxis, least)
+            pvalue_scale(ax.yaxis, least)
         else:
             # Without zero, a small difference between kernels would look large.
-            low, high = self.axes_[0].get_ylim()
+            low, high = ax.get_ylim()
             if not low <= 0 <= high:
                 # The new limit at the data has a margin for the markers.
                 end = 1.06 * (high if low > 0 else low)
-                self.axes_[0].set_ylim(min(end, 0.0), max(end, 0.0))
+                ax.set_ylim(min(end, 0.0), max(end, 0.0))
         for panel in self.axes_[1:]:
             panel.tick_params(axis="y", labelleft=False)
-
-    def _draw_type(
-        self,
-        panel: Any,
-        name: str,
-        same: np.ndarray,
-        own: np.ndarray,
-        style: dict[str, str],
-        level: float,
-    ) -> None:
-        """Draw the kernels of one type in the panel of some kernels."""
-        bandwidths, values = np.asarray(self.bandwidths), self._values
-        if np.isnan(bandwidths[same]).all():
-            for index in same:
-                line = panel.axhline(
-                    values[index], color=style["color"], linestyle="--", label=name
-                )
-                self.lines_.setdefault(name, line)
-            return
-        drawn = np.intersect1d(same, own)
-        if not drawn.size:
-            return
-        drawn = drawn[np.argsort(bandwidths[drawn], kind="stable")]
-        is_test = self.pvalues is not None
-        face = {"markerfacecolor": "white"} if is_test else {}
-        [self.lines_[name]] = panel.plot(
-            bandwidths[drawn], values[drawn], label=name, **style, **face
-        )
-        if is_test:
-            drawn = drawn[values[drawn] <= level]
-            [self.significant_[name]] = panel.plot(
-                bandwidths[drawn], values[drawn], linestyle="none", **style
-            )
-
-    def _draw_median(self, panel: Any, own: np.ndarray) -> None:
-        names = dict.fromkeys(self.kernel_names[index] for index in own)
-        known = self.medians or {}
-        medians = [known[name] for name in names if name in known]
-        # Kernels of one norm share their median.
-        for median in dict.fromkeys(medians):
-            line = panel.axvline(
-                median, color=GREY, linestyle=":", label="median distance", zorder=0
-            )
-            self.median_lines_.append(line)
-
-    def _pooled(self) -> tuple[float | None, str]:
-        """Return the number that stands for all kernels, and its label."""
-        if self.pvalues is None:
-            return self.value, f"pooled: {self.value:.3g}"
-        return self.pvalue, f"test: p = {self.pvalue:.3g}"
-
-    def _draw_pooled(self, panel: Any, level: float) -> None:
-        """Draw the pooled value, or the p-value of the test and its level."""
-        if self.pvalues is not None:
-            panel.axhline(
-                level,
-                color=GREY,
-                linestyle="--",
-                zorder=0,
-                label=f"level {level:g} (filled: below)",
-            )
-        number, label = self._pooled()
-        line = panel.axhline(number, color="black", zorder=1, label=label)
-        if panel is self.axes_[0]:
-            self.pooled_line_ = line
 
     def _draw_bars(self, ax: Any, level: float) -> None:
         """Draw each kernel as a bar, because no kernel has a bandwidth."""
@@ -448,9 +405,6 @@ class BandwidthDisplay:
             name_rows(ax, names)
         else:
             self.bars_, *_ = draw_pvalues(ax, names, values, level)
-        number, label = self._pooled()
-        self.pooled_line_ = ax.axvline(number, color="black", zorder=1, label=label)
-        ax.set_xlabel(self._value_label())
 
 
 def _divide(ax: Any, n_panels: int) -> np.ndarray:
@@ -488,3 +442,30 @@ def _one_of_each(kernels: list[KernelLike]) -> list[RadialKernel]:
         if isinstance(kernel, RadialKernel) and kernel.metric is None
     ]
     return list({kernel_name(kernel): kernel for kernel in radial}.values())
+
+
+def _on_first_variable(
+    kernels: list[Any], statistics: np.ndarray, pvalues: np.ndarray | None
+) -> tuple[list[Any], np.ndarray, np.ndarray | None, bool]:
+    """Return the kernels on one variable, with the best numbers over all others.
+
+    The kernels of HSIC are all products of kernels on X and on y. Of each kernel on X
+    come its largest statistic and its smallest p-value, and whether several products
+    share a kernel. If there is one tuple of kernels for each index instead, the kernels
+    are those on the first variable that has bandwidths.
+    """
+    if not isinstance(kernels[0], tuple):
+        return kernels, statistics, pvalues, False
+    columns = list(zip(*kernels, strict=True))
+    n_first, n_second = (len(set(map(id, column))) for column in columns[:2])
+    if len(columns) > 2 or n_first * n_second != len(kernels):
+        aligned = next(
+            (c for c in columns if not np.isnan(kernel_bandwidth(c[0]))), columns[0]
+        )
+        return list(aligned), statistics, pvalues, False
+    # All pairs with the first kernel on X come first, and so on.
+    shape = (-1, n_second)
+    statistics = statistics.reshape(shape).max(axis=1)
+    if pvalues is not None:
+        pvalues = pvalues.reshape(shape).min(axis=1)
+    return list(columns[0][::n_second]), statistics, pvalues, n_second > 1

@@ -1,30 +1,124 @@
-"""Heat maps of the similarity of layers and of the dependence of columns."""
+"""Heat maps of layers, columns and samples, and the entries that a design uses."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from skdiscrepancy._data.checks import check_flag, check_number
+from skdiscrepancy._data.checks import RandomStateLike, check_flag, check_number, shown
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.plotting._style import (
-    MAX_WRITTEN,
-    check_colormap,
-    draw_heat_map,
-    light_cells,
-    rounded,
+    BLUE,
+    Display,
+    import_pyplot,
+    plain,
+    set_axes,
     set_title,
-    write_cells,
 )
 
+# Heat maps of at most so many rows and columns have texts in their cells, and so do
+# designs of at most so many samples.
+MAX_WRITTEN, MAX_COUNTED = 12, 30
 
-class CKADisplay:
+
+# Inches of a cell, and of a whole side.
+CELL, LEAST, MOST = 0.5, 3.0, 9.0
+
+
+# Inches of a letter of a name, and letters of a name at most.
+LETTER, MAX_LETTERS = 0.08, 20
+
+
+# Above this fraction of the colour scale, cells are light and need dark letters.
+LIGHT = 0.6
+
+
+# Names of rows or columns, at most.
+MAX_NAMES = 30
+
+
+# Colours go up to the largest CKA, but at least to this number.
+LEAST_RANGE = 0.1
+
+
+class HeatMap(Display):
+    """Base class of the heat maps, with texts in the cells of small matrices."""
+
+    image_: Any
+    colorbar_: Any
+    texts_: list[Any]
+
+    def _draw(
+        self,
+        ax: Any,
+        matrix: np.ndarray,
+        names: tuple[Sequence[Any], Sequence[Any]],
+        texts: dict[tuple[int, int], str],
+        *,
+        bold: ArrayLike = False,
+        ends: tuple[float, float],
+        label: str,
+        cmap: Any,
+        include_values: bool,
+    ) -> np.ndarray:
+        """Draw a matrix with names and colours, and return which cells are light.
+
+        Masked cells stay empty. The colours reach from the first to the second of the
+        `ends`. Texts of cells in which `bold` is True are bold.
+        """
+        check_flag(include_values, "include_values")
+        import_pyplot(self)
+        from matplotlib.colors import Colormap
+
+        if not (cmap is None or isinstance(cmap, (str, Colormap))):
+            raise TypeError(
+                f"cmap == {shown(cmap)}, must be a name or a Colormap of matplotlib."
+            )
+        labels = [[plain(name, MAX_LETTERS) for name in of_axis] for of_axis in names]
+        room = LETTER * np.array([max(map(len, of_axis)) for of_axis in labels])
+        height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
+        # Long names of columns are written at an angle, below the cells.
+        figsize = (width + 1.2 + room[0], height + 0.7 * room[1])
+        ax = set_axes(self, ax, figsize=figsize)
+        low, high = ends
+        self.image_ = ax.imshow(matrix, aspect="auto", cmap=cmap, vmin=low, vmax=high)
+        self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label=label)
+        for axis, of_axis in zip((ax.yaxis, ax.xaxis), labels, strict=True):
+            places = np.arange(len(of_axis))[:: -(-len(of_axis) // MAX_NAMES)]
+            axis.set_ticks(places, [of_axis[i] for i in places])
+        if any(len(str(name)) > 4 for name in names[1]):
+            ax.tick_params(axis="x", rotation=45)
+            for text in ax.get_xticklabels():
+                text.set(ha="right", rotation_mode="anchor")
+        elif len(names[1]) > MAX_WRITTEN:
+            ax.tick_params(axis="x", rotation=90)
+        light = np.asarray((matrix - low) / (high - low) > LIGHT)
+        if not include_values or max(matrix.shape) > MAX_WRITTEN:
+            texts = {}
+        colors = np.where(light, "black", "white")
+        weights = np.where(np.broadcast_to(bold, light.shape), "bold", "normal")
+        style = {"ha": "center", "va": "center", "fontsize": "small"}
+        self.texts_ = [
+            ax.text(j, i, text, color=colors[i, j], fontweight=weights[i, j], **style)
+            for (i, j), text in texts.items()
+        ]
+        return light
+
+
+# Largest number of rows of a design that is drawn.
+MOST_DRAWN = 10_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CKADisplay(HeatMap):
     """Display of the similarities of layers as a heat map.
 
     Rows are the layers of X and columns are the layers of Y, as in the figures of [1]_,
@@ -81,12 +175,9 @@ class CKADisplay:
     ['1.00', '0.94', '0.94', '1.00']
     """
 
-    def __init__(
-        self, *, matrix: ArrayLike, x_layers: Sequence[Any], y_layers: Sequence[Any]
-    ):
-        self.matrix = matrix
-        self.x_layers = x_layers
-        self.y_layers = y_layers
+    matrix: ArrayLike
+    x_layers: Sequence[Any]
+    y_layers: Sequence[Any]
 
     @classmethod
     def from_result(
@@ -96,7 +187,7 @@ class CKADisplay:
         cmap: Any = "viridis",
         include_values: bool = True,
         ax: Any = None,
-    ) -> CKADisplay:
+    ) -> Self:
         """Draw the similarities of layers.
 
         Parameters
@@ -115,14 +206,12 @@ class CKADisplay:
         display : CKADisplay
             The display, drawn.
         """
-        display = cls(
-            matrix=result.matrix, x_layers=result.x_layers, y_layers=result.y_layers
-        )
+        display = cls._read(result)
         return display.plot(ax=ax, cmap=cmap, include_values=include_values)
 
     def plot(
         self, ax: Any = None, *, cmap: Any = "viridis", include_values: bool = True
-    ) -> CKADisplay:
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -139,27 +228,24 @@ class CKADisplay:
         display : CKADisplay
             The display itself.
         """
-        check_flag(include_values, "include_values")
-        check_colormap(self, cmap)
         matrix = np.asarray(self.matrix)
-        least = min(0.0, float(matrix.min()))
-        names = (self.x_layers, self.y_layers)
-        options = {"cmap": cmap, "vmin": least, "vmax": 1}
-        ax = draw_heat_map(self, ax, matrix, names, label="CKA", **options)
-        self.texts_ = []
-        if include_values and max(matrix.shape) <= MAX_WRITTEN:
-            texts = {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)}
-            self.texts_ = write_cells(ax, matrix, texts, (least, 1))
-        ax.set(xlabel="Layer of Y", ylabel="Layer of X")
-        set_title(ax, "Similarity of layers")
+        self._draw(
+            ax,
+            matrix,
+            (self.x_layers, self.y_layers),
+            {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)},
+            ends=(min(0.0, float(matrix.min())), 1.0),
+            label="CKA",
+            cmap=cmap,
+            include_values=include_values,
+        )
+        self.ax_.set(xlabel="Layer of Y", ylabel="Layer of X")
+        set_title(self.ax_, "Similarity of layers")
         return self
 
 
-# Colours go up to the largest CKA, but at least to this number.
-LEAST_RANGE = 0.1
-
-
-class HSICMatrixDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class HSICMatrixDisplay(HeatMap):
     """Display of the dependence of all pairs of columns as a heat map.
 
     Light cells are pairs of columns that depend on each other. The colours end at the
@@ -227,20 +313,11 @@ class HSICMatrixDisplay:
     ['1 of 3 pairs significant', '(bold: adjusted p-value at most 0.05)']
     """
 
-    def __init__(
-        self,
-        *,
-        matrix: ArrayLike,
-        adjusted_pvalues: ArrayLike,
-        x_names: Sequence[Any],
-        y_names: Sequence[Any],
-        symmetric: bool = False,
-    ):
-        self.matrix = matrix
-        self.adjusted_pvalues = adjusted_pvalues
-        self.x_names = x_names
-        self.y_names = y_names
-        self.symmetric = symmetric
+    matrix: ArrayLike
+    adjusted_pvalues: ArrayLike
+    x_names: Sequence[Any]
+    y_names: Sequence[Any]
+    symmetric: bool = False
 
     @classmethod
     def from_result(
@@ -252,7 +329,7 @@ class HSICMatrixDisplay:
         include_values: bool = True,
         cmap: Any = "viridis",
         ax: Any = None,
-    ) -> HSICMatrixDisplay:
+    ) -> Self:
         """Draw the dependence of all pairs of columns.
 
         Parameters
@@ -276,14 +353,7 @@ class HSICMatrixDisplay:
         display : HSICMatrixDisplay
             The display, already drawn.
         """
-        display = cls(
-            matrix=result.matrix,
-            adjusted_pvalues=result.adjusted_pvalues,
-            x_names=result.x_names,
-            y_names=result.y_names,
-            symmetric=result.symmetric,
-        )
-        return display.plot(
+        return cls._read(result).plot(
             ax=ax,
             level=level,
             cluster=cluster,
@@ -299,7 +369,7 @@ class HSICMatrixDisplay:
         cluster: bool = True,
         include_values: bool = True,
         cmap: Any = "viridis",
-    ) -> HSICMatrixDisplay:
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -323,41 +393,52 @@ class HSICMatrixDisplay:
         """
         level = check_number(level, "level", strict=True, most=1)
         check_flag(cluster, "cluster")
-        check_flag(include_values, "include_values")
-        check_colormap(self, cmap)
-        matrix = np.asarray(self.matrix)
-        self.x_order_, self.y_order_ = map(np.arange, matrix.shape)
+        matrix, symmetric = np.asarray(self.matrix), self.symmetric
+        rows, columns = map(np.arange, matrix.shape)
         if cluster:
-            self.x_order_, self.y_order_ = cluster_orders(matrix, self.symmetric)
-        places = np.ix_(self.x_order_, self.y_order_)
-        small = np.asarray(self.adjusted_pvalues)[places] <= level
+            rows, columns = cluster_orders(matrix, symmetric)
+        self.x_order_, self.y_order_ = rows, columns
         # The columns with themselves have CKA 1, which would hide all other colours.
-        same = np.equal.outer(self.x_order_, self.y_order_) & self.symmetric
-        matrix, small = np.ma.masked_array(matrix[places], mask=same), small & ~same
+        same = np.equal.outer(rows, columns) & symmetric
+        matrix = np.ma.masked_array(matrix[np.ix_(rows, columns)], mask=same)
+        small = np.asarray(self.adjusted_pvalues)[np.ix_(rows, columns)] <= level
+        small &= ~same
         names = (
-            [self.x_names[i] for i in self.x_order_.tolist()],
-            [self.y_names[j] for j in self.y_order_.tolist()],
+            [self.x_names[i] for i in rows.tolist()],
+            [self.y_names[j] for j in columns.tolist()],
         )
-        ends = min(0.0, float(matrix.min())), max(LEAST_RANGE, float(matrix.max()))
-        options = {"cmap": cmap, "vmin": ends[0], "vmax": ends[1]}
-        ax = draw_heat_map(self, ax, matrix, names, label="CKA", **options)
-        self.texts_, self.dots_ = [], []
-        if include_values and max(matrix.shape) <= MAX_WRITTEN:
-            cells = list(zip(*np.nonzero(~same), strict=True))
-            texts = {place: rounded(float(matrix[place])) for place in cells}
-            self.texts_ = write_cells(ax, matrix, texts, ends)
-            for text, place in zip(self.texts_, cells, strict=True):
-                text.set_fontweight("bold" if small[place] else "normal")
-        else:
-            self.dots_ = _draw_dots(ax, matrix, small, ends)
-        share = 2 if self.symmetric else 1
+        light = self._draw(
+            ax,
+            matrix,
+            names,
+            {(i, j): _rounded(matrix[i, j]) for i, j in np.argwhere(~same)},
+            bold=small,
+            ends=(min(0.0, matrix.min()), max(LEAST_RANGE, matrix.max())),
+            label="CKA",
+            cmap=cmap,
+            include_values=include_values,
+        )
+        self.dots_ = []
+        if not self.texts_:
+            size = float(np.clip(400 / max(matrix.shape), 2, 20))
+            for cells, color in ((small & light, "black"), (small & ~light, "white")):
+                y, x = np.nonzero(cells)
+                self.dots_.append(
+                    self.ax_.scatter(x, y, s=size, color=color, linewidths=0)
+                )
+        share = 2 if symmetric else 1
         marks = "bold" if self.texts_ else "dots"
         set_title(
-            ax,
+            self.ax_,
             f"{small.sum() // share} of {np.sum(~same) // share} pairs significant\n"
             f"({marks}: adjusted p-value at most {level:g})",
         )
         return self
+
+
+def _rounded(value: float) -> str:
+    """Return a number with two digits, and no sign before zero."""
+    return f"{round(value, 2) + 0.0:.2f}"
 
 
 def cluster_orders(
@@ -395,14 +476,335 @@ def _leaves(distances: np.ndarray) -> np.ndarray:
     return leaves_list(linkage(distances, method="average", optimal_ordering=True))
 
 
-def _draw_dots(
-    ax: Any, matrix: np.ndarray, small: np.ndarray, ends: tuple[float, float]
-) -> list[Any]:
-    """Mark significant cells by dots, dark ones in light cells."""
-    light = light_cells(matrix, ends)
-    size = float(np.clip(400 / max(matrix.shape), 2, 20))
-    dots = []
-    for cells, color in ((small & light, "black"), (small & ~light, "white")):
-        rows, columns = np.nonzero(cells)
-        dots.append(ax.scatter(columns, rows, s=size, color=color, linewidths=0))
-    return dots
+@dataclass(kw_only=True, eq=False, repr=False)
+class KSampleDisplay(HeatMap):
+    """Display of the tests of all pairs of samples as a heat map.
+
+    The colour of a cell is the statistic of the pair, in standard deviations of its
+    permutations. The number in a cell is the adjusted p-value [1]_, bold if it is at
+    most the significance level. The diagonal stays empty.
+
+    Use :meth:`from_result`, or the method `plot` of
+    :class:`~skdiscrepancy.inference.KSampleResult`.
+
+    Read more in the :ref:`User Guide <many_variables>`.
+
+    Parameters
+    ----------
+    pairs : list of tuple of int
+        Positions of both samples of each pair.
+    statistics : array-like of shape (n_pairs,)
+        Statistic of each pair.
+    adjusted_pvalues : array-like of shape (n_pairs,)
+        Adjusted p-value of each pair.
+    sample_names : list of length n_samples
+        Names of the samples.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    image_ : matplotlib AxesImage
+        The heat map.
+    colorbar_ : matplotlib Colorbar
+        The scale of the colours.
+    texts_ : list of matplotlib Text
+        The adjusted p-values, none for more than 12 samples.
+
+    See Also
+    --------
+    skdiscrepancy.k_sample_test : Computes the tests.
+
+    References
+    ----------
+    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
+       Journal of the American Statistical Association 81, 1986.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import k_sample_test
+    >>> from skdiscrepancy.plotting import KSampleDisplay
+    >>> a, b, c = np.random.RandomState(0).normal(size=(3, 60, 2))
+    >>> result = k_sample_test(a, b, c + 1, random_state=0)
+    >>> display = KSampleDisplay.from_result(result)
+    >>> display.ax_.get_title(loc="left").splitlines()
+    ['2 of 3 pairs differ', '(bold: adjusted p-value at most 0.05)']
+    """
+
+    pairs: Sequence[tuple[int, int]]
+    statistics: ArrayLike
+    adjusted_pvalues: ArrayLike
+    sample_names: Sequence[Any]
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Any,
+        *,
+        level: float = 0.05,
+        include_values: bool = True,
+        cmap: Any = "viridis",
+        ax: Any = None,
+    ) -> Self:
+        """Draw the tests of all pairs of samples.
+
+        Parameters
+        ----------
+        result : KSampleResult
+            Result of :func:`~skdiscrepancy.k_sample_test`.
+        level : float, default=0.05
+            Significance level of the tests.
+        include_values : bool, default=True
+            Write the adjusted p-values into the cells of at most 12 samples.
+        cmap : str or matplotlib Colormap, default="viridis"
+            Colours.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : KSampleDisplay
+            The display, already drawn.
+        """
+        return cls._read(result).plot(
+            ax=ax, level=level, include_values=include_values, cmap=cmap
+        )
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.05,
+        include_values: bool = True,
+        cmap: Any = "viridis",
+    ) -> Self:
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+        level : float, default=0.05
+            Significance level of the tests.
+        include_values : bool, default=True
+            Write the adjusted p-values into the cells of at most 12 samples.
+        cmap : str or matplotlib Colormap, default="viridis"
+            Colours.
+
+        Returns
+        -------
+        display : KSampleDisplay
+            The display itself.
+        """
+        level = check_number(level, "level", strict=True, most=1)
+        k = len(self.sample_names)
+        pvalues = np.asarray(self.adjusted_pvalues)
+        matrix, bold = np.ma.masked_all((k, k)), np.zeros((k, k), dtype=bool)
+        texts = {}
+        for (a, b), statistic, pvalue in zip(
+            self.pairs, np.asarray(self.statistics), pvalues, strict=True
+        ):
+            for place in ((a, b), (b, a)):
+                matrix[place], bold[place] = statistic, pvalue <= level
+                texts[place] = f"{pvalue:.2g}"
+        self._draw(
+            ax,
+            matrix,
+            (self.sample_names, self.sample_names),
+            texts,
+            bold=bold,
+            ends=(min(0.0, matrix.min()), max(1.0, matrix.max())),
+            label="Statistic (standard deviations)",
+            cmap=cmap,
+            include_values=include_values,
+        )
+        n_small = int(np.sum(pvalues <= level))
+        marks = "bold: " if self.texts_ else ""
+        set_title(
+            self.ax_,
+            f"{n_small} of {len(pvalues)} pairs differ\n"
+            f"({marks}adjusted p-value at most {level:g})",
+        )
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DesignDisplay(Display):
+    """Display of the entries of the core matrix that a design uses.
+
+    The entries h(Z_i, Z_j) that the design uses are blue, and the others are white, as
+    in the figures of [1]_. Random pairs drawn with replacement can use an entry several
+    times. Such entries are darker and show how often they are used.
+
+    Use :meth:`from_design` or :meth:`from_estimator`.
+
+    Read more in the :ref:`User Guide <plotting>`.
+
+    Parameters
+    ----------
+    mask : array-like of shape (n_samples, n_samples)
+        How often each entry is used.
+    design_name : str or None, default=None
+        First line of the title.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    cells_ : matplotlib QuadMesh
+        The cells.
+    texts_ : list of matplotlib Text
+        The numbers in the cells, row by row. The list is empty if no entry is used
+        twice, or for more than 30 samples, when a colour bar replaces the numbers.
+
+    See Also
+    --------
+    skdiscrepancy.designs.check_design : Turns a letter into a design.
+
+    References
+    ----------
+    .. [1] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy.designs import Subdiagonals
+    >>> from skdiscrepancy.plotting import DesignDisplay
+    >>> display = DesignDisplay.from_design(Subdiagonals(n_subdiagonals=2), 10)
+    >>> int(display.mask.sum())
+    34
+    """
+
+    mask: ArrayLike
+    design_name: str | None = None
+
+    @classmethod
+    def from_design(
+        cls,
+        design: str | Design,
+        n_samples: int,
+        *,
+        random_state: RandomStateLike = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a design.
+
+        Parameters
+        ----------
+        design : {"v", "u", "l", "d", "b", "x", "r"} or Design
+            Design to draw.
+        n_samples : int
+            Number of samples, which is the number of rows of the core matrix.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the pairs of :class:`~skdiscrepancy.designs.RandomPairs`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : DesignDisplay
+            The display, already drawn.
+
+        Examples
+        --------
+        >>> from skdiscrepancy.designs import RandomPairs
+        >>> from skdiscrepancy.plotting import DesignDisplay
+        >>> pairs = RandomPairs(n_pairs=27, replace=True)
+        >>> display = DesignDisplay.from_design(pairs, 10, random_state=0)
+        >>> int(display.mask.sum())
+        54
+        """
+        design = check_design(design)
+        check_number(n_samples, "n_samples", integer=True, least=1, most=MOST_DRAWN)
+        mask = design.mask(n_samples, random_state=random_state)
+        return cls(mask=mask, design_name=repr(design)).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, n_samples: int, *, ax: Any = None) -> Self:
+        """Draw the design of an estimator, which need not be fitted.
+
+        Parameters
+        ----------
+        estimator : MMDEstimator, HSICEstimator or KSDEstimator
+            Estimator. Its `random_state` seeds random pairs.
+        n_samples : int
+            Number of samples. A sample is a row for KSD, a pair (X_i, Y_i) for MMD, and
+            a pair of the rows i and i + `n_samples` for HSIC.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : DesignDisplay
+            The display, already drawn.
+
+        Examples
+        --------
+        >>> from skdiscrepancy import MMDEstimator
+        >>> from skdiscrepancy.plotting import DesignDisplay
+        >>> display = DesignDisplay.from_estimator(MMDEstimator(design="x"), 10)
+        >>> display.ax_.get_title().splitlines()
+        ['Cross()', '50 of 100 entries']
+        """
+        return cls.from_design(
+            estimator.design, n_samples, random_state=estimator.random_state, ax=ax
+        )
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : DesignDisplay
+            The display itself.
+        """
+        ax = set_axes(self, ax, figsize=(4.2, 4.4))
+        from matplotlib.colors import LinearSegmentedColormap
+        from matplotlib.ticker import MaxNLocator
+
+        mask = np.asarray(self.mask)
+        n, most = len(mask), int(mask.max())
+        several = most > 1
+        # Entries used once are blue, or light blue if others are used more often.
+        shades = ["#9CCBE6", BLUE, "#00375A"] if several else [BLUE, BLUE]
+        self.cells_ = ax.pcolormesh(
+            np.arange(n),
+            np.arange(n),
+            np.ma.masked_equal(mask, 0),
+            cmap=LinearSegmentedColormap.from_list("counts", shades),
+            vmin=1,
+            vmax=max(most, 2),
+            shading="nearest",
+            edgecolors="white" if n <= MAX_COUNTED else "none",
+            linewidth=0.5,
+        )
+        self.texts_ = []
+        if several and n <= MAX_COUNTED:
+            size = min(10.0, 200 / n)
+            style = {"ha": "center", "va": "center", "fontsize": size}
+            for i, j in np.argwhere(mask):
+                color = "white" if 2 * mask[i, j] > most else "black"
+                self.texts_.append(ax.text(j, i, str(mask[i, j]), color=color, **style))
+        elif several:
+            ax.figure.colorbar(
+                self.cells_, ax=ax, label="Number of times used", shrink=0.7
+            )
+        # The first sample on top, as in a matrix.
+        ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal")
+        ax.set(xlabel="Sample j", ylabel="Sample i")
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(MaxNLocator("auto", integer=True))
+        used = f"{np.count_nonzero(mask)} of {mask.size} entries"
+        name = "" if self.design_name is None else f"{self.design_name}\n"
+        ax.set_title(f"{name}{used}", fontsize="medium")
+        return self

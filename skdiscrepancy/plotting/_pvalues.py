@@ -1,32 +1,33 @@
-"""Null distributions and p-values of tests."""
+"""Null distributions and p-values of tests, and the report of drift."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import check_flag, check_number
+from skdiscrepancy._data.checks import check_number
 from skdiscrepancy.plotting._style import (
     BLUE,
-    MAX_WRITTEN,
+    GREY,
     VERMILLION,
-    check_colormap,
-    draw_heat_map,
+    Display,
+    draw_histogram,
     draw_pvalues,
     legend_above,
+    name_rows,
     rows_height,
     set_axes,
-    set_title,
-    write_cells,
 )
 
 
-class NullDistributionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class NullDistributionDisplay(Display):
     """Display of the null distribution of a test.
 
     A histogram shows the statistics of the resamples [1]_. A line shows the statistic
@@ -88,27 +89,15 @@ class NullDistributionDisplay:
     'your data: p = 0.001'
     """
 
-    def __init__(
-        self,
-        *,
-        null_distribution: ArrayLike,
-        statistic: float,
-        pvalue: float,
-        method: str | None = None,
-        n_kernels: int = 1,
-        null_limit: Any = None,
-    ):
-        self.null_distribution = null_distribution
-        self.statistic = statistic
-        self.pvalue = pvalue
-        self.method = method
-        self.n_kernels = n_kernels
-        self.null_limit = null_limit
+    null_distribution: ArrayLike
+    statistic: float
+    pvalue: float
+    method: str | None = None
+    n_kernels: int = 1
+    null_limit: Any = None
 
     @classmethod
-    def from_result(
-        cls, result: Any, *, bins: Any = "auto", ax: Any = None
-    ) -> NullDistributionDisplay:
+    def from_result(cls, result: Any, *, bins: Any = "auto", ax: Any = None) -> Self:
         """Draw the null distribution of a test.
 
         Parameters
@@ -125,17 +114,10 @@ class NullDistributionDisplay:
         display : NullDistributionDisplay
             The display, already drawn.
         """
-        display = cls(
-            null_distribution=result.null_distribution,
-            statistic=result.statistic,
-            pvalue=result.pvalue,
-            method=result.method,
-            n_kernels=len(result.kernels),
-            null_limit=result.null_limit,
-        )
+        display = cls._read(result, n_kernels=len(result.kernels))
         return display.plot(ax=ax, bins=bins)
 
-    def plot(self, ax: Any = None, *, bins: Any = "auto") -> NullDistributionDisplay:
+    def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
         """Draw the distribution.
 
         Parameters
@@ -156,48 +138,33 @@ class NullDistributionDisplay:
                 f"method == {self.method!r} has an empty null_distribution and "
                 "null_limit == None, must have one of them to be drawn."
             )
-        ax = set_axes(self, ax, figsize=(6.4, 4.0))
+        ax = set_axes(self, ax, figsize=(6.4, 4.0), box=False)
         self.bars_ = self.density_ = None
         adjusted = ""
         if null.size:
-            self._draw_resamples(ax, null, bins)
+            method = "" if self.method is None else f", {self.method}"
+            label = f"null hypothesis: {null.size} resamples{method}"
+            self.bars_ = draw_histogram(ax, null, bins, label)
+            ax.set(xlabel="Test statistic", ylabel="Number of resamples")
         else:
             self._draw_density(ax)
             if self.n_kernels > 1:
                 adjusted = f" (adjusted for {self.n_kernels} kernels)"
+        label = f"your data: p = {self.pvalue:.3g}{adjusted}"
         self.observed_ = ax.axvline(
-            self.statistic,
-            color=VERMILLION,
-            linewidth=2,
-            label=f"your data: p = {self.pvalue:.3g}{adjusted}",
+            self.statistic, color=VERMILLION, linewidth=2, label=label
         )
         ax.set_ylim(bottom=0)
-        ax.spines[["top", "right"]].set_visible(False)
         # One row would be wider than the axes.
         legend_above(ax, "Test statistic and its null distribution")
         return self
-
-    def _draw_resamples(self, ax: Any, null: np.ndarray, bins: Any) -> None:
-        method = "" if self.method is None else f", {self.method}"
-        _, _, self.bars_ = ax.hist(
-            null,
-            bins=bins,
-            color=BLUE,
-            alpha=0.6,
-            # An edge makes a bar of one resample visible.
-            edgecolor=BLUE,
-            linewidth=0.8,
-            label=f"null hypothesis: {null.size} resamples{method}",
-        )
-        ax.set(xlabel="Test statistic", ylabel="Number of resamples")
 
     def _draw_density(self, ax: Any) -> None:
         """Draw the density from its ends to the statistic of the data."""
         limit, student = self.null_limit, self.method == "asymptotic"
         low, high = (4.0 * np.array([-1, 1])) if student else limit.ppf([1e-4, 0.9999])
         reach = 0.05 * (high - low)
-        low = min(low, self.statistic - reach)
-        high = max(high, self.statistic + reach)
+        low, high = min(low, self.statistic - reach), max(high, self.statistic + reach)
         if student:
             # Show studentised statistics with zero in the middle.
             low, high = min(low, -high), max(high, -low)
@@ -220,7 +187,8 @@ CORRECTIONS = {
 }
 
 
-class ColumnTestsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ColumnTestsDisplay(Display):
     """Display of the tests of the columns of a table.
 
     The line of each column ends at its adjusted p-value [1]_ on a logarithmic axis. A
@@ -279,16 +247,9 @@ class ColumnTestsDisplay:
     '1 of 2 columns significant at level 0.05'
     """
 
-    def __init__(
-        self,
-        *,
-        feature_names: Sequence[Any],
-        adjusted_pvalues: ArrayLike,
-        correction: str | None = None,
-    ):
-        self.feature_names = feature_names
-        self.adjusted_pvalues = adjusted_pvalues
-        self.correction = correction
+    feature_names: Sequence[Any]
+    adjusted_pvalues: ArrayLike
+    correction: str | None = None
 
     @classmethod
     def from_result(
@@ -298,7 +259,7 @@ class ColumnTestsDisplay:
         level: float = 0.05,
         max_columns: int | None = 30,
         ax: Any = None,
-    ) -> ColumnTestsDisplay:
+    ) -> Self:
         """Draw the tests of columns.
 
         Parameters
@@ -329,7 +290,7 @@ class ColumnTestsDisplay:
 
     def plot(
         self, ax: Any = None, *, level: float = 0.05, max_columns: int | None = 30
-    ) -> ColumnTestsDisplay:
+    ) -> Self:
         """Draw the p-values.
 
         Parameters
@@ -352,12 +313,11 @@ class ColumnTestsDisplay:
             check_number(max_columns, "max_columns", integer=True, least=1)
         names = list(self.feature_names)[:max_columns]
         pvalues = np.asarray(self.adjusted_pvalues)
-        ax = set_axes(self, ax, figsize=(6.4, rows_height(len(names))))
+        ax = set_axes(self, ax, figsize=(6.4, rows_height(len(names))), box=False)
         self.stems_, self.markers_, self.significant_ = draw_pvalues(
             ax, names, pvalues[: len(names)], level
         )
         ax.set_xlabel(CORRECTIONS[self.correction])
-        ax.spines[["top", "right"]].set_visible(False)
         n_small = int(np.sum(pvalues <= level))
         title = f"{n_small} of {len(pvalues)} columns significant at level {level:g}"
         if len(names) < len(pvalues):
@@ -366,28 +326,56 @@ class ColumnTestsDisplay:
         return self
 
 
-class KSampleDisplay:
-    """Display of the tests of all pairs of samples as a heat map.
+def _draw_stems(
+    ax: Any, lags: np.ndarray, statistics: np.ndarray, colour: str, label: str
+) -> Any:
+    """Draw the stems of some lags, None if there are none."""
+    if not len(lags):
+        return None
+    stems = ax.stem(lags, statistics, basefmt=" ", label=label)
+    stems.markerline.set(color=colour, markersize=5)
+    stems.stemlines.set(color=colour, linewidth=1.5)
+    return stems
 
-    The colour of a cell is the statistic of the pair, in standard deviations of its
-    permutations. The number in a cell is the adjusted p-value [1]_, bold if it is at
-    most the significance level. The diagonal stays empty.
+
+def _critical_value(null: np.ndarray, level: float) -> float:
+    """Return the value that a statistic must exceed for a p-value of the level."""
+    # p = (1 + number of values that are at least as large) / (1 + number of values).
+    allowed = int(np.floor(level * (1 + len(null)) + 1e-9)) - 1
+    if allowed < 0:
+        return float(null.max())
+    return float(np.sort(null)[::-1][min(allowed, len(null) - 1)])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DriftReportDisplay(Display):
+    """Display of a drift report.
+
+    The line of each column ends at its effect size, the normalised MMD of both tables
+    [1]_ on a scale from 0 to 1. A filled marker means that the adjusted p-value, which
+    is printed at the right, is at most the significance level. The columns that explain
+    the drift are orange, also if they do not differ on their own. The column with the
+    smallest p-value is on top.
 
     Use :meth:`from_result`, or the method `plot` of
-    :class:`~skdiscrepancy.inference.KSampleResult`.
+    :class:`~skdiscrepancy.monitoring.DriftReport`.
 
-    Read more in the :ref:`User Guide <many_variables>`.
+    Read more in the :ref:`User Guide <tables>`.
 
     Parameters
     ----------
-    pairs : list of tuple of int
-        Positions of both samples of each pair.
-    statistics : array-like of shape (n_pairs,)
-        Statistic of each pair.
-    adjusted_pvalues : array-like of shape (n_pairs,)
-        Adjusted p-value of each pair.
-    sample_names : list of length n_samples
-        Names of the samples.
+    feature_names : list of length n_features
+        Names of the columns, from top to bottom.
+    effect_sizes : array-like of shape (n_features,)
+        Effect size of each column.
+    adjusted_pvalues : array-like of shape (n_features,)
+        Adjusted p-value of each column.
+    explains : array-like of shape (n_features,)
+        Whether each column explains the drift.
+    pvalue : float
+        The p-value of the joint test.
+    level : float, default=0.05
+        Significance level.
 
     Attributes
     ----------
@@ -395,138 +383,144 @@ class KSampleDisplay:
         Axes of the figure.
     figure_ : matplotlib Figure
         The figure.
-    image_ : matplotlib AxesImage
-        The heat map.
-    colorbar_ : matplotlib Colorbar
-        The scale of the colours.
-    texts_ : list of matplotlib Text
-        The adjusted p-values, none for more than 12 samples.
+    stems_ : matplotlib LineCollection
+        The lines.
+    markers_ : matplotlib PathCollection
+        The ends of the lines.
+    pvalue_texts_ : list of matplotlib Text
+        The adjusted p-values.
 
     See Also
     --------
-    skdiscrepancy.k_sample_test : Computes the tests.
+    skdiscrepancy.monitoring.drift_report : Computes the report.
 
     References
     ----------
-    .. [1] J. P. Shaffer, "Modified sequentially rejective multiple test procedures",
-       Journal of the American Statistical Association 81, 1986.
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skdiscrepancy import k_sample_test
-    >>> from skdiscrepancy.plotting import KSampleDisplay
-    >>> a, b, c = np.random.RandomState(0).normal(size=(3, 60, 2))
-    >>> result = k_sample_test(a, b, c + 1, random_state=0)
-    >>> display = KSampleDisplay.from_result(result)
-    >>> display.ax_.get_title(loc="left").splitlines()
-    ['2 of 3 pairs differ', '(bold: adjusted p-value at most 0.05)']
+    >>> from skdiscrepancy.monitoring import drift_report
+    >>> from skdiscrepancy.plotting import DriftReportDisplay
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0, 2, 0]
+    >>> display = DriftReportDisplay.from_result(drift_report(X, Y, random_state=0))
+    >>> display.feature_names[0]
+    'x1'
+    >>> display.ax_.get_title(loc="left")
+    'The tables differ (p = 0.001)'
     """
 
-    def __init__(
-        self,
-        *,
-        pairs: Sequence[tuple[int, int]],
-        statistics: ArrayLike,
-        adjusted_pvalues: ArrayLike,
-        sample_names: Sequence[Any],
-    ):
-        self.pairs = pairs
-        self.statistics = statistics
-        self.adjusted_pvalues = adjusted_pvalues
-        self.sample_names = sample_names
+    feature_names: Sequence[Any]
+    effect_sizes: ArrayLike
+    adjusted_pvalues: ArrayLike
+    explains: ArrayLike
+    pvalue: float
+    level: float = 0.05
 
     @classmethod
     def from_result(
-        cls,
-        result: Any,
-        *,
-        level: float = 0.05,
-        include_values: bool = True,
-        cmap: Any = "viridis",
-        ax: Any = None,
-    ) -> KSampleDisplay:
-        """Draw the tests of all pairs of samples.
+        cls, result: Any, *, max_columns: int | None = 30, ax: Any = None
+    ) -> Self:
+        """Draw a drift report.
 
         Parameters
         ----------
-        result : KSampleResult
-            Result of :func:`~skdiscrepancy.k_sample_test`.
-        level : float, default=0.05
-            Significance level of the tests.
-        include_values : bool, default=True
-            Write the adjusted p-values into the cells of at most 12 samples.
-        cmap : str or matplotlib Colormap, default="viridis"
-            Colours.
+        result : DriftReport
+            Result of :func:`~skdiscrepancy.monitoring.drift_report`.
+        max_columns : int or None, default=30
+            Largest number of columns to draw. The columns with the smallest p-values
+            are drawn first. None draws all columns.
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates new axes.
 
         Returns
         -------
-        display : KSampleDisplay
+        display : DriftReportDisplay
             The display, already drawn.
         """
+        columns = result._columns()
         display = cls(
-            pairs=result.pairs,
-            statistics=result.statistics,
-            adjusted_pvalues=result.adjusted_pvalues,
-            sample_names=result.sample_names,
+            feature_names=columns["feature"],
+            effect_sizes=columns["effect_size"],
+            adjusted_pvalues=columns["adjusted_pvalue"],
+            explains=columns["explanation"] > 0,
+            pvalue=result.joint_test.pvalue,
+            level=result.level,
         )
-        return display.plot(
-            ax=ax, level=level, include_values=include_values, cmap=cmap
-        )
+        return display.plot(ax=ax, max_columns=max_columns)
 
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        level: float = 0.05,
-        include_values: bool = True,
-        cmap: Any = "viridis",
-    ) -> KSampleDisplay:
-        """Draw the heat map.
+    def plot(self, ax: Any = None, *, max_columns: int | None = 30) -> Self:
+        """Draw the effect sizes.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates new axes.
-        level : float, default=0.05
-            Significance level of the tests.
-        include_values : bool, default=True
-            Write the adjusted p-values into the cells of at most 12 samples.
-        cmap : str or matplotlib Colormap, default="viridis"
-            Colours.
+        max_columns : int or None, default=30
+            Largest number of columns to draw, starting with the first. None draws all
+            columns.
 
         Returns
         -------
-        display : KSampleDisplay
+        display : DriftReportDisplay
             The display itself.
         """
-        level = check_number(level, "level", strict=True, most=1)
-        check_flag(include_values, "include_values")
-        check_colormap(self, cmap)
-        k = len(self.sample_names)
-        pvalues = np.asarray(self.adjusted_pvalues)
-        matrix = np.ma.masked_all((k, k))
-        for (a, b), value in zip(self.pairs, np.asarray(self.statistics), strict=True):
-            matrix[a, b] = matrix[b, a] = value
-        low, high = min(0.0, float(matrix.min())), max(1.0, float(matrix.max()))
-        options = {"cmap": cmap, "vmin": low, "vmax": high}
-        names = (self.sample_names, self.sample_names)
-        ax = draw_heat_map(
-            self, ax, matrix, names, label="Statistic (standard deviations)", **options
+        if max_columns is not None:
+            check_number(max_columns, "max_columns", integer=True, least=1)
+        names = list(self.feature_names)[:max_columns]
+        n_drawn, n_columns = len(names), len(self.feature_names)
+        sizes, pvalues, explains = (
+            np.asarray(values)[:n_drawn]
+            for values in (self.effect_sizes, self.adjusted_pvalues, self.explains)
         )
-        self.texts_ = []
-        if include_values and k <= MAX_WRITTEN:
-            for (a, b), pvalue in zip(self.pairs, pvalues, strict=True):
-                weight = "bold" if pvalue <= level else "normal"
-                texts = dict.fromkeys(((a, b), (b, a)), f"{pvalue:.2g}")
-                self.texts_ += write_cells(
-                    ax, matrix, texts, (low, high), fontweight=weight
-                )
-        n_small = int(np.sum(pvalues <= level))
-        marks = f"(bold: adjusted p-value at most {level:g})"
-        if not self.texts_:
-            marks = f"(adjusted p-value at most {level:g})"
-        set_title(ax, f"{n_small} of {len(pvalues)} pairs differ\n{marks}")
+        largest = float(np.max(sizes, initial=0)) or 1.0
+        places, small = np.arange(n_drawn), pvalues <= self.level
+        colors = np.where(explains, VERMILLION, BLUE)
+        ax = set_axes(self, ax, figsize=(6.4, rows_height(n_drawn)), box=False)
+        self.stems_ = ax.hlines(places, 0, sizes, color=colors, linewidth=2, alpha=0.5)
+        self.markers_ = ax.scatter(
+            sizes,
+            places,
+            s=45,
+            c=np.where(small, colors, "white"),
+            edgecolors=colors,
+            linewidths=1.5,
+            zorder=3,
+        )
+        self.pvalue_texts_ = [
+            ax.annotate(
+                f"p = {pvalues[i]:.2g}",
+                (1, i),
+                xycoords=ax.get_yaxis_transform(),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize="small",
+                fontweight="bold" if small[i] else "normal",
+            )
+            for i in places
+        ]
+        name_rows(ax, names)
+        ax.set_xlim(-0.03 * largest, 1.1 * largest)
+        ax.set_xlabel("Effect size (normalised MMD)")
+        found = self.pvalue <= self.level
+        title = "The tables differ" if found else "No drift detected"
+        title += f" (p = {self.pvalue:.2g})"
+        if n_drawn < n_columns:
+            title += f"\n(the {n_drawn} of {n_columns} smallest p-values)"
+        legend_above(ax, title, ncols=3, handles=_handles())
         return self
+
+
+def _handles() -> list[Any]:
+    """Return the artists of the legend, which has entries for all cases."""
+    from matplotlib.lines import Line2D
+
+    dot: dict[str, Any] = {"marker": "o", "linestyle": ""}
+    return [
+        Line2D([], [], **dot, color=GREY, label="differs on its own"),
+        Line2D([], [], **dot, color=GREY, markerfacecolor="white", label="does not"),
+        Line2D([], [], color=VERMILLION, linewidth=3, label="explains the drift"),
+    ]

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
     VERMILLION,
+    Display,
     legend_above,
     name_rows,
     plain,
@@ -25,7 +27,8 @@ from skdiscrepancy.plotting._style import (
 HEIGHT = 0.4
 
 
-class SelectionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectionDisplay(Display):
     """Display of the path of a selector: relevance against redundancy.
 
     Two bars for each selected column show its relevance, the centred kernel alignment
@@ -78,19 +81,12 @@ class SelectionDisplay:
     ['x1', 'x4']
     """
 
-    def __init__(
-        self,
-        *,
-        relevance: ArrayLike,
-        redundancy: ArrayLike,
-        feature_names: Sequence[Any],
-    ):
-        self.relevance = relevance
-        self.redundancy = redundancy
-        self.feature_names = feature_names
+    relevance: ArrayLike
+    redundancy: ArrayLike
+    feature_names: Sequence[Any]
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SelectionDisplay:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the path of a selector.
 
         Parameters
@@ -118,7 +114,7 @@ class SelectionDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> SelectionDisplay:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the path.
 
         Parameters
@@ -132,30 +128,25 @@ class SelectionDisplay:
             The display itself.
         """
         steps = np.arange(1, len(self.feature_names) + 1)
-        ax = set_axes(self, ax, figsize=(6.4, max(2.0, 1.6 + 0.4 * len(steps))))
+        figsize = (6.4, max(2.0, 1.6 + 0.4 * len(steps)))
+        ax = set_axes(self, ax, figsize=figsize, box=False)
+        style: dict[str, Any] = {"color": BLUE, "label": "relevance, with y"}
         self.relevance_bars_ = ax.barh(
-            steps - HEIGHT / 2,
-            self.relevance,
-            HEIGHT,
-            color=BLUE,
-            label="relevance, with y",
+            steps - HEIGHT / 2, self.relevance, HEIGHT, **style
         )
+        label = "redundancy, mean with the columns above"
         self.redundancy_bars_ = ax.barh(
-            steps + HEIGHT / 2,
-            self.redundancy,
-            HEIGHT,
-            color=VERMILLION,
-            label="redundancy, mean with the columns above",
+            steps + HEIGHT / 2, self.redundancy, HEIGHT, color=VERMILLION, label=label
         )
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
         name_rows(ax, labels, start=1)
         ax.set_xlabel("Centred kernel alignment (CKA)")
-        ax.spines[["top", "right"]].set_visible(False)
         legend_above(ax, "Selected columns, the first on top")
         return self
 
 
-class SelectionCVDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectionCVDisplay(Display):
     """Display of the cross-validated score by the number of selected columns.
 
     The curve shows the mean over the folds of the centred kernel alignment (CKA) of the
@@ -219,23 +210,14 @@ class SelectionCVDisplay:
     2
     """
 
-    def __init__(
-        self,
-        *,
-        n_features: ArrayLike,
-        scores: ArrayLike,
-        best_setting: int = 0,
-        n_features_selected: int | None = None,
-        setting_name: str | None = None,
-    ):
-        self.n_features = n_features
-        self.scores = scores
-        self.best_setting = best_setting
-        self.n_features_selected = n_features_selected
-        self.setting_name = setting_name
+    n_features: ArrayLike
+    scores: ArrayLike
+    best_setting: int = 0
+    n_features_selected: int | None = None
+    setting_name: str | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> SelectionCVDisplay:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the cross-validated scores of a selector.
 
         Parameters
@@ -272,7 +254,7 @@ class SelectionCVDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> SelectionCVDisplay:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the scores.
 
         Parameters
@@ -285,13 +267,12 @@ class SelectionCVDisplay:
         display : SelectionCVDisplay
             The display itself.
         """
-        ax = set_axes(self, ax, figsize=(6.4, 4.4))
+        ax = set_axes(self, ax, figsize=(6.4, 4.4), box=False)
         from matplotlib.ticker import MaxNLocator
 
         sizes, scores = np.asarray(self.n_features), np.asarray(self.scores)
-        n_splits = scores.shape[2]
+        n_splits, best = scores.shape[2], self.best_setting
         means = scores.mean(axis=2)
-        best = self.best_setting
         self.other_lines_ = [
             ax.plot(sizes, mean, color=GREY, linewidth=0.8, alpha=0.5)[0]
             for index, mean in enumerate(means)
@@ -304,35 +285,22 @@ class SelectionCVDisplay:
         [self.line_] = ax.plot(
             sizes, means[best], "o-", color=BLUE, markersize=4, label=f"{folds}{name}"
         )
-        self.band_ = None
+        self.band_ = self.chosen_ = None
         if n_splits > 1:
             error = scores[best].std(axis=1, ddof=1) / np.sqrt(n_splits)
+            low, high = means[best] - error, means[best] + error
+            style = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
             self.band_ = ax.fill_between(
-                sizes,
-                means[best] - error,
-                means[best] + error,
-                color=BLUE,
-                alpha=0.2,
-                linewidth=0,
-                label="one standard error",
+                sizes, low, high, label="one standard error", **style
             )
-        self.chosen_ = None
-        if self.n_features_selected is not None:
-            self.chosen_ = ax.axvline(
-                self.n_features_selected,
-                color=VERMILLION,
-                linestyle="--",
-                zorder=1,
-                label=f"chosen: {self.n_features_selected}",
-            )
+        chosen = self.n_features_selected
+        if chosen is not None:
+            style = {"color": VERMILLION, "linestyle": "--", "zorder": 1}
+            self.chosen_ = ax.axvline(chosen, label=f"chosen: {chosen}", **style)
         ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
         ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
-        ax.spines[["top", "right"]].set_visible(False)
         named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
-        legend_above(
-            ax,
-            "Cross-validated score by number of columns",
-            ncols=3,
-            handles=[handle for handle in named if handle is not None],
-        )
+        handles = [handle for handle in named if handle is not None]
+        title = "Cross-validated score by number of columns"
+        legend_above(ax, title, ncols=3, handles=handles)
         return self

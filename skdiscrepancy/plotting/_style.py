@@ -1,22 +1,16 @@
-"""Colours, titles, legends, heat maps and the late import of matplotlib."""
+"""Base class, colours, titles, legends and the late import of matplotlib."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, Self
 
 import numpy as np
 
-from skdiscrepancy._data.checks import shown
-from skdiscrepancy.kernels._names import kernel_bandwidth
-
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
-BLUE, VERMILLION = "#0072B2", "#D55E00"
-
-
-SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#555555"
 
 
 # Largest width of a legend, as a multiple of the width of its axes. The gap to the next
@@ -24,30 +18,31 @@ SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 OVERHANG = 1.2
 
 
-# One marker more than colours, so that pairs of marker and colour repeat late.
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-
-GREY = "#555555"
-
-
 # Space between a title and the legend below it, in points.
 TITLE_GAP = 4
 
 
-def import_pyplot(display: Any) -> Any:
-    """Return matplotlib.pyplot, or say how to get it.
+class Display:
+    """Base class of the Displays: dataclasses with a method `plot`.
 
-    Parameters
-    ----------
-    display : object
-        Display that needs it, for the message.
-
-    Returns
-    -------
-    pyplot : module
-        The module.
+    A new Display is a subclass with the decorator ``@dataclass(kw_only=True, eq=False,
+    repr=False)``. The method `plot` begins with :func:`set_axes`, and ends with
+    :func:`legend_above` or :func:`set_title`.
     """
+
+    ax_: Any
+    figure_: Any
+
+    @classmethod
+    def _read(cls, result: Any, **computed: Any) -> Self:
+        """Return the display of a result, whose attributes have the same names."""
+        names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        read = {name: getattr(result, name) for name in names - computed.keys()}
+        return cls(**read, **computed)
+
+
+def import_pyplot(display: Any) -> Any:
+    """Return matplotlib.pyplot, or say how to get it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -58,27 +53,14 @@ def import_pyplot(display: Any) -> Any:
     return plt
 
 
-def set_axes(display: Any, ax: Any, **figure_options: Any) -> Any:
-    """Give a display its `ax_` and `figure_`, new ones if `ax` is None.
-
-    Parameters
-    ----------
-    display : object
-        Display.
-    ax : matplotlib Axes or None
-        Axes to draw in.
-    **figure_options : dict
-        Options of a new figure.
-
-    Returns
-    -------
-    ax : matplotlib Axes
-        Axes to draw in.
-    """
+def set_axes(display: Any, ax: Any, *, box: bool = True, **figure_options: Any) -> Any:
+    """Give a display its `ax_` and `figure_`, new ones if `ax` is None."""
     plt = import_pyplot(display)
     if ax is None:
         # Legends and colour bars next to the axes need the constrained layout.
         _, ax = plt.subplots(layout="constrained", **figure_options)
+    if not box:
+        ax.spines[["top", "right"]].set_visible(False)
     display.ax_, display.figure_ = ax, ax.figure
     return ax
 
@@ -88,22 +70,8 @@ def legend_above(
 ) -> Any:
     """Draw a title and a legend above the axes, where they hide no data.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes.
-    title : str
-        Title.
-    ncols : int, default=1
-        Number of columns, at most: a legend that is wider than its axes takes their
-        room, or the room of the axes next to them.
-    handles : list of matplotlib artists or None, default=None
-        Artists in the legend; None for all that have a label.
-
-    Returns
-    -------
-    legend : matplotlib Legend
-        The legend.
+    A legend that is wider than its axes takes the space of the axes next to them, so
+    it gets fewer columns than `ncols`.
     """
     options: dict[str, Any] = {} if handles is None else {"handles": handles}
     options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
@@ -154,25 +122,7 @@ def draw_pvalues(
 ) -> tuple[Any, Any, Any]:
     """Draw p-values as lines with a marker at the end, the first on top.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes.
-    names : list of str
-        Labels.
-    pvalues : ndarray of shape (n_names,)
-        The p-values.
-    level : float
-        Markers of p-values up to this level are filled.
-
-    Returns
-    -------
-    stems : matplotlib LineCollection
-        The lines.
-    markers : matplotlib Line2D
-        All markers.
-    significant : matplotlib Line2D
-        Filled markers.
+    Returns the lines, all markers, and the filled markers of p-values up to the level.
     """
     places = np.arange(len(names))
     stems = ax.hlines(places, 1.0, pvalues, color=BLUE, linewidth=2, alpha=0.5)
@@ -181,16 +131,24 @@ def draw_pvalues(
     )
     small = pvalues <= level
     [significant] = ax.plot(pvalues[small], places[small], "o", color=BLUE, zorder=4)
-    ax.axvline(
-        level,
-        color=GREY,
-        linestyle="--",
-        zorder=0,
-        label=f"level {level:g} (filled: below)",
-    )
+    ax.axvline(level, **level_style(level))
     name_rows(ax, names)
     pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
     return stems, markers, significant
+
+
+def level_style(level: float) -> dict[str, Any]:
+    """Return the style of the line of a level, with its label."""
+    label = f"level {level:g} (filled: below)"
+    return {"color": GREY, "linestyle": "--", "zorder": 0, "label": label}
+
+
+def draw_histogram(ax: Any, values: np.ndarray, bins: Any, label: str) -> Any:
+    """Draw a histogram and return its bars."""
+    # An edge makes a bar of one value visible.
+    style = {"color": BLUE, "alpha": 0.6, "edgecolor": BLUE, "linewidth": 0.8}
+    _, _, bars = ax.hist(values, bins=bins, label=label, **style)
+    return bars
 
 
 def name_rows(ax: Any, names: list[str], start: int = 0) -> None:
@@ -203,178 +161,3 @@ def name_rows(ax: Any, names: list[str], start: int = 0) -> None:
 def rows_height(n_rows: int) -> float:
     """Return the height of a figure with so many labelled rows, in inches."""
     return float(np.clip(1.7 + 0.3 * n_rows, 2.2, 14))
-
-
-def on_first_variable(
-    kernels: list[Any], statistics: np.ndarray, pvalues: np.ndarray | None
-) -> tuple[list[Any], np.ndarray, np.ndarray | None, bool]:
-    """Return the kernels on one variable, with the best numbers over all others.
-
-    Parameters
-    ----------
-    kernels : list of kernels, or of tuples of kernels on several variables
-        All products of kernels on X and on y, or one tuple for each index.
-    statistics : ndarray of shape (n_kernels,)
-        Statistics.
-    pvalues : ndarray of shape (n_kernels,) or None
-        The p-values of a test.
-
-    Returns
-    -------
-    kernels : list of kernels
-        Kernels on the first variable. If there is one tuple for each index, kernels on
-        the first variable that has bandwidths.
-    statistics : ndarray
-        The largest statistic of each kernel.
-    pvalues : ndarray or None
-        The smallest p-value of each kernel.
-    paired : bool
-        Whether several products share a kernel.
-    """
-    if not isinstance(kernels[0], tuple):
-        return kernels, statistics, pvalues, False
-    columns = list(zip(*kernels, strict=True))
-    n_first, n_second = (len(set(map(id, column))) for column in columns[:2])
-    if len(columns) > 2 or n_first * n_second != len(kernels):
-        aligned = next(
-            (c for c in columns if not np.isnan(kernel_bandwidth(c[0]))), columns[0]
-        )
-        return list(aligned), statistics, pvalues, False
-    # All pairs with the first kernel on X come first, and so on.
-    shape = (-1, n_second)
-    statistics = statistics.reshape(shape).max(axis=1)
-    if pvalues is not None:
-        pvalues = pvalues.reshape(shape).min(axis=1)
-    return list(columns[0][::n_second]), statistics, pvalues, n_second > 1
-
-
-# Numbers are written into the cells of matrices of at most so many rows or columns.
-MAX_WRITTEN = 12
-
-
-# Inches of a cell, and of a whole side.
-CELL, LEAST, MOST = 0.5, 3.0, 9.0
-
-
-# Inches of a letter of a name, and letters of a name at most.
-LETTER, MAX_LETTERS = 0.08, 20
-
-
-# Above this fraction of the colour scale, cells are light and need dark letters.
-LIGHT = 0.6
-
-
-# Names of rows or columns, at most.
-MAX_NAMES = 30
-
-
-def check_colormap(display: Any, cmap: Any) -> None:
-    """Refuse what is not a colormap before a figure is made."""
-    import_pyplot(display)
-    from matplotlib.colors import Colormap
-
-    if not (cmap is None or isinstance(cmap, (str, Colormap))):
-        raise TypeError(
-            f"cmap == {shown(cmap)}, must be a name or a Colormap of matplotlib."
-        )
-
-
-def draw_heat_map(
-    display: Any,
-    ax: Any,
-    matrix: np.ndarray,
-    names: tuple[Sequence[Any], Sequence[Any]],
-    *,
-    label: str,
-    **image_options: Any,
-) -> Any:
-    """Draw a matrix, with names of its rows and columns and a scale of colours.
-
-    Parameters
-    ----------
-    display : object
-        Display, which gets `ax_`, `figure_`, `image_` and `colorbar_`.
-    ax : matplotlib Axes or None
-        Axes to draw in.
-    matrix : ndarray of shape (n_rows, n_columns)
-        Numbers. Masked cells stay empty.
-    names : pair of sequences
-        Names of the rows and of the columns.
-    label : str
-        Label of the colours.
-    **image_options : dict
-        Options of the image, such as `cmap` and `vmin`.
-
-    Returns
-    -------
-    ax : matplotlib Axes
-        Axes of the figure.
-    """
-    texts = [[plain(name, MAX_LETTERS) for name in of_axis] for of_axis in names]
-    room = LETTER * np.array([max(map(len, of_axis)) for of_axis in texts])
-    height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
-    # Long names of columns are written at an angle, below the cells.
-    figsize = (width + 1.2 + room[0], height + 0.7 * room[1])
-    ax = set_axes(display, ax, figsize=figsize)
-    display.image_ = ax.imshow(matrix, aspect="auto", **image_options)
-    display.colorbar_ = ax.figure.colorbar(display.image_, ax=ax, label=label)
-    for axis, of_axis in zip((ax.yaxis, ax.xaxis), texts, strict=True):
-        places = np.arange(len(of_axis))[:: -(-len(of_axis) // MAX_NAMES)]
-        axis.set_ticks(places, [of_axis[i] for i in places])
-    if any(len(str(name)) > 4 for name in names[1]):
-        ax.tick_params(axis="x", rotation=45)
-        for text in ax.get_xticklabels():
-            text.set(ha="right", rotation_mode="anchor")
-    elif len(names[1]) > MAX_WRITTEN:
-        ax.tick_params(axis="x", rotation=90)
-    return ax
-
-
-def write_cells(
-    ax: Any,
-    matrix: np.ndarray,
-    texts: dict[tuple[int, int], str],
-    ends: tuple[float, float],
-    **style: Any,
-) -> list[Any]:
-    """Write texts into cells, dark letters on light cells.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Axes of the heat map.
-    matrix : ndarray of shape (n_rows, n_columns)
-        Numbers.
-    texts : dict
-        Text of each cell.
-    ends : pair of float
-        Numbers at the lower and at the upper end of the colours.
-    **style : dict
-        Options of all texts.
-
-    Returns
-    -------
-    texts : list of matplotlib Text
-        The texts.
-    """
-    written = []
-    light = light_cells(matrix, ends)
-    for (i, j), text in texts.items():
-        options = {
-            "color": "black" if light[i, j] else "white",
-            "fontsize": "small",
-            **style,
-        }
-        written.append(ax.text(j, i, text, ha="center", va="center", **options))
-    return written
-
-
-def light_cells(matrix: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Return which cells are light and need dark letters."""
-    low, high = ends
-    return np.asarray((matrix - low) / (high - low) > LIGHT)
-
-
-def rounded(value: float) -> str:
-    """Return a number with two digits, and no sign before zero."""
-    return f"{round(value, 2) + 0.0:.2f}"

@@ -1,0 +1,534 @@
+"""Scores of batches, differences of candidates, and values over subsets."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skdiscrepancy._data.checks import RandomStateLike, check_number, shown
+from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy.plotting._style import (
+    BLUE,
+    GREY,
+    VERMILLION,
+    Display,
+    draw_histogram,
+    legend_above,
+    plain,
+    set_axes,
+)
+
+# Number of batch sizes for which a band is computed, at most.
+MOST_SIZES = 5
+
+
+# Number of labels on the axis, at most.
+MOST_LABELS = 12
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComparisonDisplay(Display):
+    """Display of the difference of each candidate to the best one, with intervals.
+
+    Each line is a confidence interval of a difference of two scores. Filled markers
+    show candidates that cannot be distinguished from the best one, after Holm's
+    correction for the number of comparisons [1]_. Open markers show candidates that are
+    significantly worse than some other candidate.
+
+    Use :meth:`from_result`, or the method `plot` of
+    :class:`~skdiscrepancy.ComparisonResult`.
+
+    Read more in the :ref:`User Guide <uncertainty>`.
+
+    Parameters
+    ----------
+    names : list of length n_candidates
+        Names of the candidates, the best first.
+    differences : array-like of shape (n_candidates,)
+        Score of each candidate minus the score of the best one.
+    widths : array-like of shape (n_candidates,)
+        Half the width of the interval of each difference.
+    in_set : array-like of shape (n_candidates,), of bool
+        Whether a candidate cannot be distinguished from the best one.
+    discrepancy : str, default="score"
+        What the scores are, for the labels.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    intervals_ : matplotlib LineCollection
+        The intervals.
+    kept_ : matplotlib Line2D
+        The filled markers.
+    worse_ : matplotlib Line2D
+        The open markers.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_compare : Compares samples by their distance to a sample.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure",
+       Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_compare
+    >>> from skdiscrepancy.plotting import ComparisonDisplay
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y, Z = rng.normal(size=(3, 200, 2)) + np.reshape([0, 0.2, 1], (3, 1, 1))
+    >>> result = mmd_compare(X, Y, Z, names=["near", "far"])
+    >>> display = ComparisonDisplay.from_result(result)
+    >>> display.names, display.ax_.get_title(loc="left")
+    (['near', 'far'], '1 of 2 candidates significantly worse at level 0.05')
+    """
+
+    names: Sequence[Any]
+    differences: ArrayLike
+    widths: ArrayLike
+    in_set: ArrayLike
+    discrepancy: str = "score"
+
+    @classmethod
+    def from_result(cls, result: Any, *, level: float = 0.05, ax: Any = None) -> Self:
+        """Draw a comparison.
+
+        Parameters
+        ----------
+        result : ComparisonResult
+            Result of a comparison.
+        level : float, default=0.05
+            Significance level. The intervals have the confidence level 1 - `level`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The display, drawn.
+        """
+        kept = result.best_set(level)
+        best = result.names.index(result.best)
+        sign = -1 if result.larger_is_better else 1
+        order = np.argsort(sign * result.scores, kind="stable")
+        names = [result.names[i] for i in order]
+        widths = []
+        for i, name in zip(order, names, strict=True):
+            low, high = 0.0, 0.0
+            if i != best:
+                pair = result.pair(name, result.best)
+                low, high = pair.confidence_interval(1 - level)
+            widths.append((high - low) / 2)
+        display = cls(
+            names=names,
+            differences=result.differences[order, best],
+            widths=widths,
+            in_set=[name in kept for name in names],
+            discrepancy=result.discrepancy,
+        )
+        return display.plot(ax=ax, level=level)
+
+    def plot(self, ax: Any = None, *, level: float = 0.05) -> Self:
+        """Draw the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+        level : float, default=0.05
+            Significance level, for the title and the legend.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+            The display itself.
+        """
+        differences, widths = np.asarray(self.differences), np.asarray(self.widths)
+        in_set = np.asarray(self.in_set, dtype=bool)
+        n = len(differences)
+        places = np.arange(n)
+        ax = set_axes(self, ax, figsize=(6.4, 1.6 + 0.36 * n), box=False)
+        ax.axvline(0, color=GREY, linewidth=1, linestyle="--")
+        low, high = differences - widths, differences + widths
+        colors = np.where(in_set, BLUE, VERMILLION)
+        self.intervals_ = ax.hlines(places, low, high, color=colors, linewidth=2)
+        style = {"linestyle": "none", "marker": "o", "markersize": 7, "zorder": 3}
+        label = "not distinguishable from the best"
+        [self.kept_] = ax.plot(
+            differences[in_set], places[in_set], color=BLUE, label=label, **style
+        )
+        style |= {"color": VERMILLION, "markerfacecolor": "white", "label": "worse"}
+        [self.worse_] = ax.plot(differences[~in_set], places[~in_set], **style)
+        ax.set_yticks(places, [str(name) for name in self.names])
+        ax.set_ylim(n - 0.5, -0.5)
+        ax.set_xlabel(
+            f"Difference in {self.discrepancy} to {self.names[0]}, with "
+            f"{100 * (1 - level):g} % intervals"
+        )
+        n_worse = int(np.sum(~in_set))
+        title = f"{n_worse} of {n} candidates significantly worse at level {level:g}"
+        legend_above(ax, title, ncols=2, handles=[self.kept_, self.worse_])
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SubsetsDisplay(Display):
+    """Display of the squared MMD of random subsets, with their mean.
+
+    A histogram shows the values of the subsets, and a line their mean, such as the
+    Kernel Inception Distance (KID) [1]_.
+
+    Use :meth:`from_result`, or the method `plot` of
+    :class:`~skdiscrepancy.MMDSubsetsResult`.
+
+    Read more in the :ref:`User Guide <generators>`.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_subsets,)
+        Squared MMD of each subset.
+    subset_size : int or None, default=None
+        Number of rows of each sample in a subset, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    bars_ : matplotlib BarContainer
+        The histogram.
+    mean_ : matplotlib Line2D
+        The mean of the values.
+
+    See Also
+    --------
+    skdiscrepancy.mmd_subsets : Computes the values.
+
+    References
+    ----------
+    .. [1] M. Bińkowski et al., "Demystifying MMD GANs", ICLR 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import mmd_subsets
+    >>> from skdiscrepancy.plotting import SubsetsDisplay
+    >>> X, Y = np.random.RandomState(0).normal(size=(2, 200, 4))
+    >>> result = mmd_subsets(X, Y, n_subsets=30, subset_size=50, random_state=0)
+    >>> display = SubsetsDisplay.from_result(result)
+    >>> int(sum(bar.get_height() for bar in display.bars_))
+    30
+    """
+
+    values: ArrayLike
+    subset_size: int | None = None
+
+    @classmethod
+    def from_result(cls, result: Any, *, bins: Any = "auto", ax: Any = None) -> Self:
+        """Draw the values of subsets.
+
+        Parameters
+        ----------
+        result : MMDSubsetsResult
+            Result of :func:`~skdiscrepancy.mmd_subsets`.
+        bins : int, array-like or str, default="auto"
+            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+
+        Returns
+        -------
+        display : SubsetsDisplay
+            The display, drawn.
+        """
+        return cls._read(result).plot(ax=ax, bins=bins)
+
+    def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
+        """Draw the histogram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; new ones if None.
+        bins : int, array-like or str, default="auto"
+            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
+
+        Returns
+        -------
+        display : SubsetsDisplay
+            The display itself.
+        """
+        values = np.asarray(self.values)
+        ax = set_axes(self, ax, figsize=(6.4, 3.6), box=False)
+        rows = "" if self.subset_size is None else f" of {self.subset_size} rows"
+        label = f"{values.size} subsets{rows}"
+        self.bars_ = draw_histogram(ax, values, bins, label)
+        mean = values.mean()
+        label = f"mean {mean:.3g}, standard deviation {values.std():.2g}"
+        self.mean_ = ax.axvline(mean, color=VERMILLION, linewidth=2, label=label)
+        ax.set(xlabel="Squared MMD of a subset", ylabel="Number of subsets")
+        ax.set_ylim(bottom=0)
+        legend_above(ax, "Squared MMD of random subsets", ncols=2)
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BatchScoresDisplay(Display):
+    """Display of the scores of batches over time, with the band of usual scores.
+
+    Each point is the discrepancy between a batch and the reference sample, the squared
+    MMD [1]_. The band shows which scores to expect without drift. To compute it, random
+    rows of the reference sample take the place of a batch, and are compared with the
+    other rows of the reference sample. The rows of the batch must be left out of the
+    reference sample, because rows that both samples share lower the score. Points above
+    the band have another colour.
+
+    Without drift, a fraction (1 - `level`) / 2 of all batches is above the band. So
+    expect one false alarm in 40 batches with a level of 0.95. The rows of the reference
+    sample must be independent of each other. If they are neighbours in time that
+    resemble each other, random rows of the reference sample are more alike than batches
+    of consecutive rows, and the band is too narrow.
+
+    Use :meth:`from_estimator`, or :meth:`from_scores` if you have the scores.
+
+    Read more in the :ref:`User Guide <mmd>`.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_batches,)
+        Score of each batch.
+    labels : array-like of shape (n_batches,) or None, default=None
+        Labels of the batches. None numbers the batches from 0.
+    band : array-like of shape (2,) or (n_batches, 2), or None, default=None
+        Lower and upper end of the band, for all batches or for each batch. None draws
+        no band.
+    level : float or None, default=None
+        Fraction of scores inside the band, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    line_ : matplotlib Line2D
+        The scores.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    above_ : matplotlib Line2D or None
+        The scores above the band.
+
+    See Also
+    --------
+    skdiscrepancy.MMDEstimator.score_batches : Computes the scores.
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy import MMDEstimator
+    >>> from skdiscrepancy.plotting import BatchScoresDisplay
+    >>> X = np.random.RandomState(0).normal(size=(400, 2))
+    >>> X[300:] += 1
+    >>> mmd = MMDEstimator().fit(X[:200])
+    >>> display = BatchScoresDisplay.from_estimator(
+    ...     mmd, X[200:], batch_size=50, random_state=0
+    ... )
+    >>> (display.scores > display.band[:, 1]).tolist()
+    [False, False, True, True]
+    """
+
+    scores: ArrayLike
+    labels: Any = None
+    band: ArrayLike | None = None
+    level: float | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: MMDEstimator,
+        batches: Any,
+        *,
+        batch_size: int | None = None,
+        by: Any = None,
+        level: float = 0.95,
+        n_resamples: int = 100,
+        random_state: RandomStateLike = None,
+        ax: Any = None,
+    ) -> Self:
+        """Compute the scores of batches and the band, and draw them.
+
+        The band takes the time of `n_resamples` scores for each size of a batch. If
+        batches have more than five sizes, the band of a batch is the band of the
+        nearest smaller one of five sizes, which is wider.
+
+        Parameters
+        ----------
+        estimator : MMDEstimator
+            Fitted estimator.
+        batches : iterable, array-like or DataFrame
+            Samples, or one sample that `batch_size` or `by` divides into batches, as in
+            :meth:`MMDEstimator.score_batches
+            <skdiscrepancy.MMDEstimator.score_batches>`.
+        batch_size : int or None, default=None
+            Number of consecutive rows of each batch.
+        by : str or None, default=None
+            Name of the column of a DataFrame that holds the label of each batch.
+        level : float, default=0.95
+            Fraction of the scores of the reference sample inside the band.
+        n_resamples : int, default=100
+            Number of random batches of the reference sample.
+        random_state : int, RandomState instance, Generator or None, default=None
+            Seeds the random batches of the reference sample.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : BatchScoresDisplay
+            The display, already drawn.
+        """
+        if not isinstance(estimator, MMDEstimator):
+            raise TypeError(
+                f"estimator == {shown(estimator)}, must be a fitted MMDEstimator."
+            )
+        level = check_number(level, "level", strict=True, most=1)
+        n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=2)
+        scores, labels, sizes = estimator._score_batches(batches, batch_size, by)
+        known = np.unique(sizes)
+        if len(known) > MOST_SIZES:
+            places = np.linspace(0, len(known) - 1, MOST_SIZES + 1)[:-1]
+            known = known[places.astype(int)]
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        bands = []
+        for size in known:
+            usual = estimator._score_held_out(int(size), n_resamples, random_state)
+            # A new score is above the i-th of n with probability i / (n + 1), so this
+            # method leaves the fraction `level` inside on average.
+            bands.append(np.quantile(usual, tails, method="weibull"))
+        display = cls(
+            scores=scores,
+            labels=None if by is None else labels,
+            band=np.array(bands)[np.searchsorted(known, sizes, "right") - 1],
+            level=level,
+        )
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        *,
+        labels: Any = None,
+        band: ArrayLike | None = None,
+        level: float | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw scores that you have computed.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_batches,)
+            Score of each batch.
+        labels : array-like of shape (n_batches,) or None, default=None
+            Labels of the batches. None numbers the batches from 0.
+        band : array-like of shape (2,) or (n_batches, 2), or None, default=None
+            Lower and upper end of the band, for all batches or for each batch.
+        level : float or None, default=None
+            Fraction of scores inside the band, for the legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : BatchScoresDisplay
+            The display, already drawn.
+        """
+        return cls(scores=scores, labels=labels, band=band, level=level).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the scores and the band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : BatchScoresDisplay
+            The display itself.
+        """
+        scores, band = _check(self.scores, self.labels, self.band)
+        ax = set_axes(self, ax, figsize=(6.4, 3.6), box=False)
+        from matplotlib.ticker import MaxNLocator
+
+        places = np.arange(len(scores))
+        self.band_ = self.above_ = None
+        if band is not None:
+            # Each batch has its own band, half a step to each side.
+            edges = np.repeat(np.append(places, len(places)) - 0.5, 2)[1:-1]
+            share = "" if self.level is None else f"{100 * self.level:g} % of "
+            label = f"{share}batches of the reference"
+            style = {"color": GREY, "alpha": 0.2, "linewidth": 0, "label": label}
+            self.band_ = ax.fill_between(edges, *np.repeat(band, 2, axis=0).T, **style)
+        [self.line_] = ax.plot(
+            places, scores, "o-", color=BLUE, markersize=4, label="batch"
+        )
+        if band is not None and np.any(above := scores > band[:, 1]):
+            style = {"color": VERMILLION, "markersize": 6, "zorder": 3}
+            [self.above_] = ax.plot(
+                places[above], scores[above], "D", label="batch above the band", **style
+            )
+        ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
+        ax.set(xlabel="Batch", ylabel="Discrepancy to the reference")
+        ax.margins(x=0.02)
+        if self.labels is None:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        else:
+            some = places[:: -(-len(places) // MOST_LABELS)]
+            names = [plain(list(self.labels)[place]) for place in some]
+            crowded = sum(map(len, names)) > 60
+            turned = {"rotation": 30, "ha": "right"} if crowded else {}
+            ax.set_xticks(some, names, **turned)
+        legend_above(ax, "Scores of batches", ncols=3)
+        return self
+
+
+def _check(
+    scores: ArrayLike, labels: Any, band: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the scores and the band of each score as arrays."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1 or not scores.size:
+        raise ValueError(
+            f"scores has shape {scores.shape}, must be one-dimensional and not empty."
+        )
+    if labels is not None and len(labels) != len(scores):
+        raise ValueError(
+            f"labels has {len(labels)} entries, must have {len(scores)}, one for each "
+            "score."
+        )
+    if band is None:
+        return scores, None
+    ends = np.asarray(band, dtype=np.float64)
+    if ends.shape not in ((2,), (len(scores), 2)):
+        raise ValueError(
+            f"band has shape {ends.shape}, must have shape (2,) or {(len(scores), 2)}."
+        )
+    return scores, np.broadcast_to(ends, (len(scores), 2))
