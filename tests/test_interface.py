@@ -666,7 +666,7 @@ assert "sklearn" not in sys.modules
 assert "numpy" not in sys.modules
 from skdiscrepancy import mmd_score
 assert "skdiscrepancy._estimators.mmd" in sys.modules
-for name in ("_estimators.ksd", "_models.densities", "feature_selection", "plotting"):
+for name in ("_estimators.ksd", "_models.dispatch", "feature_selection", "plotting"):
     assert f"skdiscrepancy.{name}" not in sys.modules, name
 import skdiscrepancy.plotting
 assert skdiscrepancy.plotting.WitnessDisplay.__name__ == "WitnessDisplay"

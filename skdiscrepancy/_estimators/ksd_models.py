@@ -42,9 +42,10 @@ from skdiscrepancy._gram.feature_sums import (
     paired_blocks,
 )
 from skdiscrepancy._gram.run import BRIEF, progress
-from skdiscrepancy._models.densities import SampleGaussianScore, copyable
 from skdiscrepancy._models.dispatch import (
+    SampleGaussianScore,
     ScoreFunction,
+    copyable,
     is_density_estimator,
     score_function_of,
     takes_nothing,

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.stats import gaussian_kde
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import digamma, log_ndtr, softmax
 from sklearn.base import BaseEstimator
 from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance
 from sklearn.decomposition import PCA, FactorAnalysis
@@ -28,30 +29,20 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import check_flag, draw_seeds
-from skdiscrepancy._models.densities import (
-    SampleGaussianScore,
-    check_kernel_density,
-    check_support,
-    continuous_score,
-    kde_log_density,
-    kde_score,
-    kernel_density_score,
-    mixture_score,
-    naive_bayes_score,
-    normal_score,
-    quadratic_score,
-    regular_gaussian_score,
-    student_score,
-    univariate_log_density,
-    univariate_score,
-)
+from skdiscrepancy._data.distances import TOO_LARGE, block_distances
 from skdiscrepancy._models.gradients import (
     BACKENDS,
-    FiniteDifferences,
-    TransformedScore,
+    ModelScore,
     check_affine,
+    deviations_of,
+    difference_gradients,
+    transformed_gradients,
     without_names,
 )
+
+# Size of a block of distances to the points of a kernel density.
+BLOCK_NUMBERS = 2**20
+
 
 ScoreFunction = Callable[[np.ndarray], Any]
 
@@ -64,7 +55,10 @@ UNIVARIATE = type(stats.norm())
 NEW_STYLE = (stats.Normal.__mro__[1],) if hasattr(stats, "Normal") else ()
 
 
-MULTIVARIATE = (type(stats.multivariate_normal()), type(stats.multivariate_t()))
+NORMAL, STUDENT = type(stats.multivariate_normal()), type(stats.multivariate_t())
+
+
+GAUSSIANS = (EmpiricalCovariance, PCA, FactorAnalysis)
 
 
 NOT_FROZEN = (
@@ -178,9 +172,10 @@ def score_function(
             raise ValueError(
                 f"finite_differences == True, must be False for backend == {backend!r}."
             )
-        return BACKENDS[backend](model)
+        return ModelScore(partial(BACKENDS[backend], model))
     if finite_differences:
-        return FiniteDifferences(log_density(model), n_variables(model))
+        gradients_at = partial(difference_gradients, log_density(model))
+        return ModelScore(gradients_at, n_variables(model))
     return score_function_of(model)
 
 
@@ -218,7 +213,7 @@ def n_variables(model: Any) -> int | None:
         return 1
     if isinstance(model, stats.gaussian_kde):
         return int(model.d)
-    if isinstance(model, MULTIVARIATE):
+    if isinstance(model, (NORMAL, STUDENT)):
         return int(model.dim)
     return getattr(model, "n_features_in_", None)
 
@@ -316,11 +311,8 @@ def check_model(model: Any) -> None:
 
 def is_density_estimator(model: Any) -> bool:
     """Return whether KSDEstimator.fit clones and fits the model."""
-    if isinstance(model, (type, FrozenEstimator)) or not isinstance(
-        model, BaseEstimator
-    ):
-        return False
-    return hasattr(model, "fit")
+    frozen = isinstance(model, FrozenEstimator)
+    return isinstance(model, BaseEstimator) and not frozen and hasattr(model, "fit")
 
 
 def _refuse(model: Any) -> None:
@@ -345,64 +337,14 @@ def _(model: FrozenEstimator) -> ScoreFunction:
     return score_function_of(model.estimator)
 
 
-@score_function_of.register(GaussianMixture)
-@score_function_of.register(BayesianGaussianMixture)
-def _(model: Any) -> ScoreFunction:
-    check_is_fitted(model)
-    return mixture_score(model)
-
-
-@score_function_of.register(KernelDensity)
-def _(model: KernelDensity) -> ScoreFunction:
-    check_is_fitted(model)
-    return kernel_density_score(model)
-
-
-@score_function_of.register(EmpiricalCovariance)
-def _(model: EmpiricalCovariance) -> ScoreFunction:
-    check_is_fitted(model)
-    return regular_gaussian_score(
-        model, model.location_, model.covariance_, model.get_precision
-    )
-
-
-@score_function_of.register(PCA)
-def _(model: PCA) -> ScoreFunction:
-    check_is_fitted(model)
-    # Whitening changes the result of `transform`, not the density. scikit-learn would
-    # multiply by the variances twice in its covariance (its issue 13898).
-    plain = copy.copy(model).set_params(whiten=False)
-    return regular_gaussian_score(
-        model, model.mean_, plain.get_covariance(), plain.get_precision
-    )
-
-
-@score_function_of.register(FactorAnalysis)
-def _(model: FactorAnalysis) -> ScoreFunction:
-    check_is_fitted(model)
-    return regular_gaussian_score(
-        model, model.mean_, model.get_covariance(), model.get_precision
-    )
-
-
-@score_function_of.register(GaussianNB)
-def _(model: GaussianNB) -> ScoreFunction:
-    check_is_fitted(model)
-    return naive_bayes_score(model)
-
-
-@score_function_of.register(QuadraticDiscriminantAnalysis)
-def _(model: QuadraticDiscriminantAnalysis) -> ScoreFunction:
-    check_is_fitted(model)
-    return quadratic_score(model)
-
-
 @score_function_of.register(Pipeline)
 def _(model: Pipeline) -> ScoreFunction:
     check_is_fitted(model)
     steps = steps_before(model)
     check_affine(steps)
-    return TransformedScore(steps, score_function_of(model.steps[-1][1]))
+    steps = [without_names(step) for step in steps]
+    score = score_function_of(model.steps[-1][1])
+    return ModelScore(partial(transformed_gradients, steps, score))
 
 
 def steps_before(model: Pipeline) -> list[Any]:
@@ -410,22 +352,468 @@ def steps_before(model: Pipeline) -> list[Any]:
     return [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
 
 
-@score_function_of.register(stats.gaussian_kde)
-def _(model: stats.gaussian_kde) -> ScoreFunction:
-    return kde_score(model)
+def log_weights_of(weights: np.ndarray) -> np.ndarray:
+    """Return the logarithms of weights, minus infinity for a weight of zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
 
 
-score_function_of.register(UNIVARIATE)(univariate_score)
+def is_singular(covariance: np.ndarray) -> bool:
+    """Tell whether a covariance has no inverse, whatever the units of the columns.
+
+    Cholesky alone would accept a singular matrix that rounding errors make invertible.
+    """
+    if not np.all(np.diag(covariance) > 0):
+        return True
+    deviations = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(deviations, deviations)
+    least = max(1e-12, 10 * np.finfo(covariance.dtype).eps) * len(deviations)
+    return not np.linalg.eigvalsh(correlation)[0] >= least
+
+
+class SampleGaussianScore(ModelScore):
+    """Gradient of the log-density of a Gaussian with the moments of a sample."""
+
+    def __init__(self, X: np.ndarray):
+        singular = ValueError(
+            "model == None, must be a callable here, because the covariance of X, of "
+            f"shape {X.shape}, is singular, and a Gaussian with this covariance has no "
+            "density."
+        )
+        if len(X) <= X.shape[1]:
+            # With at most as many rows as columns, the covariance is singular.
+            raise singular
+        X = X.astype(np.float64)
+        with np.errstate(over="ignore"):
+            self.mean = X.mean(axis=0)
+        self.deviations = deviations_of(X)
+        if not np.all(np.isfinite(self.mean) & np.isfinite(self.deviations)):
+            raise ValueError(TOO_LARGE)
+        constant = self.deviations <= 1e-13 * np.abs(X).max(axis=0)
+        if np.any(constant):
+            raise ValueError(
+                f"model == None, must be a callable here, because column "
+                f"{int(np.argmax(constant))} of X is constant, and a Gaussian without "
+                "variance has no density."
+            )
+        standardized = (X - self.mean) / self.deviations
+        correlation = standardized.T @ standardized / len(X)
+        with np.errstate(all="ignore"):
+            # Only draws use the covariance, and they check that it is finite.
+            self.covariance = correlation * np.outer(self.deviations, self.deviations)
+        if is_singular(correlation):
+            raise singular
+        self.factor = cho_factor(correlation)
+        super().__init__(self._gradients, X.shape[1])
+
+    def _gradients(self, X: np.ndarray) -> np.ndarray:
+        standardized = (X - self.mean) / self.deviations
+        return -cho_solve(self.factor, standardized.T).T / self.deviations
+
+
+def gaussian_gradients(
+    mean: np.ndarray, precision: np.ndarray, X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients of the log-density of a Gaussian."""
+    return -(X - mean) @ precision
+
+
+def gaussian_moments(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the covariance of a fitted Gaussian model."""
+    if isinstance(model, EmpiricalCovariance):
+        return model.location_, model.covariance_
+    return model.mean_, without_whitening(model).get_covariance()
+
+
+def without_whitening(model: Any) -> Any:
+    """Return a copy of a PCA without whitening, and other models as they are.
+
+    Whitening changes the result of `transform`, not the density. scikit-learn would
+    multiply by the variances twice in its covariance (its issue 13898).
+    """
+    if isinstance(model, PCA):
+        return copy.copy(model).set_params(whiten=False)
+    return model
+
+
+@score_function_of.register(EmpiricalCovariance)
+@score_function_of.register(PCA)
+@score_function_of.register(FactorAnalysis)
+def gaussian_score(model: Any) -> ModelScore:
+    """Return the gradient of a Gaussian model, or raise an error if it is singular.
+
+    For a singular covariance, the precision of scikit-learn is a pseudo-inverse or
+    noise.
+    """
+    check_is_fitted(model)
+    mean, covariance = gaussian_moments(model)
+    if not is_singular(covariance):
+        precision, d = without_whitening(model).get_precision(), len(covariance)
+        deviations = np.sqrt(np.diag(covariance))
+        # Correlations have no eigenvalue above d, so their inverse has none below
+        # 1 / d. In a pseudo-inverse, a column in small units can be zero.
+        inverse = precision * np.outer(deviations, deviations)
+        if np.linalg.eigvalsh(inverse)[0] >= 0.1 / d:
+            return ModelScore(partial(gaussian_gradients, mean, precision), d)
+    raise ValueError(
+        f"model == {model!r} has a singular covariance, and no density. Standardise "
+        "the columns if their units differ by many orders of magnitude. Otherwise use "
+        "fewer columns, more rows, or a shrunk covariance."
+    )
+
+
+def mixture_of(
+    log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray
+) -> ModelScore:
+    """Return the gradient of the log-density of a Gaussian mixture.
+
+    Parameters
+    ----------
+    log_weights : ndarray of shape (n_components,)
+        Logarithms of the weights, up to a common constant.
+    means : ndarray of shape (n_components, n_features)
+        Means.
+    factors : ndarray of shape (n_components, n_features, n_features) or \
+            (n_components, n_features)
+        Factors P of the precisions P P', or their diagonals.
+
+    Returns
+    -------
+    score : ModelScore
+        The gradient.
+    """
+    if factors.ndim == 3 and np.any(np.tril(factors, -1)):
+        # A factor that is not triangular.
+        logs = np.linalg.slogdet(factors)[1]
+    else:
+        diagonals = factors
+        if factors.ndim == 3:
+            diagonals = np.diagonal(factors, axis1=1, axis2=2)
+        logs = np.log(np.abs(diagonals)).sum(axis=1)
+    gradients_at = partial(mixture_gradients, log_weights + logs, means, factors)
+    return ModelScore(gradients_at, means.shape[1])
+
+
+def mixture_gradients(
+    log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray, X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients of a mixture whose log-weights include determinants."""
+    logs = np.empty((len(X), len(means)))
+    # Expanded squares would lose digits far from the origin, so we subtract first.
+    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
+        whitened = _scaled(X - mean, factor)
+        logs[:, k] = log_weights[k] - np.square(whitened).sum(axis=1) / 2
+    shares = softmax(logs, axis=1)
+    gradients = np.zeros(X.shape)
+    for k, (mean, factor) in enumerate(zip(means, factors, strict=True)):
+        pull = _scaled(_scaled(X - mean, factor), factor.T)
+        gradients -= shares[:, [k]] * pull
+    return gradients
+
+
+def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
+    """Return X times a matrix, the diagonal of a matrix, or a number."""
+    return X @ factor if np.ndim(factor) == 2 else X * factor
+
+
+def points_gradients(
+    points: np.ndarray,
+    log_weights: np.ndarray | None,
+    factor: Any,
+    exponential: bool,
+    X: np.ndarray,
+) -> np.ndarray:
+    """Return the gradients of the log of a weighted sum of kernels at points.
+
+    The kernel is exp(-distance^2 / 2), or exp(-distance), which has no gradient at the
+    points themselves. The precision P P' with the factor P defines the distance.
+    Without weights, all weights are equal.
+    """
+    centre = np.median(points, axis=0)
+    points, rows = _scaled(points - centre, factor), _scaled(X - centre, factor)
+    gradients = np.empty(X.shape)
+    step = max(1, BLOCK_NUMBERS // len(points))
+    for start in range(0, len(X), step):
+        block = rows[start : start + step]
+        distance = block_distances(block, points, 2).read(squared=not exponential)
+        if exponential and not np.all(distance):
+            raise ValueError(
+                "The exponential kernel density has no gradient at its training "
+                "points, so X must not contain any of them."
+            )
+        logs = -distance if exponential else -distance / 2
+        if log_weights is not None:
+            logs += log_weights
+        shares = softmax(logs, axis=1)
+        if exponential:
+            shares /= distance
+        pulls = shares @ points - block * shares.sum(axis=1, keepdims=True)
+        gradients[start : start + step] = pulls
+    return _scaled(gradients, np.transpose(factor))
+
+
+@score_function_of.register(GaussianMixture)
+@score_function_of.register(BayesianGaussianMixture)
+def mixture_score(model: Any) -> ModelScore:
+    """Return the gradient of a fitted scikit-learn mixture."""
+    check_is_fitted(model)
+    means = model.means_
+    n_components, n_features = means.shape
+    factors = model.precisions_cholesky_
+    if model.covariance_type == "tied":
+        factors = np.broadcast_to(factors, (n_components, *factors.shape))
+    elif model.covariance_type == "spherical":
+        factors = np.repeat(factors[:, np.newaxis], n_features, axis=1)
+    if isinstance(model, BayesianGaussianMixture):
+        log_weights = _expected_log_weights(model)
+    else:
+        log_weights = log_weights_of(model.weights_)
+    return mixture_of(log_weights, means, factors)
+
+
+def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
+    """Return the expected log-weights, which `score_samples` uses.
+
+    The expectations are over the posterior of the weights and precisions, C. Bishop,
+    "Pattern Recognition and Machine Learning", 2006, Equations 10.65 and 10.66.
+    """
+    n_features = model.means_.shape[1]
+    if model.weight_concentration_prior_type == "dirichlet_process":
+        a, b = model.weight_concentration_
+        both = digamma(a + b)
+        others = np.concatenate(([0.0], np.cumsum(digamma(b) - both)[:-1]))
+        log_weights = digamma(a) - both + others
+    else:
+        concentrations = model.weight_concentration_
+        log_weights = digamma(concentrations) - digamma(concentrations.sum())
+    freedom = model.degrees_of_freedom_
+    halves = (freedom - np.arange(n_features)[:, np.newaxis]) / 2
+    log_precisions = n_features * np.log(2) + digamma(halves).sum(axis=0)
+    return log_weights + 0.5 * (
+        log_precisions
+        - n_features / model.mean_precision_
+        - n_features * np.log(freedom)
+    )
+
+
+@score_function_of.register(GaussianNB)
+def naive_bayes_score(model: Any) -> ModelScore:
+    """Return the gradient of the marginal log-density of X in a GaussianNB."""
+    check_is_fitted(model)
+    log_weights = log_weights_of(model.class_prior_)
+    return mixture_of(log_weights, model.theta_, model.var_**-0.5)
+
+
+@score_function_of.register(QuadraticDiscriminantAnalysis)
+def quadratic_score(model: Any) -> ModelScore:
+    """Return the gradient of the marginal log-density of X in a QDA model."""
+    check_is_fitted(model)
+    axes = zip(model.rotations_, model.scalings_, strict=True)
+    factors = np.array([rotation / np.sqrt(scaling) for rotation, scaling in axes])
+    if factors.shape[1] != factors.shape[2]:
+        raise ValueError(
+            f"model == {model!r} has a singular covariance, and no density; set "
+            "reg_param."
+        )
+    return mixture_of(log_weights_of(model.priors_), model.means_, factors)
+
+
+def check_kernel_density(model: Any) -> None:
+    """Raise an error for a KernelDensity that is zero somewhere."""
+    if model.kernel not in ("gaussian", "exponential"):
+        raise ValueError(
+            f"model == {model!r} has the kernel {model.kernel!r}, must have 'gaussian' "
+            "or 'exponential', because the log-density has no gradient where the "
+            "density is zero."
+        )
+
+
+@score_function_of.register(KernelDensity)
+def kernel_density_score(model: Any) -> ModelScore:
+    """Return the gradient of a fitted KernelDensity."""
+    check_is_fitted(model)
+    check_kernel_density(model)
+    if model.metric != "euclidean":
+        raise ValueError(
+            f"model == {model!r} has the metric {model.metric!r}, must have "
+            "'euclidean'."
+        )
+    weights = model.tree_.sample_weight
+    log_weights = None if weights is None else log_weights_of(np.asarray(weights))
+    points = np.asarray(model.tree_.data)
+    factor = 1 / model.bandwidth_
+    kernel = points, log_weights, factor, model.kernel == "exponential"
+    return ModelScore(partial(points_gradients, *kernel), points.shape[1])
+
+
+def _skewnorm(z: np.ndarray, a: float) -> np.ndarray:
+    # Normal density divided by normal distribution function, from their logarithms.
+    ratio = np.exp(-((a * z) ** 2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(a * z))
+    return -z + a * ratio
+
+
+def _johnsonsu(z: np.ndarray, a: float, b: float) -> np.ndarray:
+    root = np.hypot(z, 1)
+    return -z / root**2 - b * (a + b * np.arcsinh(z)) / root
+
+
+# Gradients of log-densities of standard distributions on the whole real line.
+STANDARD: dict[str, Callable[..., np.ndarray]] = {
+    "norm": lambda z: -z,
+    "t": lambda z, df: -(df + 1) * z / (df + z**2),
+    "cauchy": lambda z: -2 * z / (1 + z**2),
+    "logistic": lambda z: -np.tanh(z / 2),
+    "hypsecant": lambda z: -np.tanh(z),
+    "laplace": lambda z: -np.sign(z),
+    "gumbel_r": lambda z: np.expm1(-z),
+    "gumbel_l": lambda z: -np.expm1(z),
+    "gennorm": lambda z, beta: -beta * np.sign(z) * np.abs(z) ** (beta - 1),
+    "skewnorm": _skewnorm,
+    "johnsonsu": _johnsonsu,
+}
+
+
+def univariate_gradients(
+    name: str, shapes: tuple[float, ...], loc: float, scale: float, X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients of a frozen distribution of one variable."""
+    return STANDARD[name]((X - loc) / scale, *shapes) / scale
+
+
+def student_gradients(
+    loc: np.ndarray, precision: np.ndarray, df: float, X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients of the log-density of a multivariate t distribution."""
+    pulls = gaussian_gradients(loc, precision, X)
+    if np.isinf(df):
+        return pulls
+    squares = -np.einsum("ij,ij->i", X - loc, pulls)
+    return (df + X.shape[1]) * pulls / (df + squares)[:, np.newaxis]
+
+
+def check_support(model: Any) -> None:
+    """Raise an error if a univariate distribution is not on the whole real line."""
+    low, high = model.support()
+    name = model.dist.name if hasattr(model, "dist") else type(model).__name__
+    if np.ndim(low) or np.ndim(high):
+        raise ValueError(
+            f"model is the distribution {name!r} with arrays of parameters, "
+            "must have numbers as parameters, because it is the density of one column."
+        )
+    if np.isfinite(low) or np.isfinite(high):
+        raise ValueError(
+            f"model is the distribution {name!r} on [{low}, {high}], must "
+            "be one on the whole line, because KSD is not valid for a density with a "
+            "boundary. Transform the data and the density, e.g. by the logarithm."
+        )
+
+
+def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the log-densities of a frozen distribution of one variable."""
+    return model.logpdf(X[:, 0])
+
+
+def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the log-densities of a gaussian_kde, which takes rows as columns."""
+    return model.logpdf(np.transpose(X))
+
+
+@score_function_of.register(UNIVARIATE)
+def univariate_score(model: Any) -> ModelScore:
+    """Return the gradient of a frozen distribution of one variable."""
+    check_support(model)
+    name = model.dist.name
+    if name not in STANDARD:
+        raise ValueError(
+            f"model is the distribution {name!r}, must be one of {sorted(STANDARD)}. "
+            "Other distributions work with finite_differences=True."
+        )
+    # scipy accepts shape parameters by position and by name.
+    shape_names = [s.strip() for s in (model.dist.shapes or "").split(",") if s.strip()]
+    names = [*shape_names, "loc", "scale"]
+    given = {**dict(zip(names, model.args, strict=False)), **model.kwds}
+    shapes = tuple(float(given[shape]) for shape in shape_names)
+    loc, scale = float(given.get("loc", 0.0)), float(given.get("scale", 1.0))
+    return ModelScore(partial(univariate_gradients, name, shapes, loc, scale), 1)
+
+
+def is_normal(model: Any) -> bool:
+    """Return whether a model is scipy.stats.Normal.
+
+    A copy of such a model, as `clone` makes it, is a standard normal distribution in
+    scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
+    """
+    if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
+        return False
+    if type(model) is not stats.Normal and "mu=" in repr(model):
+        raise ValueError(
+            f"model == {model!r} is a copy that lost its parameters, because scipy "
+            "cannot copy this distribution. Pass a frozen distribution, as in "
+            "scipy.stats.norm(loc, scale)."
+        )
+    return True
+
+
+def copyable(model: Any) -> Any:
+    """Return scipy.stats.Normal as a frozen distribution, other models as they are."""
+    if is_normal(model) and not np.ndim(model.mu) and not np.ndim(model.sigma):
+        return stats.norm(float(model.mu), float(model.sigma))
+    return model
+
+
+def continuous_score(model: Any) -> ModelScore:
+    """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
+
+    In closed form for the normal distribution, by differences for the others.
+    """
+    check_support(model)
+    if is_normal(model):
+        return univariate_score(copyable(model))
+    if hasattr(model, "loc") and hasattr(model, "scale"):
+        raise ValueError(
+            f"model == {model!r}, must not be shifted or scaled, because copies of "
+            "such a distribution can lose their parameters in scipy. Pass a frozen "
+            "distribution, as in scipy.stats.norm(loc, scale)."
+        )
+    log_density = partial(univariate_log_density, model)
+    return ModelScore(partial(difference_gradients, log_density), 1)
 
 
 for _kind in NEW_STYLE:
     score_function_of.register(_kind)(continuous_score)
 
 
-score_function_of.register(type(stats.multivariate_normal()))(normal_score)
+@score_function_of.register(NORMAL)
+def normal_score(model: Any) -> ModelScore:
+    """Return the gradient of a frozen multivariate normal distribution."""
+    precision = _inverse(model.cov, "cov")
+    return ModelScore(partial(gaussian_gradients, model.mean, precision), model.dim)
 
 
-score_function_of.register(type(stats.multivariate_t()))(student_score)
+@score_function_of.register(STUDENT)
+def student_score(model: Any) -> ModelScore:
+    """Return the gradient of a frozen multivariate t distribution."""
+    parameters = model.loc, _inverse(model.shape, "shape"), model.df
+    return ModelScore(partial(student_gradients, *parameters), model.dim)
+
+
+def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
+    matrix = np.atleast_2d(matrix)
+    rank = np.linalg.matrix_rank(matrix, hermitian=True)
+    if rank < len(matrix):
+        raise ValueError(
+            f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
+            "Otherwise the distribution has no density."
+        )
+    return np.linalg.inv(matrix)
+
+
+@score_function_of.register(stats.gaussian_kde)
+def kde_score(model: Any) -> ModelScore:
+    """Return the gradient of a gaussian_kde."""
+    factor = np.linalg.cholesky(np.linalg.inv(model.covariance))
+    kernel = model.dataset.T, log_weights_of(model.weights), factor, False
+    return ModelScore(partial(points_gradients, *kernel), model.d)
 
 
 def can_be_drawn_from(model: Any) -> bool:
@@ -436,29 +824,12 @@ def can_be_drawn_from(model: Any) -> bool:
         return can_be_drawn_from(model.estimator)
     if isinstance(model, Pipeline):
         return can_be_drawn_from(model.steps[-1][1])
-    gaussians = (SampleGaussianScore, EmpiricalCovariance, PCA, FactorAnalysis)
-    known = isinstance(model, (*gaussians, gaussian_kde))
+    known = isinstance(model, (SampleGaussianScore, *GAUSSIANS, stats.gaussian_kde))
     return known or hasattr(model, "sample") or hasattr(model, "rvs")
 
 
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
-    """Draw rows from a fitted model without changing the model.
-
-    Parameters
-    ----------
-    model : object
-        Model with a method `sample` or `rvs`, a Gaussian model of scikit-learn, or a
-        Pipeline or FrozenEstimator of such a model.
-    n : int
-        Number of rows.
-    generator : RandomState
-        Seeds the draws.
-
-    Returns
-    -------
-    X : ndarray of shape (n, n_features)
-        Sample.
-    """
+    """Draw rows from a fitted model without changing the model."""
     if not can_be_drawn_from(model):
         raise TypeError(
             f"model == {model!r}, must be a fitted model with a method `sample` or "
@@ -473,16 +844,9 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         return X
     if isinstance(model, SampleGaussianScore):
         return generator.multivariate_normal(model.mean, model.covariance, size=n)
-    if isinstance(model, EmpiricalCovariance):
-        moments = model.location_, model.covariance_
-        return generator.multivariate_normal(*moments, size=n)
-    if isinstance(model, (PCA, FactorAnalysis)):
-        if isinstance(model, PCA):
-            # Whitening changes the result of `transform`, not the density.
-            model = copy.copy(model).set_params(whiten=False)
-        moments = model.mean_, model.get_covariance()
-        return generator.multivariate_normal(*moments, size=n)
-    if isinstance(model, gaussian_kde):
+    if isinstance(model, GAUSSIANS):
+        return generator.multivariate_normal(*gaussian_moments(model), size=n)
+    if isinstance(model, stats.gaussian_kde):
         return model.resample(n, seed=generator).T
     [seed] = draw_seeds(generator, 1)
     try:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import copy
-from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
@@ -25,30 +24,25 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._data.arrays import check_rows
 
 
-class ModelScore(metaclass=ABCMeta):
+class ModelScore:
     """Gradient of the log-density of a model, as a function of rows.
 
-    Attributes
+    Parameters
     ----------
-    n_features : int or None
+    gradients_at : callable
+        Takes rows that are checked and returns gradients, which need not be finite.
+    n_features : int or None, default=None
         Number of variables of the density, None if the model itself checks the number.
     """
 
-    n_features: int | None = None
+    def __init__(
+        self, gradients_at: Callable[[np.ndarray], Any], n_features: int | None = None
+    ):
+        self.gradients_at = gradients_at
+        self.n_features = n_features
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Return the gradients at the rows of X, all of them finite.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        gradients : ndarray of shape (n_samples, n_features)
-            Gradients of the log-density.
-        """
+        """Return the gradients at the rows of X, all of them finite."""
         X = check_rows(X)
         if self.n_features is not None and X.shape[1] != self.n_features:
             raise ValueError(
@@ -68,10 +62,6 @@ class ModelScore(metaclass=ABCMeta):
                 "for floating point. Rescale X, or remove these rows."
             )
         return gradients
-
-    @abstractmethod
-    def gradients_at(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at rows that are checked; they need not be finite."""
 
 
 # Numbers of the shifted rows that a log-density computes at once.
@@ -109,100 +99,58 @@ def widths(X: np.ndarray) -> np.ndarray:
     return np.where(constant, 1.0, deviations)
 
 
-class FiniteDifferences(ModelScore):
-    """Gradient of a log-density by four-point differences of its values.
-
-    Parameters
-    ----------
-    log_density : callable
-        Function that takes rows and returns one log-density for each row.
-    n_features : int or None, default=None
-        Number of variables of the density, if it is known.
-    """
-
-    def __init__(
-        self, log_density: Callable[[np.ndarray], Any], n_features: int | None = None
-    ):
-        self.log_density = log_density
-        self.n_features = n_features
-
-    def gradients_at(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X; the shifts of many columns at once."""
-        X = X.astype(np.float64)
-        n, d = X.shape
-        steps = STEP * widths(X)
-        at_once = max(1, BLOCK_NUMBERS // (4 * n * d))
-        columns = np.array_split(np.arange(d), range(at_once, d, at_once))
-        parts = [self._derivatives(X, column, steps[column]) for column in columns]
-        return np.concatenate(parts, axis=1)
-
-    def _derivatives(
-        self, X: np.ndarray, column: np.ndarray, steps: np.ndarray
-    ) -> np.ndarray:
-        """Return the derivatives by some columns."""
-        (n, d), m = X.shape, len(column)
+def difference_gradients(
+    log_density: Callable[[np.ndarray], Any], X: np.ndarray
+) -> np.ndarray:
+    """Return gradients by four-point differences, many columns at once."""
+    X = X.astype(np.float64)
+    n, d = X.shape
+    steps = STEP * widths(X)
+    at_once = max(1, BLOCK_NUMBERS // (4 * n * d))
+    parts = []
+    for column in np.array_split(np.arange(d), range(at_once, d, at_once)):
+        m, step = len(column), steps[column, np.newaxis]
         shifted = np.repeat(X[np.newaxis], 4 * m, axis=0).reshape(4, m, n, d)
-        shifted[:, np.arange(m), :, column] += np.multiply.outer(steps, SHIFTS)[
-            ..., np.newaxis
-        ]
-        values = np.asarray(self.log_density(shifted.reshape(-1, d)), dtype=np.float64)
+        shifted[:, np.arange(m), :, column] += (step * SHIFTS)[..., np.newaxis]
+        values = np.asarray(log_density(shifted.reshape(-1, d)), dtype=np.float64)
         if values.shape != (4 * m * n,):
             raise ValueError(
                 f"model gives log-densities of shape {values.shape} for {4 * m * n} "
                 f"rows, must give {(4 * m * n,)}."
             )
         quotients = np.tensordot(WEIGHTS, values.reshape(4, m, n), axes=1)
-        return (quotients / steps[:, np.newaxis]).T
+        parts.append((quotients / step).T)
+    return np.concatenate(parts, axis=1)
 
 
-class TorchScore(ModelScore):
-    """Gradient of a log-density written in torch."""
-
-    def __init__(self, log_density: Callable[[Any], Any]):
-        self.log_density = log_density
-
-    def gradients_at(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X."""
-        torch = _import("torch")
-        with torch.enable_grad():
-            x = torch.tensor(np.asarray(X), requires_grad=True)
-            values = self.log_density(x)
-            check_values(tuple(values.shape), len(X))
-            [gradients] = torch.autograd.grad(values.sum(), x)
-        return gradients.detach().cpu().numpy()
+def torch_gradients(log_density: Callable[[Any], Any], X: np.ndarray) -> np.ndarray:
+    """Return the gradients of a log-density written in torch."""
+    torch = _import("torch")
+    with torch.enable_grad():
+        x = torch.tensor(np.asarray(X), requires_grad=True)
+        values = _checked(log_density(x), len(X))
+        [gradients] = torch.autograd.grad(values.sum(), x)
+    return gradients.detach().cpu().numpy()
 
 
-class JaxScore(ModelScore):
-    """Gradient of a log-density written in jax."""
-
-    def __init__(self, log_density: Callable[[Any], Any]):
-        self.log_density = log_density
-
-    def gradients_at(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X, in the precision set in jax."""
-        jax = _import("jax")
-
-        def total(x: Any) -> Any:
-            values = self.log_density(x)
-            check_values(tuple(values.shape), len(X))
-            return values.sum()
-
-        return np.asarray(jax.grad(total)(jax.numpy.asarray(X)))
+def jax_gradients(log_density: Callable[[Any], Any], X: np.ndarray) -> np.ndarray:
+    """Return the gradients of a log-density in jax, in the precision set in jax."""
+    jax = _import("jax")
+    gradient = jax.grad(lambda x: _checked(log_density(x), len(X)).sum())
+    return np.asarray(gradient(jax.numpy.asarray(X)))
 
 
-BACKENDS: dict[str, Callable[[Any], Callable[[np.ndarray], Any]]] = {
-    "torch": TorchScore,
-    "jax": JaxScore,
-}
+BACKENDS = {"torch": torch_gradients, "jax": jax_gradients}
 
 
-def check_values(shape: tuple[int, ...], n: int) -> None:
-    """Raise an error unless there is one log-density for each row."""
-    if shape != (n,):
+def _checked(values: Any, n: int) -> Any:
+    """Return log-densities, or raise an error unless there is one for each row."""
+    if tuple(values.shape) != (n,):
         raise ValueError(
-            f"model gives log-densities of shape {shape}, must give {(n,)}, one number "
-            "for each row of X."
+            f"model gives log-densities of shape {tuple(values.shape)}, must give "
+            f"{(n,)}, one number for each row of X."
         )
+    return values
 
 
 def _import(name: str) -> Any:
@@ -214,29 +162,16 @@ def _import(name: str) -> Any:
         ) from error
 
 
-class TransformedScore(ModelScore):
-    """Gradient of the log-density of X for a model of the transformed X.
-
-    Parameters
-    ----------
-    steps : list of transformers
-        Invertible affine steps that :func:`check_affine` accepts.
-    score : callable
-        Gradient of the log-density of the transformed X.
-    """
-
-    def __init__(self, steps: list[Any], score: Callable[[np.ndarray], np.ndarray]):
-        self.steps = [without_names(step) for step in steps]
-        self.score = score
-
-    def gradients_at(self, X: np.ndarray) -> np.ndarray:
-        """Return the gradients at the rows of X."""
-        for step in self.steps:
-            X = np.asarray(step.transform(X))
-        gradients = np.asarray(self.score(X))
-        for step in reversed(self.steps):
-            gradients = pull_back(step, gradients)
-        return gradients
+def transformed_gradients(
+    steps: list[Any], score: Callable[[np.ndarray], Any], X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients before affine steps, from the gradients `score` after."""
+    for step in steps:
+        X = np.asarray(step.transform(X))
+    gradients = np.asarray(score(X))
+    for step in reversed(steps):
+        gradients = pull_back(step, gradients)
+    return gradients
 
 
 def check_affine(steps: list[Any]) -> None:
@@ -271,17 +206,20 @@ def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
 @pull_back.register(StandardScaler)
 @pull_back.register(MaxAbsScaler)
 @pull_back.register(RobustScaler)
+@pull_back.register(MinMaxScaler)
 def _(step: Any, gradients: np.ndarray) -> np.ndarray:
     check_is_fitted(step)
-    _refuse_clipping(step)
-    return gradients if step.scale_ is None else gradients / step.scale_
-
-
-@pull_back.register(MinMaxScaler)
-def _(step: MinMaxScaler, gradients: np.ndarray) -> np.ndarray:
-    check_is_fitted(step)
-    _refuse_clipping(step)
-    return gradients * step.scale_
+    # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
+    if getattr(step, "clip", False):
+        raise ValueError(
+            f"model has the step {step!r}, must have clip=False, because clipped data "
+            "have no density."
+        )
+    if step.scale_ is None:
+        return gradients
+    # MinMaxScaler multiplies by its scale, and the others divide.
+    divides = not isinstance(step, MinMaxScaler)
+    return gradients / step.scale_ if divides else gradients * step.scale_
 
 
 @pull_back.register(PCA)
@@ -296,12 +234,3 @@ def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
     if step.whiten:
         gradients = gradients / np.sqrt(step.explained_variance_)
     return gradients @ step.components_
-
-
-def _refuse_clipping(step: Any) -> None:
-    # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
-    if getattr(step, "clip", False):
-        raise ValueError(
-            f"model has the step {step!r}, must have clip=False, because clipped data "
-            "have no density."
-        )

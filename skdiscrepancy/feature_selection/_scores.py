@@ -26,7 +26,6 @@ from skdiscrepancy._nulls.pvalues import rank_pvalue
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
-    Measures,
     TargetKernel,
     Variable,
     check_single_kernel,
@@ -51,9 +50,6 @@ class Permutations:
         self.listed: list[np.ndarray] = []
         if n <= MAX_LISTED:
             self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
-
-    def __len__(self) -> int:
-        return len(self.listed or self.seeds)
 
     def __iter__(self) -> Iterator[np.ndarray]:
         if self.listed:
@@ -231,20 +227,10 @@ class HSICScore(KeywordHints, BaseEstimator):
             raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
-        kernel = check_single_kernel(self.kernel, "kernel")
-        inputs, y = read_inputs(
-            None, X, y, encoder=self.encoder, target_kernel=self.target_kernel
-        )
-        columns = Columns(
-            inputs,
-            Measures(inputs, kernel, self.bandwidth_factor),
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-            keep=False,
-        )
-        target = TargetKernel(
-            y, kernel, self.target_kernel, self.target_bandwidth_factor
-        ).variable(y)
+        check_single_kernel(self.kernel, "kernel")
+        inputs, y = read_inputs(None, X, y, self)
+        columns = Columns(inputs, self, keep=False)
+        target = TargetKernel(y, self).variable(y)
         pvalue = self._pvalue_function(target)
 
         def evaluate(column: Variable) -> tuple[float, float]:
@@ -267,27 +253,22 @@ class HSICScore(KeywordHints, BaseEstimator):
         if self.pvalue is None or not target.norm:
             return lambda column: 1.0
         n, F = len(target.rows), target.factor.rows
-        if self.pvalue == "gamma" and n > MAX_LISTED:
+        if by_moments := self.pvalue == "gamma" and n > MAX_LISTED:
             of_target = invariants(F)
+        else:
+            orders = Permutations(n, int(self.n_resamples), self.random_state)
 
-            def by_moments(column: Variable) -> float:
-                G = column.factor.rows
-                if not column.norm:
-                    return 1.0
-                return gamma_pvalue(np.square(G @ F.T).sum(), invariants(G), of_target)
-
-            return by_moments
-        orders = Permutations(n, int(self.n_resamples), self.random_state)
-
-        def by_permutations(column: Variable) -> float:
+        def pvalue(column: Variable) -> float:
             G = column.factor.rows
             if not column.norm:
                 return 1.0
-            drawn = [np.square(G[:, order] @ F.T).sum() for order in orders]
             observed = np.square(G @ F.T).sum()
+            if by_moments:
+                return gamma_pvalue(observed, invariants(G), of_target)
+            drawn = [np.square(G[:, order] @ F.T).sum() for order in orders]
             return rank_pvalue(np.array([observed, *drawn]), observed)
 
-        return by_permutations
+        return pvalue
 
 
 def hsic_regression(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import (
     KeywordHints,
@@ -20,22 +19,18 @@ from skdiscrepancy._data.checks import (
     check_run_options,
     warn_user,
 )
-from skdiscrepancy._data.targets import tag_target
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy.feature_selection._paths import PATHS, Path, Problem
 from skdiscrepancy.feature_selection._scores import Permutations
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     Inputs,
-    Measures,
-    Path,
-    Probes,
     TableSelector,
     TargetKernel,
     check_single_kernel,
     read_inputs,
 )
-from skdiscrepancy.feature_selection._stepwise import PATHS
 
 
 class Choice(NamedTuple):
@@ -249,50 +244,36 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             Fitted selector.
         """
         self._check_params()
-        inputs, y = self._read(self, X, y)
+        inputs, y = read_inputs(self, X, y, self, self.groups)
         choice = self._choose(inputs, y)
         if choice.n_informative < len(choice.path):
             self._warn_of_noise(inputs, choice)
         self._set_choice(inputs, choice)
         return self
 
-    def _read(self, owner: Any, X: Any, y: Any) -> tuple[Inputs, np.ndarray]:
-        """Read X and y for an estimator that stores the names of the columns."""
-        return read_inputs(
-            owner,
-            X,
-            y,
-            encoder=self.encoder,
-            target_kernel=self.target_kernel,
-            groups=self.groups,
-        )
-
     def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
         """Choose columns, or groups of columns."""
-        kernel = self._check_params()
+        self._check_params()
         k = self._number_of_features(inputs.n_variables)
-        measures = Measures(inputs, kernel, self.bandwidth_factor)
-        columns = Columns(inputs, measures, n_jobs=self.n_jobs, verbose=self.verbose)
-        target = TargetKernel(
-            y, kernel, self.target_kernel, self.target_bandwidth_factor
-        ).variable(y)
+        columns = Columns(inputs, self)
+        target = TargetKernel(y, self).variable(y)
         most = k or inputs.n_variables
         probes = None
         if k is None:
-            orders = Permutations(inputs.n_samples, self.n_probes, self.random_state)
-            probes = Probes(columns, orders)
-        options = {"step": float(self.step)} if self.method == "backward" else {}
+            n = inputs.n_samples
+            probes = list(Permutations(n, self.n_probes, self.random_state))
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()
             line.step = most
-            path = PATHS[self.method](columns, target, scores, most, probes, **options)
-        if probes is not None and len(probes.permutations) < self.n_probes:
+            problem = Problem(columns, target, scores, most, probes, self.step)
+            path = PATHS[self.method](problem)
+        if probes is not None and len(probes) < self.n_probes:
             # So few rows have too few permutations to detect anything.
             path = []
         return Choice(columns, scores, _complete(path, scores, k), len(path))
 
-    def _check_params(self) -> Any:
+    def _check_params(self) -> None:
         if self.method not in list(PATHS):
             raise ValueError(
                 f"method == {self.method!r}, must be one of {sorted(PATHS)}."
@@ -308,7 +289,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
                     f"step == {self.step!r}, must be an integer >= 1 or a number "
                     "between 0 and 1."
                 )
-        return check_single_kernel(self.kernel, "kernel")
+        check_single_kernel(self.kernel, "kernel")
 
     def _number_of_features(self, n_features: int) -> int | None:
         """Return the number of columns to select, or None for "auto"."""
@@ -355,11 +336,9 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
         chosen = [v for v, _ in choice.path]
         variables = [choice.columns.variable(v) for v in chosen]
-        redundancy = [
+        redundancy = [0.0] + [
             np.mean([variable.alignment(other) for other in variables[:i]])
-            if i
-            else 0.0
-            for i, variable in enumerate(variables)
+            for i, variable in enumerate(variables[1:], 1)
         ]
         self.path_ = Bunch(
             feature=np.array([inputs.groups[v][0] for v in chosen]),
@@ -381,19 +360,10 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         self.n_features_ = int(self.support_.sum())
         self.kinds_ = inputs.kinds
 
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> Any:
-        return tag_target(super().__sklearn_tags__())
-
 
 def _complete(path: Path, scores: np.ndarray, k: int | None) -> Path:
     """Add columns that carry no information if there are not enough others."""
     chosen = [v for v, _ in path]
-    others = [int(v) for v in np.argsort(-scores, kind="stable")]
-    others = [v for v in others if v not in chosen]
-    if k is None:
-        k = max(len(path), 1)
-    return path + [(v, 0.0) for v in others[: k - len(path)]]
+    others = [int(v) for v in np.argsort(-scores, kind="stable") if v not in chosen]
+    n_others = (k or max(len(path), 1)) - len(path)
+    return path + [(v, 0.0) for v in others[:n_others]]

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
-from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import encode_labels
 from skdiscrepancy._data.checks import (
@@ -21,7 +20,6 @@ from skdiscrepancy._data.checks import (
     check_run_options,
     shown,
 )
-from skdiscrepancy._data.targets import tag_target
 from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
 from skdiscrepancy._statistics.dependence import complete_statistics
@@ -31,7 +29,8 @@ from skdiscrepancy.feature_selection._single_columns import (
     TableSelector,
     TargetKernel,
     check_single_kernel,
-    joint_bandwidth,
+    joint_kernel,
+    read_inputs,
 )
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -169,9 +168,11 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
             Fitted selector.
         """
         check_run_options(self.n_jobs, None, self.verbose)
-        selector = self._checked_selector()
+        selector = HSICSelector() if self.selector is None else self.selector
+        if not isinstance(selector, HSICSelector):
+            raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
-        inputs, y = selector._read(self, X, y)
+        inputs, y = read_inputs(self, X, y, selector, selector.groups)
         least, most = self._bounds(inputs.n_variables)
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
@@ -194,12 +195,6 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         self.ranking_ = self.selector_.ranking_
         self.kinds_ = inputs.kinds
         return self
-
-    def _checked_selector(self) -> HSICSelector:
-        selector = HSICSelector() if self.selector is None else self.selector
-        if not isinstance(selector, HSICSelector):
-            raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
-        return selector
 
     def _settings(self) -> list[dict[str, Any]]:
         """Return the settings of the parameters that are searched."""
@@ -228,7 +223,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
     ) -> list[Split]:
         """Return the training rows and the held-out rows of the folds."""
         X, y, groups = indexable(X, y, groups)
-        labels = y.ndim == 1 and _target_kernel(candidate, y).of_labels
+        labels = y.ndim == 1 and TargetKernel(y, candidate).of_labels
         name = f"cv == {shown(self.cv)}"
         if isinstance(self.cv, (bool, Integral)):
             check_number(self.cv, "cv", integer=True, least=2, most=len(X))
@@ -284,36 +279,19 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
 
     def _bounds(self, n_features: int) -> tuple[int, int]:
         """Return the smallest and the largest number of columns."""
-        context = ", the number of features"
         least, most = self.min_features_to_select, self.max_features_to_select
-        bounds: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
-        bounds["context"] = context
-        least = check_number(least, "min_features_to_select", **bounds)
+        bounds: dict[str, Any] = {"integer": True, "most": n_features}
+        bounds["context"] = ", the number of features"
+        least = check_number(least, "min_features_to_select", least=1, **bounds)
         if most is None:
-            return least, n_features
-        bounds["least"] = least
-        return least, check_number(most, "max_features_to_select", **bounds)
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self) -> Any:
-        return tag_target(super().__sklearn_tags__())
+            most = n_features
+        return least, check_number(
+            most, "max_features_to_select", least=least, **bounds
+        )
 
 
 class HeldOutScores(Task):
-    """Scores of the first columns of a selector on the held-out rows of a fold.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        Sample.
-    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Numbers or labels.
-    least : int
-        Smallest number of columns.
-    """
+    """Scores of the first columns of a selector on the held-out rows of a fold."""
 
     def __init__(self, inputs: Inputs, y: np.ndarray, least: int):
         self.inputs = inputs
@@ -327,22 +305,20 @@ class HeldOutScores(Task):
         choice = clone(selector)._choose(inputs, self.y[train])
         order = [v for v, _ in choice.path]
         kernel, measures = choice.columns.kernel, choice.columns.measures
-        target = _target_kernel(selector, self.y[train])
+        blocks = [measures.rows(held_out, v) / measures.bandwidths[v] for v in order]
+        target = TargetKernel(self.y[train], selector)
         of_target = kernel_source([target.kernel], target.rows_of(self.y[test]))
         scores = []
         for size in range(self.least, len(order) + 1):
             # Constants come last. They would do nothing but widen the joint kernel.
             size = max(min(size, choice.n_informative), 1)
-            rows = measures.scaled(held_out, order[:size])
+            rows, joint = np.hstack(blocks[:size]), kernel
             if isinstance(kernel, RadialKernel):
-                bandwidth = joint_bandwidth(size, kernel.norm)
-                joint_kernel = clone(kernel).set_params(bandwidth=bandwidth)
+                joint = joint_kernel(kernel, size)
             elif isinstance(kernel, RowKernel):
-                joint_kernel = kernel.learn([rows])
-            else:
-                joint_kernel = kernel
-            joint = kernel_source([joint_kernel], rows)
-            scores.append(unbiased_alignment(joint, of_target, len(test)))
+                joint = kernel.learn([rows])
+            source = kernel_source([joint], rows)
+            scores.append(unbiased_alignment(source, of_target, len(test)))
         return np.array(scores)
 
 
@@ -372,9 +348,3 @@ def _candidate(
         chosen = choose_target_kernels("auto", y, [kernel])[0]
         candidate.set_params(target_kernel=chosen)
     return candidate
-
-
-def _target_kernel(selector: HSICSelector, y: np.ndarray) -> TargetKernel:
-    kernel = check_single_kernel(selector.kernel, "kernel")
-    factor = selector.target_bandwidth_factor
-    return TargetKernel(y, kernel, selector.target_kernel, factor)

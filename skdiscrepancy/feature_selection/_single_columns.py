@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from threading import Lock
 from typing import Any
@@ -27,7 +28,7 @@ from skdiscrepancy._data.frames import (
     needs_encoding,
     read_columns,
 )
-from skdiscrepancy._data.targets import validate_with_target
+from skdiscrepancy._data.targets import tag_target, validate_with_target
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -121,6 +122,7 @@ class TableSelector(SelectorMixin):
     """Selector that returns the columns of a table as they are, if it was encoded."""
 
     kinds_: list[str] | None
+    support_: np.ndarray
 
     def transform(self, X: Any) -> Any:
         """Reduce X to the selected columns.
@@ -165,49 +167,34 @@ class TableSelector(SelectorMixin):
             )
         return super().inverse_transform(X)
 
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_target(super().__sklearn_tags__())
+
 
 def read_inputs(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    encoder: Any,
-    target_kernel: Any,
-    groups: Any = None,
+    owner: Any, X: Any, y: Any, params: Any, groups: Any = None
 ) -> tuple[Inputs, np.ndarray]:
     """Validate X and y, and read the columns of X.
 
-    Parameters
-    ----------
-    estimator : estimator or None
-        Stores the number and names of the columns if it is not None.
-    X : array-like or DataFrame of shape (n_samples, n_features)
-        Columns.
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        Target.
-    encoder : "auto" or None
-        Whether to read tables with columns that are not numbers.
-    target_kernel : object
-        Kernel on y.
-    groups : array-like, dict or None, default=None
-        Groups of columns.
-
-    Returns
-    -------
-    inputs : Inputs
-        The columns.
-    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Numbers or labels.
+    `params` is the estimator with the parameters. `owner` stores the number and names
+    of the columns if it is not None.
     """
+    encoder, kernel = params.encoder, params.target_kernel
     check_column_encoder(encoder, X, kinds=("number",))
+    labels_of_y = isinstance(kernel, IndicatorKernel) or (
+        isinstance(kernel, str) and kernel == "indicator"
+    )
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
-    labels_of_y = reads_labels(target_kernel)
     target_encoder = fit_target_encoder(encoder, y, labels=labels_of_y)
     y = encode_target(encoder, target_encoder, y, labels=labels_of_y)
     kinds: list[str] | None = None
     if not needs_encoding(X):
         names = names_of(X)
-        values, y = validate_with_target(estimator, X, y, **options)
+        values, y = validate_with_target(owner, X, y, **options)
         names = names or list(range(values.shape[1]))
         labels = gaps = np.zeros(values.shape[1], dtype=bool)
     else:
@@ -219,8 +206,8 @@ def read_inputs(
         for j, column in enumerate(columns):
             values[:, j] = _label_codes(column) if labels[j] else column.values
         gaps = np.isnan(values).any(axis=0)
-        if estimator is not None:
-            check_columns(estimator, X, reset=True)
+        if owner is not None:
+            check_columns(owner, X, reset=True)
         # Missing numbers are allowed, so only the shapes and y are left to check.
         options["ensure_all_finite"] = "allow-nan"
         values, y = validate_with_target(None, values, y, **options)
@@ -241,29 +228,11 @@ def _label_codes(column: Column) -> np.ndarray:
     return np.append(np.argsort(order), -1)[codes]
 
 
-def reads_labels(target_kernel: Any) -> bool:
-    """Return whether a parameter `target_kernel` is a kernel on labels."""
-    named = isinstance(target_kernel, str) and target_kernel == "indicator"
-    return named or isinstance(target_kernel, IndicatorKernel)
-
-
 def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int]]]:
     """Return the names and the columns of groups, in the order of first columns.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n_features,), dict or None
-        Label of the group of each column, or the columns of each group. Columns in no
-        group are groups of their own.
-    names : list
-        Names of the columns, or their positions.
-
-    Returns
-    -------
-    group_names : list
-        Name of each group.
-    members : list of list of int
-        Positions of the columns of each group.
+    `groups` has the label of the group of each column, or is a dict of the columns of
+    each group. Columns in no group are groups of their own.
     """
     if groups is None:
         return names, [[j] for j in range(len(names))]
@@ -326,27 +295,15 @@ def _owners(groups: Mapping[Any, Any], names: list[Any]) -> dict[int, Any]:
 
 
 class Variable:
-    """A column of X, or y, with its kernel.
+    """A column of X, or y, with its kernel and the bandwidth, unless the kernel has it.
 
     Products use the factors of Gram matrices, or tiles if a factor is not complete.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_columns)
-        Values or labels.
-    kernel : kernel object
-        Kernel.
-    bandwidth : float or None, default=None
-        Bandwidth of the kernel. None if the kernel has its own number as bandwidth, or
-        compares labels.
     """
 
     def __init__(self, rows: np.ndarray, kernel: Any, bandwidth: float | None = None):
         self.rows = rows
         self._kernel = kernel
         self._bandwidth = bandwidth
-        self._factor: Factor | None = None
-        self._norm: float | None = None
 
     @property
     def kernel(self) -> Any:
@@ -357,66 +314,50 @@ class Variable:
             return self._kernel
         return clone(self._kernel).set_params(bandwidth=self._bandwidth)
 
-    @property
+    @cached_property
     def factor(self) -> Factor:
-        """Factor of the centred Gram matrix, not complete for a rough kernel.
+        """Factor of the centred Gram matrix, not complete for a rough kernel."""
+        # A factor that is not finite raises an error when scores are checked.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return factor_of(self.rows, self.kernel)
 
-        It is computed when it is needed, unless it was set.
-        """
-        if self._factor is None:
-            # A factor that is not finite raises an error when scores are checked.
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._factor = factor_of(self.rows, self.kernel)
-        return self._factor
-
-    @factor.setter
-    def factor(self, factor: Factor) -> None:
-        self._factor = factor
+    @cached_property
+    def may_be_complete(self) -> bool:
+        """Whether the factor can be complete, before it is computed."""
+        return may_be_complete(self.rows, self._kernel)
 
     @property
     def complete(self) -> bool:
         """Whether the factor is the whole Gram matrix, up to rounding."""
-        if self._factor is None and not self.may_be_complete:
-            return False
-        return self.factor.complete
-
-    @property
-    def may_be_complete(self) -> bool:
-        """Whether the factor can be complete, before it is computed."""
-        return may_be_complete(self.rows, self._kernel)
+        return self.may_be_complete and self.factor.complete
 
     @property
     def source(self) -> Source:
         """The Gram matrix, tile by tile."""
         return kernel_source([self.kernel], self.rows)
 
-    @property
+    @cached_property
     def norm(self) -> float:
         """Frobenius norm of the centred Gram matrix, 0 for a constant."""
-        if self._norm is None:
-            if self.complete:
-                self._norm = self.factor.norm
-            else:
-                self._norm = np.sqrt(max(exact_product(self, self), 0.0))
-            # The norm of a constant column is a rounding error. Every norm is below an
-            # infinite trace, so such a trace is refused.
-            if self._norm <= 1e-12 * check_finite(np.array(self._trace)):
-                self._norm = 0.0
-        return self._norm
-
-    @property
-    def _trace(self) -> float:
-        """Trace of the Gram matrix, before it is centred."""
+        if self.complete:
+            norm = self.factor.norm
+        else:
+            norm = np.sqrt(max(self.product(self), 0.0))
+        trace = float(len(self.rows))
         if isinstance(self._kernel, RowKernel):
             with np.errstate(over="ignore", invalid="ignore"):
-                return float(np.abs(self.kernel.pairs(self.rows, self.rows)).sum())
-        return float(len(self.rows))
+                trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
+        # The norm of a constant column is a rounding error. Every norm is below an
+        # infinite trace, so such a trace is refused.
+        return 0.0 if norm <= 1e-12 * check_finite(np.array(trace)) else norm
 
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""
         if self.complete and other.complete:
             return float(np.square(self.factor.rows @ other.factor.rows.T).sum())
-        return exact_product(self, other)
+        sources, n = (self.source, other.source), len(self.rows)
+        statistics = complete_statistics(*sources, n, unbiased=False, run=Run(1))
+        return float(statistics.values[0]) * n**2
 
     def alignment(self, other: Variable) -> float:
         """Return the CKA, from 0 to 1, and 0 for a constant."""
@@ -425,26 +366,9 @@ class Variable:
         return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)
 
 
-def exact_product(a: Variable, b: Variable) -> float:
-    """Return the inner product of two centred Gram matrices, tile by tile."""
-    n = len(a.rows)
-    statistics = complete_statistics(a.source, b.source, n, unbiased=False, run=Run(1))
-    return float(statistics.values[0]) * n**2
-
-
 # Levels of a column of labels that have a column of their own in a block. The other
 # levels share one column, so that a block does not grow with the number of rows.
 MAX_LEVELS = 30
-
-
-def check_factor(factor: Any, name: str) -> float:
-    """Return a bandwidth factor, a multiple of the median distance."""
-    if isinstance(factor, str):
-        raise ValueError(
-            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
-            "of the median distance: 1.0 is the median itself."
-        )
-    return check_number(factor, name, strict=True)
 
 
 def column_scales(
@@ -456,10 +380,17 @@ def column_scales(
     kernel has a bandwidth of its own: a number, or "median". `names` are the names of
     the columns, for error messages.
     """
-    factor = check_factor(factor, name)
+    if isinstance(factor, str):
+        raise ValueError(
+            f"{name} == {factor!r}, must be a finite number > 0, the multiple "
+            "of the median distance: 1.0 is the median itself."
+        )
+    check_number(factor, name, strict=True)
+    factor = float(factor)
     if not isinstance(kernel, RadialKernel):
         return np.ones(X.shape[1])
     own = kernel.bandwidth
+    names = names or range(X.shape[1])
     if own is None:
         medians = _named_medians(X, names)
         with np.errstate(all="ignore"):
@@ -467,11 +398,10 @@ def column_scales(
         usable = np.isfinite(scales) & (scales > 0)
         if not np.all(usable):
             j = int(np.argmin(usable))
-            label = j if names is None else repr(names[j])
             raise ValueError(
-                f"{name} == {factor}, must be another number for column {label} of X: "
-                f"its product with the median distance, {medians[j]:.3g}, is too large "
-                "or too small for floating point. Rescale this column."
+                f"{name} == {factor}, must be another number for column {names[j]!r} "
+                f"of X: its product with the median distance, {medians[j]:.3g}, is too "
+                "large or too small for floating point. Rescale this column."
             )
         return scales
     if isinstance(own, str) and own == "median":
@@ -485,7 +415,7 @@ def _named_medians(X: np.ndarray, names: Any) -> np.ndarray:
     try:
         return column_medians(X)
     except ValueError:
-        for j, label in enumerate(range(X.shape[1]) if names is None else names):
+        for j, label in enumerate(names):
             with _naming(f"Column {label!r}"):
                 column_medians(X[:, [j]])
         raise
@@ -500,12 +430,13 @@ def _naming(what: str) -> Iterator[None]:
         raise ValueError(f"{what}: {error}") from error
 
 
-def joint_bandwidth(n_columns: int, norm: float) -> float:
-    """Return the bandwidth on several columns that each have a bandwidth of one.
+def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
+    """Return the kernel on several columns that each have a bandwidth of one.
 
-    It grows with the number of columns as distances do.
+    Its bandwidth grows with the number of columns as distances do.
     """
-    return float(n_columns) ** (1 / norm)
+    bandwidth = float(n_columns) ** (1 / kernel.norm)
+    return clone(kernel).set_params(bandwidth=bandwidth)
 
 
 class Measures:
@@ -515,37 +446,29 @@ class Measures:
     the selector. A column of numbers with missing values is read as two columns, as by
     `TableEncoder`. A group is read as one block of columns, each divided by its median
     distance. The bandwidth of a block is the factor times its own median distance.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        Sample.
-    kernel : kernel object
-        Kernel of the selector.
-    factor : float
-        Multiple of the median distance.
     """
 
     def __init__(self, inputs: Inputs, kernel: Kernel, factor: Any):
         self.kernel = kernel
-        name = "bandwidth_factor"
         plain = [v for v in range(inputs.n_variables) if inputs.plain(v)]
         columns = [inputs.groups[v][0] for v in plain]
-        self.all_plain = len(plain) == inputs.n_variables
-        X = inputs.values if self.all_plain else inputs.values[:, columns]
+        all_plain = len(plain) == inputs.n_variables
+        X = inputs.values if all_plain else inputs.values[:, columns]
         names = [inputs.names[j] for j in columns]
         self.bandwidths = np.ones(inputs.n_variables)
-        self.bandwidths[plain] = column_scales(X, kernel, factor, name, names)
-        self.blocks: dict[int, Block] = {}
+        scales = column_scales(X, kernel, factor, "bandwidth_factor", names)
+        self.bandwidths[plain] = scales
+        self.blocks: dict[int, ReadBlock] = {}
         for v in set(range(inputs.n_variables)) - set(plain):
-            what = "Group" if len(inputs.groups[v]) > 1 else "Column"
+            columns = inputs.groups[v]
+            what = "Group" if len(columns) > 1 else "Column"
             # Distances that are not finite are refused without a warning.
             with (
                 _naming(f"{what} {inputs.group_names[v]!r}"),
                 np.errstate(all="ignore"),
             ):
-                self.blocks[v] = Block(inputs, inputs.groups[v], kernel)
-            self.bandwidths[v] = self.blocks[v].bandwidth(check_factor(factor, name))
+                block = _learn_block(inputs, columns, kernel, float(factor))
+            self.blocks[v], self.bandwidths[v] = block
 
     def variable(self, inputs: Inputs, v: int) -> Variable:
         """Return the rows of one variable with their kernel."""
@@ -556,106 +479,61 @@ class Measures:
     def rows(self, inputs: Inputs, v: int) -> np.ndarray:
         """Return the rows of one variable as numbers, before they are scaled."""
         if v in self.blocks:
-            return self.blocks[v].rows(inputs)
+            return self.blocks[v](inputs)
         return inputs.values[:, inputs.groups[v]]
 
-    def scaled(self, inputs: Inputs, variables: list[int]) -> np.ndarray:
-        """Return the rows of some variables side by side, divided by bandwidths."""
-        if self.all_plain:
-            return inputs.values[:, variables] / self.bandwidths[variables]
-        return np.hstack([self.rows(inputs, v) / self.bandwidths[v] for v in variables])
+
+# Reads columns of any sample as one block of numbers.
+ReadBlock = Callable[[Inputs], np.ndarray]
 
 
-class Block:
-    """Columns that are read as one block of numbers, learnt from a sample.
+def _learn_block(
+    inputs: Inputs, columns: list[int], kernel: Kernel, factor: float
+) -> tuple[ReadBlock, float]:
+    """Learn to read columns as one block, and the bandwidth of the kernel on it."""
+    norm = kernel.norm if isinstance(kernel, RadialKernel) else 2
+    own = getattr(kernel, "bandwidth", None)
+    by_median = own is None or isinstance(own, str)
+    readers = [_learn_column(inputs, j, norm) for j in columns]
+    divisors = [1.0] * len(columns)
+    if len(columns) > 1 and by_median:
+        divisors = [median_bandwidth(read(inputs), p=norm) for read in readers]
 
-    Parameters
-    ----------
-    inputs : Inputs
-        Sample.
-    columns : list of int
-        The columns of the block.
-    kernel : kernel object
-        Kernel of the block.
+    def rows(sample: Inputs) -> np.ndarray:
+        columns = zip(readers, divisors, strict=True)
+        return np.hstack([read(sample) / divisor for read, divisor in columns])
+
+    median = median_bandwidth(rows(inputs), p=norm) if by_median else 1.0
+    if not isinstance(kernel, RadialKernel):
+        return rows, 1.0
+    if own is None:
+        return rows, factor * median
+    if by_median:
+        return rows, median
+    return rows, float(own) * len(columns) ** (1 / norm)
+
+
+def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
+    """Learn to read one column as a block of numbers.
+
+    Labels become columns of zeros and ones at a distance of one. Numbers with missing
+    values become a column of values, and a column that marks missing values.
     """
-
-    def __init__(self, inputs: Inputs, columns: list[int], kernel: Kernel):
-        self.kernel = kernel
-        self.norm = kernel.norm if isinstance(kernel, RadialKernel) else 2
-        self.columns = columns
-        self.parts = [_learn_part(inputs, j, self.norm) for j in columns]
-        self.divisors = np.ones(len(columns))
-        own = getattr(kernel, "bandwidth", None)
-        if len(columns) > 1 and (own is None or isinstance(own, str)):
-            for i, (j, part) in enumerate(zip(columns, self.parts, strict=True)):
-                rows = part.rows(inputs.values[:, j])
-                self.divisors[i] = median_bandwidth(rows, p=self.norm)
-        self.median = 1.0
-        if own is None or isinstance(own, str):
-            self.median = median_bandwidth(self.rows(inputs), p=self.norm)
-
-    def rows(self, inputs: Inputs) -> np.ndarray:
-        """Return the block of any sample."""
-        return np.hstack(
-            [
-                part.rows(inputs.values[:, j]) / divisor
-                for j, part, divisor in zip(
-                    self.columns, self.parts, self.divisors, strict=True
-                )
-            ]
-        )
-
-    def bandwidth(self, factor: float) -> float:
-        """Return the bandwidth of the kernel on this block."""
-        if not isinstance(self.kernel, RadialKernel):
-            return 1.0
-        own = self.kernel.bandwidth
-        if own is None:
-            return factor * self.median
-        if isinstance(own, str):
-            return self.median
-        return float(own) * joint_bandwidth(len(self.columns), self.norm)
-
-
-class NumberPart:
-    """A column of numbers, all of them known."""
-
-    def rows(self, values: np.ndarray) -> np.ndarray:
-        """Return the column as it is."""
-        return values[:, np.newaxis]
-
-
-class GapPart:
-    """A column of numbers with missing values, as `TableEncoder` reads it."""
-
-    def __init__(self, values: np.ndarray):
-        self.encoder = TableEncoder().fit(values[:, np.newaxis])
-
-    def rows(self, values: np.ndarray) -> np.ndarray:
-        """Return a column of values, and a column that marks missing values."""
-        return np.asarray(self.encoder.transform(values[:, np.newaxis]))
-
-
-class LabelPart:
-    """A column of labels, as columns of zeros and ones at a distance of one."""
-
-    def __init__(self, codes: np.ndarray, norm: float):
-        levels, counts = np.unique(codes, return_counts=True)
-        self.levels = levels[np.argsort(-counts, kind="stable")][:MAX_LEVELS]
-        self.height = 2.0 ** (-1 / norm)
-
-    def rows(self, codes: np.ndarray) -> np.ndarray:
-        """Return one column for each level, and one for all other labels."""
-        known = codes[:, np.newaxis] == self.levels
-        others = ~known.any(axis=1, keepdims=True)
-        return self.height * np.hstack([known, others])
-
-
-def _learn_part(inputs: Inputs, column: int, norm: float) -> Any:
-    values = inputs.values[:, column]
+    values = inputs.values[:, [column]]
     if inputs.labels[column]:
-        return LabelPart(values, norm)
-    return GapPart(values) if inputs.gaps[column] else NumberPart()
+        levels, counts = np.unique(values, return_counts=True)
+        levels = levels[np.argsort(-counts, kind="stable")][:MAX_LEVELS]
+
+        def one_hot(sample: Inputs) -> np.ndarray:
+            known = sample.values[:, [column]] == levels
+            others = ~known.any(axis=1, keepdims=True)
+            return 2.0 ** (-1 / norm) * np.hstack([known, others])
+
+        return one_hot
+    if inputs.gaps[column]:
+        encoder = TableEncoder().fit(values)
+        return lambda sample: np.asarray(encoder.transform(sample.values[:, [column]]))
+    return lambda sample: sample.values[:, [column]]
 
 
 def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
@@ -684,37 +562,17 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
 class Columns:
     """The columns of X, or groups of columns, with one kernel each.
 
-    Parameters
-    ----------
-    inputs : Inputs
-        Sample.
-    measures : Measures
-        The kernel and the bandwidth of each variable.
-    n_jobs : int or None, default=None
-        Number of threads.
-    verbose : int, default=0
-        Whether the progress is shown.
-    keep : bool, default=True
-        Keep the factors, as far as the working memory allows.
+    `params` is the estimator with the parameters. The factors are kept as far as the
+    working memory allows, if `keep` is True.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        measures: Measures,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        keep: bool = True,
-    ):
+    def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
-        self.measures = measures
-        self.kernel = measures.kernel
-        self.n_samples = inputs.n_samples
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        rank = 1 if is_smooth(self.kernel) else min(self.n_samples, MAX_RANK)
-        self._batch_size = max(1, BATCH_NUMBERS // (self.n_samples * rank))
+        self.kernel = check_single_kernel(params.kernel, "kernel")
+        self.measures = Measures(inputs, self.kernel, params.bandwidth_factor)
+        self.run = Run(params.n_jobs, params.verbose)
+        rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
+        self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
         self._kept: dict[int, Batch] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
@@ -728,11 +586,9 @@ class Columns:
         """Apply a function to the variables of all columns, in threads, in order."""
 
         def of_batch(batch: Batch) -> list[Any]:
-            variables: Iterable[Variable] = batch.variables
-            if self.verbose:
-                n_columns = len(batch.variables)
-                variables = steps(variables, "columns", n_columns, self.verbose)
-            return list(map(function, variables))
+            n_columns, verbose = len(batch.variables), self.run.verbose
+            columns = steps(batch.variables, "columns", n_columns, verbose)
+            return [function(column) for column in columns]
 
         return self._map_batches(of_batch)
 
@@ -740,12 +596,35 @@ class Columns:
         """Return the CKA of each column with a variable."""
         return np.array(self._map_batches(lambda batch: batch.alignments(target)))
 
+    def permuted_alignments(
+        self, target: Variable, permutations: list[np.ndarray]
+    ) -> np.ndarray:
+        """Return the CKA of all columns with a variable, for permuted rows.
+
+        The shape is (1 + n_permutations, n_features). The first row is the CKA without
+        permutation, computed from the same factors, because factors that are not
+        complete lower all of these values. The variable is permuted instead of the
+        column, which has the same effect.
+        """
+        F = target.factor.rows
+        permuted = [F, *(F[:, permutation] for permutation in permutations)]
+        size = target.factor.norm
+
+        def align(column: Variable) -> np.ndarray:
+            G = column.factor.rows
+            total = size * column.factor.norm
+            if not total or not column.norm:
+                return np.zeros(len(permuted))
+            return np.array([np.square(G @ P.T).sum() / total for P in permuted])
+
+        return np.array(self.map(align)).T
+
     def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
         n_batches = -(-self.inputs.n_variables // self._batch_size)
         parts = run_all(
             range(n_batches),
             lambda position: function(self._batch(position)),
-            Run(self.n_jobs, self.verbose),
+            self.run,
             what="columns",
             # The threads share the batches that are kept.
             require="sharedmem",
@@ -784,14 +663,11 @@ class Batch:
             for v, factor in zip(plain, factors, strict=True):
                 self.variables[v - members.start].factor = factor
         factors = [variable.factor for variable in self.variables]
-        ranks = [len(factor.rows) for factor in factors]
-        self.starts = np.cumsum([0, *ranks[:-1]])
+        self.starts = np.cumsum([0, *(len(factor.rows) for factor in factors[:-1])])
         self.rows = np.concatenate([factor.rows for factor in factors])
-        for variable, start, rank in zip(
-            self.variables, self.starts, ranks, strict=True
-        ):
-            rows = self.rows[start : start + rank]
-            variable.factor = variable.factor._replace(rows=rows)
+        parts = np.split(self.rows, self.starts[1:])
+        for variable, factor, rows in zip(self.variables, factors, parts, strict=True):
+            variable.factor = factor._replace(rows=rows)
         self.complete = all(factor.complete for factor in factors)
 
     def alignments(self, target: Variable) -> list[float]:
@@ -810,42 +686,29 @@ class TargetKernel:
     """The kernel on y, with a bandwidth from one sample, for this and other samples.
 
     Several numeric columns are divided by their scales, and share one joint kernel.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        Numbers or labels.
-    kernel : kernel object
-        Kernel on X.
-    target_kernel, target_bandwidth_factor : object
-        Parameters of the selectors.
+    `params` is the estimator with the parameters.
     """
 
-    def __init__(
-        self,
-        y: np.ndarray,
-        kernel: Kernel,
-        target_kernel: Any,
-        target_bandwidth_factor: Any,
-    ):
-        if not (isinstance(target_kernel, str) and target_kernel == "auto"):
-            check_single_kernel(target_kernel, "target_kernel", "auto")
-        self.name = target_kernel
-        self.kernel = choose_target_kernels(target_kernel, y, [kernel])[0]
+    def __init__(self, y: np.ndarray, params: Any):
+        kernel = check_single_kernel(params.kernel, "kernel")
+        self.name = params.target_kernel
+        if not (isinstance(self.name, str) and self.name == "auto"):
+            check_single_kernel(self.name, "target_kernel", "auto")
+        self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
         self.scales: np.ndarray | None = None
         rows = self.rows_of(y)
-        scales = column_scales(
-            rows, self.kernel, target_bandwidth_factor, "target_bandwidth_factor"
-        )
+        factor = params.target_bandwidth_factor
+        scales = column_scales(rows, self.kernel, factor, "target_bandwidth_factor")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
-            bandwidth = float(scales[0])
             warn_if_indefinite([self.kernel], rows.shape[1])
             if rows.shape[1] > 1:
-                bandwidth = joint_bandwidth(rows.shape[1], self.kernel.norm)
+                self.kernel = joint_kernel(self.kernel, rows.shape[1])
                 self.scales = scales
-            self.kernel = clone(self.kernel).set_params(bandwidth=bandwidth)
+            else:
+                bandwidth = float(scales[0])
+                self.kernel = clone(self.kernel).set_params(bandwidth=bandwidth)
 
     @property
     def of_labels(self) -> bool:
@@ -863,57 +726,3 @@ class TargetKernel:
     def variable(self, y: np.ndarray) -> Variable:
         """Return y with its kernel."""
         return Variable(self.rows_of(y), self.kernel)
-
-
-# Columns in the order of their choice, with the objective at that step.
-Path = list[tuple[int, float]]
-
-
-# Values that agree to this fraction are equal; the first column is then chosen.
-TIES = 1e-9
-
-
-class Probes:
-    """Columns with permuted rows, which are independent of everything.
-
-    A column is distinguished from noise if its gain is larger than the gain of every
-    permuted column that can still be chosen, for each of the permutations. Under
-    independence, that has a probability of at most 1 / (1 + number of permutations).
-    """
-
-    def __init__(self, columns: Columns, permutations: Iterable[np.ndarray]):
-        self.columns = columns
-        self.permutations = list(permutations)
-
-    def alignments(self, target: Variable) -> np.ndarray:
-        """Return the CKA of all permuted columns with a variable.
-
-        The shape is (1 + n_probes, n_features). The first row is the CKA of the
-        columns without permutation, computed from the same factors, because factors
-        that are not complete lower all of these values. The variable is permuted
-        instead of the column, which has the same effect.
-        """
-        F = target.factor.rows
-        permuted = [F, *(F[:, permutation] for permutation in self.permutations)]
-        size = target.factor.norm
-
-        def align(column: Variable) -> np.ndarray:
-            G = column.factor.rows
-            total = size * column.factor.norm
-            if not total or not column.norm:
-                return np.zeros(len(permuted))
-            return np.array([np.square(G @ P.T).sum() / total for P in permuted])
-
-        return np.array(self.columns.map(align)).T
-
-
-def exceeds_noise(gains: np.ndarray, column: int, allowed: np.ndarray) -> bool:
-    """Tell whether a gain in the first row is above all gains of permuted columns."""
-    return bool(gains[0, column] > gains[1:, allowed].max() + TIES)
-
-
-def best_of(values: np.ndarray, allowed: np.ndarray) -> int:
-    """Return the index of the largest allowed value, the first index among ties."""
-    values = np.where(allowed, values, -np.inf)
-    largest = values.max()
-    return int(np.argmax(values >= largest - TIES * abs(largest)))

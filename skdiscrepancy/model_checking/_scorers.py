@@ -290,16 +290,10 @@ class KSDScorer(KeywordHints, BaseEstimator):
             else kernel
             for kernel in kernels
         ]
-        estimator = KSDEstimator(
-            model=freeze(model),
-            kernel=kernels,
-            design=self.design,
-            normalize=self.normalize,
-            pooling=self.pooling,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
-        return -estimator.fit(X).score(X)
+        params = self.get_params(deep=False)
+        del params["bandwidth_factor"]
+        params.update(model=freeze(model), kernel=kernels)
+        return -KSDEstimator(**params).fit(X).score(X)
 
 
 class HyvarinenScorer(KeywordHints, BaseEstimator):

@@ -25,7 +25,7 @@ from skdiscrepancy._estimators.ksd_models import (
     gradients_at,
 )
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
-from skdiscrepancy._models.dispatch import check_model
+from skdiscrepancy._models.dispatch import check_model, is_singular
 from skdiscrepancy._statistics.second_order import check_finite
 
 PRECONDITIONERS = ("id", "med", "cov")
@@ -35,6 +35,7 @@ PRECONDITIONERS = ("id", "med", "cov")
 MEDIAN_ROWS = 1000
 
 
+@in_one_blas_thread
 def stein_thinning(
     X: ArrayLike,
     gradients: ArrayLike,
@@ -103,28 +104,14 @@ def stein_thinning(
     n_points = _check_params(n_points, standardize, preconditioner, verbose)
     rows: np.ndarray = check_rows(X, dtype=np.float64)
     S = check_gradients(gradients, rows)
-    with np.errstate(all="ignore"):
-        # Values that are not finite raise an error in `_choose`.
-        return _choose(rows, S, n_points, standardize, preconditioner, verbose)
-
-
-@in_one_blas_thread
-def _choose(
-    rows: np.ndarray,
-    S: np.ndarray,
-    n_points: int,
-    standardize: bool,
-    preconditioner: str,
-    verbose: int,
-) -> np.ndarray:
-    """Return the chosen rows."""
-    if standardize:
-        rows, S = _standardize(rows, S)
-    Y, trace = _precondition(rows, preconditioner)
-    # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
-    objective = trace + np.einsum("ij,ij->i", S, S)
     indices = np.empty(n_points, dtype=np.int64)
-    with progress("points", n_points, verbose) as line:
+    # Values that are not finite raise an error below.
+    with np.errstate(all="ignore"), progress("points", n_points, verbose) as line:
+        if standardize:
+            rows, S = _standardize(rows, S)
+        Y, trace = _precondition(rows, preconditioner)
+        # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
+        objective = trace + np.einsum("ij,ij->i", S, S)
         for step in range(n_points):
             check_finite(objective)
             chosen = indices[step] = int(np.argmin(objective))
@@ -285,13 +272,8 @@ def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float
         return X / median**2, d / median**2
     centred = X - X.mean(axis=0)
     covariance = centred.T @ centred / max(n - 1, 1)
-    deviations = np.sqrt(np.diag(covariance))
-    # The rank of the correlations does not depend on units. Cholesky alone would accept
-    # a singular matrix that rounding errors make invertible.
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
-    if np.any(constant) or (
-        np.linalg.eigvalsh(covariance / np.outer(deviations, deviations))[0] < 1e-12 * d
-    ):
+    constant = np.sqrt(np.diag(covariance)) <= 1e-13 * np.abs(X).max(axis=0)
+    if np.any(constant) or is_singular(covariance):
         raise ValueError(
             "preconditioner == 'cov', must be 'id' or 'med' here: the covariance of X "
             "is singular."
