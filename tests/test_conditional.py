@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skdiscrepancy import conditional_hsic_test
+from skdiscrepancy._gram.run import QUIET
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.inference import ConditionalTestResult, TestResult
@@ -69,14 +70,8 @@ def test_statistics_are_means_over_pairs_of_different_rows(block_length):
     Q = [rng.normal(size=(18, 1)), rng.normal(size=(18, 4)), rng.normal(size=(18, 2))]
     kernels = [(r, q) for r in range(2) for q in range(3)]
     options = check_options("auto", 19, None, "max", ("wild",))
-    result = residual_test(
-        Z,
-        R,
-        Q,
-        options=options._replace(block_length=block_length),
-        generator=rng,
-        kernels=kernels,
-    )
+    options = options._replace(block_length=block_length)
+    result = residual_test(Z, R, Q, options.ready(kernels, rng, QUIET))
     expected = [brute_force(Z, R[r], Q[q], block_length) for r, q in kernels]
     assert_allclose(result.statistics, expected, rtol=1e-10, atol=1e-12)
 

@@ -25,13 +25,14 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_test,
 )
+from skdiscrepancy._gram.run import QUIET
 from skdiscrepancy._gram.sources import GramSource, kernel_source
 from skdiscrepancy._gram.sums import group_sums
 from skdiscrepancy._models import gradients as gradients_module
-from skdiscrepancy._nulls.groups import ScaledSource, scaled_group_sums
-from skdiscrepancy._nulls.pvalues import combine, rank_pvalue
+from skdiscrepancy._nulls.groups import ScaledSource, accurate_group_sums, in_unit
+from skdiscrepancy._nulls.pvalues import Options, combine, rank_pvalue
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
-from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
+from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, LinearKernel
 from skdiscrepancy.model_checking import HyvarinenScorer, score_function, stein_thinning
 
 POOLINGS = ["max", "mean", "fuse", "agg"]
@@ -174,7 +175,8 @@ def test_scaled_sums_are_sums_of_scaled_values():
     H = np.random.RandomState(0).normal(size=(50, 50))
     H = (H + H.T) * 2.0**700
     bounds = np.arange(0, 51, 5)
-    sums, exponents = scaled_group_sums(GramSource(H), bounds)
+    scaled, exponents = in_unit(GramSource(H), 50)
+    sums = accurate_group_sums(scaled, bounds, QUIET)
     assert exponents[0] > 0
     expected = group_sums(GramSource(H * 2.0 ** -int(exponents[0])), bounds)
     for found, part in zip(sums, expected, strict=True):
@@ -184,8 +186,10 @@ def test_scaled_sums_are_sums_of_scaled_values():
 def test_usual_sums_have_no_unit():
     X = draw(50)[0]
     source = kernel_source([GaussianKernel(bandwidth=1.0)], X)
-    sums, exponents = scaled_group_sums(source, np.array([0, 20, 50]))
+    found, exponents = in_unit(source, 50)
+    assert found is source
     assert not exponents.any()
+    sums = accurate_group_sums(source, np.array([0, 20, 50]), QUIET)
     assert_array_equal(sums.groups, group_sums(source, np.array([0, 20, 50])).groups)
 
 
@@ -207,13 +211,27 @@ def cols_of(index):
     return np.arange(index.start, index.stop)
 
 
+@pytest.mark.parametrize("unit", [1e-90, 1e90])
+@pytest.mark.parametrize(
+    "options",
+    [{"design": design} for design in "uvrdlbx"]
+    + [{"paired": True}, {"block_length": 3}, {"n_components": 4}],
+)
+def test_kernel_values_without_squares_are_refused(unit, options):
+    X, Y = draw(40)
+    options = {"kernel": LinearKernel(), "random_state": 0, **options}
+    assert_finite(mmd_test(X, Y, **options))
+    with pytest.raises(ValueError, match=r"not finite.*Rescale"):
+        mmd_test(unit * X, unit * Y, **options)
+
+
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_a_scale_that_vanishes_removes_its_kernel_alone(pooling):
     values = np.random.RandomState(0).normal(size=(2, 100))
     scales = np.ones(2)
-    options = {"pooling": pooling, "method": "wild"}
-    expected = combine(values[:1], (scales[:1],), ["a"], **options)
-    found = combine(values, (scales * [1, 0],), ["a", "b"], **options)
+    options = Options("wild", 99, 100, pooling)
+    expected = combine(values[:1], (scales[:1],), options)
+    found = combine(values, (scales * [1, 0],), options)
     assert found.pvalue == expected.pvalue
     assert_array_equal(found.null_distribution, expected.null_distribution)
     assert found.pvalues[1] == 1
@@ -224,9 +242,9 @@ def test_a_scale_that_vanishes_removes_its_kernel_alone(pooling):
 def test_pooled_statistics_do_not_depend_on_the_unit_of_a_kernel(pooling, exponent):
     values = np.random.RandomState(0).normal(size=(3, 100))
     units = 2.0 ** np.array([0, exponent, 0])
-    options = {"pooling": pooling, "method": "wild"}
-    one = combine(values, (np.ones(3),), list("abc"), **options)
-    other = combine(values * units[:, np.newaxis], (units,), list("abc"), **options)
+    options = Options("wild", 99, 100, pooling)
+    one = combine(values, (np.ones(3),), options)
+    other = combine(values * units[:, np.newaxis], (units,), options)
     assert_array_equal(one.null_distribution, other.null_distribution)
     assert_array_equal(one.pvalues, other.pvalues)
 
@@ -234,14 +252,14 @@ def test_pooled_statistics_do_not_depend_on_the_unit_of_a_kernel(pooling, expone
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 def test_what_enters_a_rank_is_finite(wrong):
     values = np.array([[1.0, 2.0, 3.0]])
-    options = {"pooling": "max", "method": "wild"}
+    options = Options("wild", 2, 3, "max")
     with pytest.raises(ValueError, match="not finite"):
         rank_pvalue(np.array([1.0, wrong]), 1.0)
     with pytest.raises(ValueError, match="not finite"):
-        combine(values, (np.array([wrong]),), ["a"], **options)
+        combine(values, (np.array([wrong]),), options)
     values[0, 2] = wrong
     with pytest.raises(ValueError, match="not finite"):
-        combine(values, (np.ones(1),), ["a"], **options)
+        combine(values, (np.ones(1),), options)
 
 
 @pytest.mark.parametrize("pvalue", ["gamma", "permutation"])

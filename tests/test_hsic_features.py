@@ -231,7 +231,7 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
         method="shift",
         random_state=0,
     )
-    (x, z, length), options = seen["feature_shift_test"]
+    (x, z, length, options), _ = seen["feature_shift_test"]
     (values, scales, _), _ = seen["combine"]
     # 4 windows of 10 rows, and 3 rows stay; or all rows.
     assert length == (10 if n_resamples == 9 else 43)
@@ -262,7 +262,7 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
             break
     # Any order of y has the same sum over all shifts of the uncentred statistic.
     assert_allclose(scales[0], values.std(axis=1), rtol=1e-12)
-    assert options["pooling"] == "max"
+    assert options.pooling == "max"
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -29,19 +29,20 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy._estimators.ksd_models import fingerprint
-from skdiscrepancy._gram.run import Run
+from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
 from skdiscrepancy._gram.sums import group_sums
 from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._models.dispatch import draw_from
 from skdiscrepancy._nulls.groups import (
     draw_groups,
+    draw_owners,
     group_bounds,
     mmd_of_groups,
     permutation_test,
     wild_test,
 )
-from skdiscrepancy._nulls.pvalues import aggregate, combine, null_scales
+from skdiscrepancy._nulls.pvalues import Options, aggregate, combine, null_scales
 from skdiscrepancy._nulls.shifts import _all_shifts, shift_test
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs, square
@@ -109,7 +110,8 @@ def test_groups_are_of_one_size_and_keep_both_samples(m, n, n_groups):
     in_x = bounds[:-1] < m
     assert np.any(moves & in_x)
     assert np.any(moves & ~in_x)
-    divisions = draw_groups(in_x, moves, 20, np.random.RandomState(0))
+    options = Options("permutation", 20, n_groups, "max").ready([], 0, QUIET)
+    divisions = draw_owners(in_x, np.where(moves, 0, -1), options)
     assert_array_equal(divisions @ sizes, np.full(21, m))
     assert_array_equal(divisions[0], in_x)
     assert_array_equal(divisions[:, ~moves], np.tile(in_x[~moves], (21, 1)))
@@ -122,8 +124,9 @@ def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
     X = rng.normal(size=(m + n, 2))
     bounds, moves = group_bounds(m, n, n_groups)
     sums = group_sums(kernel_source(KERNELS, X), bounds)
-    divisions = draw_groups(bounds[:-1] < m, moves, 6, rng)
-    values = mmd_of_groups(sums, bounds, divisions, m, n, unbiased=unbiased)
+    options = Options("permutation", 6, n_groups, "max").ready([], rng, QUIET)
+    divisions = draw_groups(bounds, moves, m, n, options)
+    values = mmd_of_groups(sums, bounds, m, n, divisions, unbiased=unbiased)
     for b, division in enumerate(divisions):
         in_x = np.repeat(division, np.diff(bounds)).astype(bool)
         for k, kernel in enumerate(KERNELS):
@@ -179,9 +182,9 @@ def test_wild_test_has_the_statistic_of_the_data():
     rng = np.random.RandomState(0)
     H = rng.normal(size=(40, 40))
     H += H.T
-    options = {"generator": rng, "pooling": "max", "kernels": ["h"], "n_resamples": 50}
     for n_groups in (7, 512):
-        result = wild_test(GramSource(H), 40, n_groups=n_groups, **options)
+        options = Options("wild", 50, n_groups, "max").ready(["h"], rng, QUIET)
+        result = wild_test(GramSource(H), 40, options)
         assert_allclose(result.statistics, ksd_from_gram(H, normalize=False))
         assert result.null_distribution.shape == (50,)
         assert 1 / 51 <= result.pvalue <= 1
@@ -191,8 +194,8 @@ def test_deviation_of_wild_resamples_is_the_unit_of_the_statistic():
     rng = np.random.RandomState(0)
     H = rng.normal(size=(60, 60))
     H += H.T
-    options = {"generator": rng, "pooling": "max", "kernels": ["h"]}
-    result = wild_test(GramSource(H), 60, n_groups=512, n_resamples=4000, **options)
+    options = Options("wild", 4000, 512, "max").ready(["h"], rng, QUIET)
+    result = wild_test(GramSource(H), 60, options)
     # The deviation of a deviation of 4000 draws is below 2 %; four of them.
     assert_allclose(result.null_distribution.std(), 1, atol=0.08)
 
@@ -207,9 +210,7 @@ def test_pooled_rank_of_exchangeable_statistics_is_uniform(pooling):
         combine(
             scales[0][:, np.newaxis] * rng.gamma(2, size=(3, 40)),
             scales,
-            list("abc"),
-            pooling=pooling,
-            method="none",
+            Options("none", 39, 40, pooling, kernels=list("abc")),
         ).pvalue
         for _ in range(n_repetitions)
     ]
@@ -241,7 +242,7 @@ def test_aggregation_of_many_kernels_can_reject_with_few_resamples():
     values = np.random.RandomState(0).normal(size=(400, 100))
     values[:, 0] += 8
     scales = (np.ones(400),)
-    result = combine(values, scales, [None] * 400, pooling="agg", method="m")
+    result = combine(values, scales, Options("m", 99, 100, "agg"))
     assert_allclose(result.pvalue, 1 / 100)
 
 
@@ -254,7 +255,8 @@ def test_equal_statistics_share_their_rank_in_an_aggregation():
 def test_adjusted_pvalues_are_not_below_the_smallest_rank():
     values = np.random.RandomState(0).normal(size=(5, 200))
     values[3, 0] = 50
-    result = combine(values, (np.ones(5),), list("abcde"), pooling="max", method="m")
+    options = Options("m", 199, 200, "max", kernels=list("abcde"))
+    result = combine(values, (np.ones(5),), options)
     assert_allclose(result.pvalues[3], 1 / 200)
     assert np.all(result.pvalues[[0, 1, 2, 4]] > 0.05)
     assert "pvalue=0.005" in repr(result)
@@ -262,7 +264,7 @@ def test_adjusted_pvalues_are_not_below_the_smallest_rank():
 
 def test_statistics_that_no_resample_changes_say_nothing():
     values = np.full((2, 30), 0.3)
-    result = combine(values, (np.ones(2),), ["a", "b"], pooling="max", method="m")
+    result = combine(values, (np.ones(2),), Options("m", 29, 30, "max"))
     assert result.pvalue == 1
     assert_array_equal(result.pvalues, [1, 1])
 
@@ -288,12 +290,8 @@ def test_permutations_of_groups_hold_their_level(kind):
             kernel_source(KERNELS, X, Y),
             len(X),
             len(Y),
+            Options("permutation", 39, 30, "max").ready(KERNELS, rng, QUIET),
             unbiased=True,
-            n_resamples=39,
-            n_groups=30,
-            generator=rng,
-            pooling="max",
-            kernels=KERNELS,
         )
         n_rejected += result.pvalue <= level
     # Too many rejections in one run of 1000, for a correct program.
@@ -303,6 +301,7 @@ def test_permutations_of_groups_hold_their_level(kind):
 def test_shifts_hold_their_level_and_find_dependence():
     n_repetitions, level, n = 200, 0.05, 20
     n_rejected = n_found = 0
+    pairs = [(a, b) for a in KERNELS for b in KERNELS]
     for seed in range(n_repetitions):
         rng = np.random.RandomState(seed)
         X, noise = rng.normal(size=(2, n, 1))
@@ -312,11 +311,7 @@ def test_shifts_hold_their_level_and_find_dependence():
                 lambda order, y=y: kernel_source(KERNELS, y[order]),
                 n,
                 offsets_of,
-                n_resamples=39,
-                shuffle=True,
-                generator=rng,
-                pooling="max",
-                kernels=[(a, b) for a in KERNELS for b in KERNELS],
+                Options("permutation", 39, 30, "max").ready(pairs, rng, QUIET),
             )
             assert result.null_distribution.shape == (39,)
             if dependent:
@@ -881,5 +876,5 @@ def test_aggregation_resolves_many_resamples():
     values = np.random.RandomState(0).normal(size=(3, 50_000))
     values[:, 0] = 50
     scales = (np.ones(3),)
-    result = combine(values, scales, list("abc"), pooling="agg", method="m")
+    result = combine(values, scales, Options("m", 49_999, 100, "agg"))
     assert_allclose(result.pvalue, 1 / 50_000)

@@ -15,6 +15,7 @@ from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops.shifted_sums import shifted_sums
+from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy.inference import _joint_test
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
@@ -357,11 +358,14 @@ def test_orders_of_blocks_can_replace_orders_of_rows():
         10,
         2,
         draw_orders,
-        n_resamples=25,
-        shuffle=True,
-        generator=np.random.RandomState(0),
-        pooling="max",
-        kernels=[(GaussianKernel(), GaussianKernel())],
+        Options(
+            "permutation",
+            25,
+            10,
+            "max",
+            kernels=[(GaussianKernel(), GaussianKernel())],
+            generator=np.random.RandomState(0),
+        ),
     )
     assert calls == [True, False, False]
 
@@ -403,9 +407,9 @@ def test_bad_input_is_named(variables, options, message):
 def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
     drawn = []
 
-    def spied(sources_of, n, n_variables, draw_orders, **options):
+    def spied(sources_of, n, n_variables, draw_orders, options):
         drawn.extend([draw_orders(True), draw_orders(False)])
-        return joint_shift_test(sources_of, n, n_variables, draw_orders, **options)
+        return joint_shift_test(sources_of, n, n_variables, draw_orders, options)
 
     monkeypatch.setattr(_joint_test, "joint_shift_test", spied)
     x, y, z = np.random.RandomState(0).normal(size=(3, 40))

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
 from skdiscrepancy._nulls.groups import draw_owners, group_bounds, sample_groups
+from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._k_samples import shaffer_pvalues
 
@@ -51,7 +52,8 @@ def test_statistic_of_every_permutation_is_that_of_the_permuted_rows():
     rows = np.concatenate([part[generator.permutation(len(part))] for part in parts])
     bounds, owners, levels = sample_groups(list(sizes), 256)
     assert_array_equal(np.diff(bounds), 1)
-    drawn = draw_owners(owners, levels, 5, generator)
+    options = Options("permutation", 5, 256, "max", generator=generator)
+    drawn = draw_owners(owners, levels, options)
     values = [mean_of_pairs([rows[labels == a] for a in range(3)]) for labels in drawn]
     # Both scales of a single kernel give the same standardised statistics.
     expected = (values - np.mean(values)) / np.std(values)

@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
 from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
 from skdiscrepancy._gram.walks import RowSums, SignedSums, walk
@@ -22,6 +21,7 @@ from skdiscrepancy._nulls.limits import (
     permutation_moments,
 )
 from skdiscrepancy._nulls.one_sample import signed_means
+from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._nulls.shifts import _ShiftTask
 from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
@@ -44,9 +44,8 @@ def test_signed_means_are_means_with_signs(design, n_resamples):
         RowSums(GramSource(H), moments=True),
         design,
         n,
-        n_resamples=n_resamples,
-        generator=np.random.RandomState(2),
-        random_state=3,
+        3,
+        Options("swap", n_resamples, n, "max", generator=np.random.RandomState(2)),
     )
     rows, cols = design.pairs(n, random_state=3)
     n_bytes = -(-n_resamples // 8)
@@ -68,9 +67,8 @@ def test_signs_are_fair_and_independent():
         RowSums(GramSource(H), moments=True),
         CompleteU(),
         n,
-        n_resamples=n_resamples,
-        generator=np.random.RandomState(0),
-        random_state=0,
+        0,
+        Options("swap", n_resamples, n, "max", generator=np.random.RandomState(0)),
     )
     # For h = 1 the mean is (S^2 - n) / (n (n - 1)) with the sum S of signs: of mean 0
     # and variance 2 / (n (n - 1)). Five standard errors: fails for one seed in 2e6.
@@ -126,10 +124,8 @@ def test_signs_take_one_bit_for_each_row_and_resample():
         RowSums(core, moments=True),
         Subdiagonals(n_subdiagonals=1),
         n,
-        n_resamples=n_resamples,
-        generator=np.random.RandomState(0),
-        random_state=0,
-        run=Run(1),
+        0,
+        Options("swap", n_resamples, n, "max", generator=np.random.RandomState(0)),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

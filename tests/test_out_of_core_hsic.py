@@ -135,11 +135,10 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         monkeypatch.setattr(windows, "TILE_BYTES", 2**13)
     seen = {}
 
-    def spy(*sides, **options):
-        seen.update(options, sides=sides)
-        seen["generator"] = np.random.RandomState()
-        seen["generator"].set_state(options["generator"].get_state())
-        return test(*sides, **options)
+    def spy(x, y, seed, options):
+        seen.update(sides=(x, y), seed=seed, generator=np.random.RandomState())
+        seen["generator"].set_state(options.generator.get_state())
+        return test(x, y, seed, options)
 
     test = hsic_module.feature_window_test
     combine = mock.Mock(wraps=windows.combine)

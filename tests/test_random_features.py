@@ -252,7 +252,7 @@ def test_groups_are_random_divisions_of_each_sample():
     examples = groups >= n_groups
     groups = groups % n_groups
     counts = np.bincount(groups, minlength=n_groups)
-    (in_x, moves, *_), _ = seen["draw_groups"]
+    (_, moves, *_), (in_x, *_) = seen["draw_groups"]
     # 256 groups of 20 rows, of which 5 are examples; what is left stays in its sample.
     assert_array_equal(counts[moves], 20)
     assert counts.sum() == 5100

@@ -41,18 +41,14 @@ from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
 from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
 from skdiscrepancy._gram.frequency_groups import FeatureSide
-from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._gram.sources import PairedSource, kernel_source
 from skdiscrepancy._gram.walks import ProductRowSums
 from skdiscrepancy._nulls.groups import far_offsets
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import (
-    columns_of,
-    rows_of_blocks,
-    warn_if_both_dependent,
-)
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import shift_test
 from skdiscrepancy._nulls.windows import (
     feature_shift_test,
@@ -85,50 +81,18 @@ from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layo
 
 
 def independence_test(
-    kernels: list[KernelLike],
-    target_kernels: list[KernelLike],
-    X: np.ndarray,
-    y: np.ndarray,
-    design: Design,
-    options: Options,
-    *,
-    second_order: bool,
-    random_state: RandomStateLike,
-    run: Run = QUIET,
+    estimator: Any, X: np.ndarray, y: np.ndarray, design: Design, options: Options
 ) -> TestResult:
-    """Test whether X and y are independent.
-
-    Parameters
-    ----------
-    kernels, target_kernels : list of kernel objects
-        Kernels on X and on y, each with one number as bandwidth.
-    X, y : ndarray of shape (n_samples, n_features)
-        Rows of both.
-    design : Design
-        Pairs of rows that enter the statistic.
-    options : Options
-        Options of the test.
-    second_order : bool
-        Whether the core on pairs of rows is used for a complete design too.
-    random_state : object
-        Seeds the resamples, and the pairs of a random design.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
-    """
-    n, pairs = len(X), list(product(kernels, target_kernels))
-    complete = design.complete and not second_order
-    generator = generator_of(random_state)
+    """Test whether X and y are independent, with the kernels of a fitted estimator."""
+    n, generator, run = len(X), options.generator, options.run
+    kernels, target_kernels = estimator.kernels_, estimator.target_kernels_
+    complete = design.complete and not estimator.second_order
     if complete and options.method == "asymptotic":
         return _gamma_test(kernels, target_kernels, X, y)
     if complete:
         check_enough(n)
-        shuffle, nearest = options.method == "permutation", options.block_length
-        in_order = not shuffle or nearest is not None
+        nearest = options.block_length
+        in_order = options.method == "shift" or nearest is not None
         order = np.arange(n) if in_order else generator.permutation(n)
         X, y = X[order], y[order]
         return shift_test(
@@ -140,13 +104,7 @@ def independence_test(
                 if nearest is None
                 else far_offsets(source, n, nearest, run=run)
             ),
-            n_resamples=options.n_resamples,
-            shuffle=shuffle,
-            generator=generator,
-            pooling=options.pooling,
-            kernels=pairs,
-            block_length=nearest,
-            run=run,
+            options,
         )
     half = paired_rows(n, design)
     reducer = ProductRowSums(
@@ -155,83 +113,7 @@ def independence_test(
         factor=0.25,
         moments=True,
     )
-    return one_sample_test(
-        options,
-        reducer,
-        design,
-        half,
-        generator,
-        kernels=pairs,
-        # Pairs and signs must not share random numbers.
-        random_state=draw_seeds(generator, 1)[0],
-        run=run,
-    )
-
-
-def independence_options(
-    design: Design,
-    method: str,
-    *,
-    second_order: bool,
-    n_components: int | None,
-    **given: Any,
-) -> Options:
-    """Check the options of a test of independence.
-
-    Parameters
-    ----------
-    design : Design
-        Pairs of rows.
-    method : str
-        Name of a method, or "auto".
-    second_order : bool
-        Whether the core on pairs of rows is used for a complete design too.
-    n_components : int or None
-        Number of random features.
-    **given : dict
-        Other options of the test.
-
-    Returns
-    -------
-    options : Options
-        Checked options.
-    """
-    methods = one_sample_methods(design)
-    for_blocks: tuple[str, ...] = ()
-    if design.complete and not second_order:
-        methods = ("permutation", "shift", "asymptotic")
-        for_blocks = ("permutation", "shift")
-    if n_components is not None:
-        methods, for_blocks = ("permutation", "shift"), ()
-    return check_options(
-        method, n_groups=None, allowed=methods, for_blocks=for_blocks, **given
-    )
-
-
-def with_block_length(
-    options: Options,
-    X: Any,
-    y: Any,
-    kernels: list[KernelLike],
-    target_kernels: list[KernelLike],
-) -> Options:
-    """Return the options with the number of rows of a block.
-
-    Without blocks, warn if the rows of X and those of y clearly depend on each other.
-    """
-    if options.block_length == 1:
-        return options._replace(block_length=None)
-    in_series = options.block_length is not None
-    sides = [
-        columns_of(rows, own, all_rows=in_series)
-        for rows, own in ((X, kernels), (y, target_kernels))
-    ]
-    if not in_series:
-        if options.method != "shift":
-            warn_if_both_dependent(*sides)
-        return options
-    length = rows_of_blocks(options.block_length, len(X), *sides)
-    return options._replace(block_length=length)
+    return one_sample_test(reducer, design, half, options)
 
 
 def check_enough(n: int) -> None:
@@ -338,7 +220,7 @@ def test_of_features(
     estimator: Any, X: np.ndarray, y: np.ndarray, options: Options
 ) -> TestResult | None:
     """Test whether X and y are independent, None if no features are random."""
-    n, generator = len(X), generator_of(estimator.random_state)
+    n, generator = len(X), options.generator
     check_enough(n)
     if options.method == "shift":
         return _test_of_series(estimator, X, y, options)
@@ -352,15 +234,7 @@ def test_of_features(
     if sides is None:
         return None
     [seed] = draw_seeds(generator, 1)
-    return feature_window_test(
-        *sides,
-        n_resamples=options.n_resamples,
-        generator=generator,
-        seed=seed,
-        pooling=options.pooling,
-        kernels=estimator._pairs(),
-        run=estimator._run,
-    )
+    return feature_window_test(*sides, seed, options)
 
 
 def _test_of_series(
@@ -379,13 +253,7 @@ def _test_of_series(
     sides = _sides(estimator, X[order], y[order], step)
     if sides is None:
         return None
-    return feature_shift_test(
-        *sides,
-        length,
-        pooling=options.pooling,
-        kernels=estimator._pairs(),
-        run=estimator._run,
-    )
+    return feature_shift_test(*sides, length, options)
 
 
 class HSICEstimator(BaseDiscrepancy):
@@ -781,22 +649,17 @@ class HSICEstimator(BaseDiscrepancy):
             block_length=block_length,
         )
         X, y = self._validate_fitted(X, y, design)
-        options = with_block_length(options, X, y, self.kernels_, self.target_kernels_)
+        sides = [
+            columns_of(rows, own, all_rows=options.wants_blocks)
+            for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
+        ]
+        options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
+        how = self._pairs(), self.random_state, self._run
         if self.n_components is not None:
-            result = test_of_features(self, X, y, options)
+            result = test_of_features(self, X, y, options.ready(*how))
             if result is not None:
                 return result
-        return independence_test(
-            self.kernels_,
-            self.target_kernels_,
-            X,
-            y,
-            design,
-            options,
-            second_order=self.second_order,
-            random_state=self.random_state,
-            run=self._run,
-        )
+        return independence_test(self, X, y, design, options.ready(*how))
 
     def _pairs(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""
@@ -804,11 +667,15 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _check_options(self, design: Design, **given: Any) -> Options:
         """Check the options of `test`."""
-        return independence_options(
-            design,
-            second_order=self.second_order,
-            n_components=self.n_components,
-            **given,
+        methods = one_sample_methods(design)
+        for_blocks: tuple[str, ...] = ()
+        if design.complete and not self.second_order:
+            methods = ("permutation", "shift", "asymptotic")
+            for_blocks = ("permutation", "shift")
+        if self.n_components is not None:
+            methods, for_blocks = ("permutation", "shift"), ()
+        return check_options(
+            n_groups=None, allowed=methods, for_blocks=for_blocks, **given
         )
 
     def __sklearn_tags__(self) -> Any:

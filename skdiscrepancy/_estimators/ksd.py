@@ -20,7 +20,6 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     draw_seeds,
     explains_keywords,
-    generator_of,
     takes_parameters_of,
     warn_user,
 )
@@ -49,7 +48,7 @@ from skdiscrepancy._estimators.ksd_models import (
     unseeded,
     validate_lazy_rows,
 )
-from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.sources import Source
 from skdiscrepancy._gram.stein import SteinSource
 from skdiscrepancy._gram.walks import RowSums
@@ -59,7 +58,12 @@ from skdiscrepancy._models.dispatch import (
     draw_from,
     is_density_estimator,
 )
-from skdiscrepancy._nulls.groups import block_sign_test, complete_means, wild_test
+from skdiscrepancy._nulls.groups import (
+    block_sign_test,
+    complete_means,
+    in_unit,
+    wild_test,
+)
 from skdiscrepancy._nulls.one_sample import (
     one_sample_methods,
     one_sample_test,
@@ -67,7 +71,7 @@ from skdiscrepancy._nulls.one_sample import (
 )
 from skdiscrepancy._nulls.parametric import parametric_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
+from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
 from skdiscrepancy._statistics.second_order import second_order_noise, warn_left_out
@@ -95,21 +99,7 @@ def stein_options(
 ) -> Options:
     """Check the options of a test of a Stein kernel.
 
-    Parameters
-    ----------
-    design : Design
-        Pairs of rows.
-    n_components : int or None, default=None
-        Number of random features.
-    more : tuple of str, default=()
-        Further null distributions, which need a model.
-    **given : dict
-        Options of the test.
-
-    Returns
-    -------
-    options : Options
-        Checked options.
+    `more` are further null distributions, which need a model.
     """
     in_blocks = design.complete and n_components is None
     return check_options(
@@ -119,117 +109,31 @@ def stein_options(
     )
 
 
-def with_block_length(options: Options, n: int, X: np.ndarray | None = None) -> Options:
-    """Return the options with the number of rows of a block.
-
-    Without blocks, warn if the rows of X clearly depend on each other. X is None if
-    only a matrix of its n rows is known.
-    """
-    if options.block_length in (None, 1):
-        if options.block_length is None:
-            warn_if_dependent(X)
-        return options._replace(block_length=None)
-    return options._replace(block_length=rows_of_blocks(options.block_length, n, X))
-
-
 def stein_test(
-    source_of: Callable[[np.ndarray], Source],
-    n: int,
-    design: Design,
-    options: Options,
-    generator: np.random.RandomState,
-    *,
-    kernels: list[Any],
-    run: Run = QUIET,
+    source_of: Callable[[np.ndarray], Source], n: int, design: Design, options: Options
 ) -> TestResult:
-    """Test whether a Stein kernel has mean zero.
-
-    Parameters
-    ----------
-    source_of : callable
-        Returns the Stein kernel of some rows.
-    n : int
-        Number of rows.
-    design : Design
-        Pairs of rows.
-    options : Options
-        Options of the test.
-    generator : RandomState
-        Draws the signs.
-    kernels : list
-        The kernels.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
-    """
-    if options.block_length is not None:
-        return block_sign_test(
-            source_of(np.arange(n)),
-            n,
-            block_length=options.block_length,
-            n_resamples=options.n_resamples,
-            n_groups=options.n_groups,
-            generator=generator,
-            pooling=options.pooling,
-            kernels=kernels,
-            method=options.method,
-            run=run,
-        )
-    if design.complete:
-        # Groups have rows at random, because neighbours may be alike.
-        return wild_test(
-            source_of(generator.permutation(n)),
-            n,
-            n_resamples=options.n_resamples,
-            n_groups=options.n_groups,
-            generator=generator,
-            pooling=options.pooling,
-            kernels=kernels,
-            run=run,
-        )
-    return one_sample_test(
-        options,
-        RowSums(source_of(np.arange(n)), moments=True),
-        design,
-        n,
-        generator,
-        kernels=kernels,
-        # Pairs and signs must not come from the same numbers.
-        random_state=draw_seeds(generator, 1)[0],
-        run=run,
-    )
+    """Test whether a Stein kernel of n rows, in any order, has mean zero."""
+    in_series = options.block_length is not None
+    at_random = design.complete and not in_series
+    # Groups have rows at random, because neighbours may be alike.
+    order = options.generator.permutation(n) if at_random else np.arange(n)
+    source, exponents = in_unit(source_of(order), n)
+    if in_series:
+        result = block_sign_test(source, n, options)
+    elif design.complete:
+        result = wild_test(source, n, options)
+    else:
+        reducer = RowSums(source, moments=True)
+        result = one_sample_test(reducer, design, n, options)
+    return replace(result, statistics=np.ldexp(result.statistics, exponents))
 
 
 def ksd_test_by_draws(
-    estimator: Any,
-    X: np.ndarray,
-    design: Design,
-    options: Options,
-    generator: np.random.RandomState,
+    estimator: Any, X: np.ndarray, design: Design, options: Options
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
-    Parameters
-    ----------
-    estimator : KSDEstimator
-        Fitted estimator. If it was fitted to `X`, a clone is fitted to each draw.
-    X : ndarray of shape (n_samples, n_features)
-        Sample.
-    design : Design
-        Design of the estimator.
-    options : Options
-        Options of the test.
-    generator : RandomState
-        Seeds the draws.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    If the estimator was fitted to the sample, a clone is fitted to each draw.
     """
     if isinstance(X, LazyRows):
         raise ValueError(
@@ -256,7 +160,7 @@ def ksd_test_by_draws(
             "'parametric', because all draws must have the same number of kernels."
         )
     # All draws use the same pairs or features, and their fits start from the same seed.
-    [seed] = draw_seeds(generator, 1)
+    [seed] = draw_seeds(options.generator, 1)
     # Draws have encoded columns already.
     one_thread = clone(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
     if refit and is_density_estimator(estimator.model):
@@ -267,99 +171,57 @@ def ksd_test_by_draws(
                 for name in unseeded(estimator.model)
             }
         )
+    # Partial functions can be sent to other processes.
     return parametric_test(
-        means(estimator, X, design, seed, n_jobs=estimator.n_jobs),
-        Refit(one_thread, design, seed) if refit else Score(estimator, design, seed),
-        Draw(estimator.model_, X.shape, X.dtype),
-        n_resamples=options.n_resamples,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=list(estimator.kernels_),
+        means(estimator, design, seed, estimator.n_jobs, X),
+        partial(means_after_fit, one_thread, design, seed)
+        if refit
+        else partial(means, estimator, design, seed, 1),
+        partial(draw_sample, estimator.model_, X.shape, X.dtype),
+        options,
         what="refits" if refit else "draws",
-        run=estimator._run,
     )
 
 
-class Draw:
-    """Draws samples of one shape from a model; can be sent to other processes.
-
-    Parameters
-    ----------
-    model : object
-        Fitted model.
-    shape : tuple of int
-        Shape of the samples.
-    dtype : numpy dtype
-        Their type.
-    """
-
-    def __init__(self, model: Any, shape: tuple[int, ...], dtype: np.dtype):
-        self.model = model
-        self.shape = shape
-        self.dtype = dtype
-
-    def __call__(self, generator: np.random.RandomState) -> np.ndarray:
-        """Return a sample."""
-        Z = draw_from(self.model, self.shape[0], generator)
-        if Z.shape != self.shape:
-            raise ValueError(
-                f"model == {self.model!r} gives draws of shape {Z.shape}, must give "
-                f"{self.shape}."
-            )
-        return Z.astype(self.dtype, copy=False)
+def draw_sample(
+    model: Any,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    generator: np.random.RandomState,
+) -> np.ndarray:
+    """Draw a sample of one shape and type from a fitted model."""
+    Z = draw_from(model, shape[0], generator)
+    if Z.shape != shape:
+        raise ValueError(
+            f"model == {model!r} gives draws of shape {Z.shape}, must give {shape}."
+        )
+    return Z.astype(dtype, copy=False)
 
 
-class Score:
-    """The statistics of a sample, and their scales, for a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : KSDEstimator
-        Estimator.
-    design : Design
-        Design of the estimator.
-    seed : int
-        Seeds the pairs of a random design, and random features.
-    """
-
-    def __init__(self, estimator: Any, design: Design, seed: int):
-        self.estimator = estimator
-        self.design = design
-        self.seed = seed
-
-    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics and scales."""
-        return means(self.estimator, Z, self.design, self.seed, n_jobs=1)
-
-
-class Refit(Score):
-    """The same for an estimator that is fitted to the sample first."""
-
-    def __call__(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics and scales."""
-        fitted = clone(self.estimator).fit(Z)
-        return means(fitted, Z, self.design, self.seed, n_jobs=1)
+def means_after_fit(
+    estimator: Any, design: Design, seed: int, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means of a sample to which the estimator is fitted first."""
+    return means(clone(estimator).fit(X), design, seed, 1, X)
 
 
 def means(
-    estimator: Any, X: np.ndarray, design: Design, seed: int, n_jobs: int | None
+    estimator: Any, design: Design, seed: int, n_jobs: int | None, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the statistics of a sample, and their scales under random signs."""
     if estimator.n_components is not None:
         return means_of_features(estimator, X, seed, n_jobs)
-    source = estimator._source(X, estimator._gradients(X))
+    n, run = len(X), Run(n_jobs)
+    source, exponents = in_unit(estimator._source(X, estimator._gradients(X)), n)
     if design.complete:
-        return complete_means(source, len(X), run=Run(n_jobs))
-    values, scale = signed_means(
-        RowSums(source, moments=True),
-        design,
-        len(X),
-        n_resamples=0,
-        generator=generator_of(seed),
-        random_state=seed,
-        run=Run(n_jobs),
-    )
-    return values[:, 0], scale
+        found = complete_means(source, n, run)
+    else:
+        options = Options("wild", 0, n, "max").ready([], seed, run)
+        reducer = RowSums(source, moments=True)
+        values, scale = signed_means(reducer, design, n, seed, options)
+        found = values[:, 0], scale
+    statistics, scales = (np.ldexp(numbers, exponents) for numbers in found)
+    return statistics, scales
 
 
 @in_one_blas_thread
@@ -372,25 +234,9 @@ def evaluate_rows(
     *,
     errors: bool,
 ) -> DiscrepancyResult:
-    """Compare rows with the model of a fitted estimator.
+    """Compare rows, and the gradients at these rows, with a fitted estimator.
 
-    Parameters
-    ----------
-    estimator : KSDEstimator
-        Fitted estimator.
-    X, gradients : ndarray of shape (n_samples, n_features)
-        Rows, and the gradients of the model at these rows.
-    design : Design
-        Pairs of rows that enter the statistic.
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights of the rows.
-    errors : bool
-        Whether the result has a standard error.
-
-    Returns
-    -------
-    result : DiscrepancyResult
-        Result.
+    `errors` tells whether the result has a standard error.
     """
     weights = None
     if sample_weight is not None:
@@ -729,10 +575,10 @@ class KSDEstimator(BaseDiscrepancy):
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
-        options = with_block_length(options, len(X), in_memory)
-        generator = generator_of(self.random_state)
+        options = options.with_block_length(len(X), warn_if_dependent, in_memory)
+        options = options.ready(list(self.kernels_), self.random_state, self._run)
         if options.method == "parametric":
-            return ksd_test_by_draws(self, X, design, options, generator)
+            return ksd_test_by_draws(self, X, design, options)
         fitted = self.model is None or is_density_estimator(self.model)
         if fitted and self._was_fitted_to(X):
             warn_user(
@@ -742,15 +588,9 @@ class KSDEstimator(BaseDiscrepancy):
             )
         gradients = self._gradients(X)
         if self.n_components is not None:
-            return test_of_features(self, X, gradients, options, generator)
+            return test_of_features(self, X, gradients, options)
         return stein_test(
-            lambda rows: self._source(X[rows], gradients[rows]),
-            len(X),
-            design,
-            options,
-            generator,
-            kernels=list(self.kernels_),
-            run=self._run,
+            lambda rows: self._source(X[rows], gradients[rows]), len(X), design, options
         )
 
     def _check_params(self, n_kernels: int = 1) -> Settings:

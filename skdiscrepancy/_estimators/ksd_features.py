@@ -56,16 +56,9 @@ MOST_CANCELLATION = 1e6
 
 
 class SteinRows(NamedTuple):
-    """Rows, the gradients at these rows, and the features of the kernels.
+    """Rows of samples, the gradients in the same pieces, and features of the kernels.
 
-    Attributes
-    ----------
-    maps : FeatureMaps
-        Features of the kernels. All kernels have frequencies.
-    blocks : Blocks
-        Rows of one or more samples.
-    gradients : Blocks
-        Gradients of the log-density at these rows, in the same pieces.
+    All kernels have frequencies.
     """
 
     maps: FeatureMaps
@@ -99,18 +92,8 @@ class _SteinTask(FeatureTask):
 def _features_of_sums(M: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Return sums of Stein features, real parts and then imaginary parts.
 
-    Parameters
-    ----------
-    M : ndarray of shape (..., n_columns + 1, 2 * n_frequencies)
-        Sums of the products of gradients with cosines and sines. In the last row, sums
-        of the cosines and sines.
-    W : ndarray of shape (n_columns, n_frequencies)
-        Frequencies.
-
-    Returns
-    -------
-    sums : ndarray of shape (..., n_columns, 2 * n_frequencies)
-        Sums of the features. Overwrites M.
+    M holds the sums of the products of gradients with cosines and sines, for the
+    frequencies W, and in the last row the sums of cosines and sines. It is overwritten.
     """
     P = W.shape[1]
     sums, ones = M[..., :-1, :], M[..., -1:, :]
@@ -122,14 +105,8 @@ def _features_of_sums(M: np.ndarray, W: np.ndarray) -> np.ndarray:
 class SteinTotals(NamedTuple):
     """Sums of Stein features over the rows of a sample, with weights.
 
-    Attributes
-    ----------
-    sums : list of ndarray of shape (n_features, 2 * n_frequencies)
-        Sum of the features for each kernel.
-    gradients : float
-        Sum of the squared gradients, with squared weights.
-    rows : float
-        Sum of the squared weights.
+    Also the sum of the squared gradients, with squared weights, and of the squared
+    weights.
     """
 
     sums: list[np.ndarray]
@@ -250,25 +227,8 @@ def stein_feature_statistics(
 
     With the sum T of the features of n rows, the V-statistic is |T|^2 / n^2. The scale
     sigma_k takes a second pass over the rows, because it is the standard deviation of
-    the inner products of all rows with T.
-
-    Parameters
-    ----------
-    rows : SteinRows
-        Rows, gradients and features.
-    weights : ndarray of shape (n_samples,) or None, default=None
-        Positive weights of the rows, as in `weighted_statistics`.
-    unbiased : bool
-        U-statistic or V-statistic.
-    scales : bool, default=True
-        Whether the scales are needed. All scales are 1 otherwise.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    statistics : Statistics
-        Statistics, with the standard errors from the draw of random features.
+    the inner products of all rows with T. Without `scales`, all scales are 1. The
+    result has the standard errors from the draw of random features.
     """
     n = rows.blocks.sizes[0]
     lengths: np.ndarray | int = n - unbiased
@@ -365,22 +325,6 @@ def stein_groups(
     The rows are divided into groups at random. The sums of the features of all groups
     take n_groups * n_features * n_components numbers for each kernel. If this is much,
     the rows are read several times, for some kernels or columns at a time.
-
-    Parameters
-    ----------
-    rows : SteinRows
-        Rows, gradients and features.
-    n_groups : int
-        Largest number of groups.
-    seed : object
-        Seeds the division into groups.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    groups : ndarray of shape (n_kernels, n_groups, n_groups)
-        Sums.
     """
     n = rows.blocks.sizes[0]
     G, K = min(n, n_groups), rows.maps.n_kernels
@@ -512,29 +456,13 @@ def witness_of_features(
 
 
 def test_of_features(
-    estimator: Any,
-    X: np.ndarray,
-    gradients: np.ndarray,
-    options: Options,
-    generator: np.random.RandomState,
+    estimator: Any, X: np.ndarray, gradients: np.ndarray, options: Options
 ) -> TestResult:
     """Test whether a sample comes from the model, with random features."""
-    seed, division = draw_seeds(generator, 2)
-    groups = stein_groups(
-        _stein_rows(estimator, seed, (X, gradients)),
-        options.n_groups,
-        division,
-        run=estimator._run,
-    )
-    return wild_test_of_groups(
-        groups,
-        len(X),
-        n_resamples=options.n_resamples,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=list(estimator.kernels_),
-        verbose=estimator.verbose,
-    )
+    seed, division = draw_seeds(options.generator, 2)
+    rows = _stein_rows(estimator, seed, (X, gradients))
+    groups = stein_groups(rows, options.n_groups, division, run=options.run)
+    return wild_test_of_groups(groups, len(X), options)
 
 
 def means_of_features(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._data.checks import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._data.checks import draw_seeds, generator_of
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import blocks_of
@@ -27,7 +27,7 @@ from skdiscrepancy._nulls.groups import (
 )
 from skdiscrepancy._nulls.one_sample import one_sample_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
-from skdiscrepancy._nulls.row_order import columns_of, rows_of_blocks, warn_if_dependent
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
@@ -69,29 +69,8 @@ def choose_kernels(
     """Return the kernels of a test, and the kernel of its effect size.
 
     The effect size uses the first kernel. Its bandwidth is the median distance, or the
-    middle of the bandwidths if they are numbers.
-
-    Parameters
-    ----------
-    estimator : MMDEstimator
-        Estimator with checked parameters.
-    samples : list of ndarray or SparseRows
-        Both samples.
-    kernels : list of kernel objects
-        Kernels, with or without bandwidths.
-    bandwidth : object
-        Rule for the bandwidths, or numbers.
-    table : object
-        Layout of the columns, for kernels on some columns.
-    effect : bool
-        Whether a kernel for the effect size is needed.
-
-    Returns
-    -------
-    kernels : list of kernel objects
-        Kernels of the test.
-    kernel : kernel object or None
-        Kernel of the effect size.
+    middle of the bandwidths if they are numbers. `table` is the layout of the columns,
+    for kernels on some columns.
     """
     if not effect:
         return estimator._collection(samples, kernels, bandwidth, table=table), None
@@ -129,20 +108,8 @@ def effect_of(
 ) -> DiscrepancyResult | None:
     """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
 
-    Parameters
-    ----------
-    kernel : kernel object or None
-        Kernel with one number as bandwidth, None for no effect size.
-    X, Y : ndarray or SparseRows of shape (n_samples, n_features)
-        Samples.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    effect : DiscrepancyResult or None
-        The discrepancy. None if there are few rows, or if a scale of zero, as of
-        constant samples, or numbers that are not finite leave no effect size.
+    None if there is no kernel, if there are few rows, or if a scale of zero, as of
+    constant samples, or numbers that are not finite leave no effect size.
     """
     if kernel is None or min(len(X), len(Y)) < LEAST_ROWS:
         return None
@@ -244,26 +211,13 @@ def witness_of_features(
 
 
 def test_of_features(
-    estimator: Any,
-    kernels: list[KernelLike],
-    X: np.ndarray,
-    Y: np.ndarray,
-    design: Design,
-    options: Options,
+    estimator: Any, X: np.ndarray, Y: np.ndarray, design: Design, options: Options
 ) -> TestResult:
     """Test whether two samples have the same distribution, with random features."""
-    generator = generator_of(estimator.random_state)
-    [seed] = draw_seeds(generator, 1)
+    [seed] = draw_seeds(options.generator, 1)
+    maps = FeatureMaps(options.kernels, estimator.n_components, seed, X, Y)
     return feature_permutation_test(
-        FeatureMaps(kernels, estimator.n_components, seed, X, Y),
-        blocks_of(X, Y),
-        unbiased=not design.biased,
-        n_resamples=options.n_resamples,
-        n_groups=options.n_groups,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=kernels,
-        run=estimator._run,
+        maps, blocks_of(X, Y), options, unbiased=not design.biased
     )
 
 
@@ -280,31 +234,10 @@ def test_samples(
     paired: bool,
     effect: bool,
 ) -> TestResult:
-    """Test two samples with bandwidths from both.
+    """Test two validated samples with bandwidths from both.
 
-    Parameters
-    ----------
-    estimator : MMDEstimator
-        Estimator with checked parameters.
-    X, Y : ndarray or rows that are read by blocks
-        Validated samples.
-    settings : Settings
-        Checked parameters of the estimator.
-    options : Options
-        Options of the test.
-    bandwidth : object
-        Rule for the bandwidths, or numbers.
-    table : object
-        Layout of the columns, for kernels on some columns.
-    paired : bool
-        Whether row i of Y belongs to row i of X.
-    effect : bool
-        Whether the result has an effect size, if the test has one.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    `paired` tells whether row i of Y belongs to row i of X, and `effect` whether the
+    result has an effect size, if the test has one.
     """
     design = settings.design
     on_pairs = paired or estimator._is_paired(design)
@@ -320,24 +253,19 @@ def test_samples(
         )
     # Effect sizes need independent rows, and intervals need exact kernels.
     effect = effect and not on_pairs and estimator.n_components is None
-    effect = effect and options.block_length in (None, 1)
+    effect = effect and not options.wants_blocks
     kernels, kernel = choose_kernels(
         estimator, [X, Y], settings.kernels, bandwidth, table=table, effect=effect
     )
-    options = _with_block_length(options, kernels, X, Y, paired=on_pairs)
+    columns = [columns_of(Z, kernels, all_rows=options.wants_blocks) for Z in (X, Y)]
+    if on_pairs:
+        columns = [differences(*columns)]
+    least = min(len(X), len(Y))
+    options = options.with_block_length(least, warn_if_dependent, *columns)
+    options = options.ready(kernels, estimator.random_state, estimator._run)
     if estimator.n_components is not None:
-        return test_of_features(estimator, kernels, X, Y, design, options)
-    result = two_sample_test(
-        kernels,
-        X,
-        Y,
-        design,
-        options,
-        paired=on_pairs,
-        by_groups=paired,
-        random_state=estimator.random_state,
-        run=estimator._run,
-    )
+        return test_of_features(estimator, X, Y, design, options)
+    result = two_sample_test(X, Y, design, options, paired=on_pairs, by_groups=paired)
     return replace(result, effect=effect_of(kernel, X, Y, run=Run(estimator.n_jobs)))
 
 
@@ -356,27 +284,6 @@ def refuse_other_order(X: Any, Y: Any) -> None:
         )
 
 
-def _with_block_length(
-    options: Options, kernels: list[KernelLike], X: Any, Y: Any, *, paired: bool
-) -> Options:
-    """Return the options with the number of rows of a block.
-
-    Without blocks, warn if the rows clearly depend on each other.
-    """
-    if options.block_length == 1:
-        return options._replace(block_length=None)
-    in_series = options.block_length is not None
-    samples = [columns_of(Z, kernels, all_rows=in_series) for Z in (X, Y)]
-    if paired:
-        samples = [differences(*samples)]
-    if not in_series:
-        warn_if_dependent(*samples)
-        return options
-    n_rows = min(len(X), len(Y))
-    length = rows_of_blocks(options.block_length, n_rows, *samples)
-    return options._replace(block_length=length)
-
-
 def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
     """Return the differences of pairs: of their columns, and of squared columns."""
     if x is None or y is None:
@@ -391,7 +298,6 @@ def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None
 
 
 def two_sample_test(
-    kernels: list[KernelLike],
     X: np.ndarray,
     Y: np.ndarray,
     design: Design,
@@ -399,80 +305,27 @@ def two_sample_test(
     *,
     paired: bool,
     by_groups: bool = False,
-    random_state: RandomStateLike,
-    run: Run = QUIET,
 ) -> TestResult:
     """Test whether two samples have the same distribution.
 
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Kernels, each with one number as bandwidth.
-    X, Y : ndarray of shape (n_samples, n_features)
-        Samples.
-    design : Design
-        Pairs of rows that enter the statistic.
-    options : Options
-        Options of the test.
-    paired : bool
-        Whether the core on pairs (X_i, Y_i) is used.
-    by_groups : bool, default=False
-        Whether groups of pairs are swapped if there are more pairs than groups, for
-        complete designs.
-    random_state : object
-        Seeds the resamples, and the pairs of a random design.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    If `paired`, the core on pairs (X_i, Y_i) is used. For complete designs, `by_groups`
+    swaps groups of pairs if there are more pairs than groups.
     """
-    generator = generator_of(random_state)
-    blocks: dict[str, Any] = {
-        "block_length": options.block_length,
-        "n_resamples": options.n_resamples,
-        "n_groups": options.n_groups,
-        "generator": generator,
-        "pooling": options.pooling,
-        "kernels": kernels,
-        "run": run,
-    }
-    if not paired and options.block_length is not None:
-        source = kernel_source(kernels, X, Y)
-        return block_permutation_test(source, len(X), len(Y), **blocks)
+    generator, in_series = options.generator, options.block_length is not None
+    if not paired and in_series:
+        source = kernel_source(options.kernels, X, Y)
+        return block_permutation_test(source, len(X), len(Y), options)
     if not paired:
         # Groups must hold random rows, because neighbouring rows may be similar.
         X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
-        return permutation_test(
-            kernel_source(kernels, X, Y),
-            len(X),
-            len(Y),
-            unbiased=not design.biased,
-            n_resamples=options.n_resamples,
-            n_groups=options.n_groups,
-            generator=generator,
-            pooling=options.pooling,
-            kernels=kernels,
-            run=run,
-        )
+        source = kernel_source(options.kernels, X, Y)
+        unbiased = not design.biased
+        return permutation_test(source, len(X), len(Y), options, unbiased=unbiased)
     size = paired_size(len(X), len(Y), design)
-    in_series = options.block_length is not None
     if design.complete and (in_series or by_groups):
         # Groups must hold random pairs, and blocks neighbouring pairs.
         order = np.arange(size) if in_series else generator.permutation(size)
-        core = PairedSource(kernel_source(kernels, X[order], Y[order]), size)
-        return block_sign_test(core, size, method="swap", **blocks)
-    core = PairedSource(kernel_source(kernels, X[:size], Y[:size]), size)
-    return one_sample_test(
-        options,
-        RowSums(core, moments=True),
-        design,
-        size,
-        generator,
-        kernels=kernels,
-        # Pairs and signs must not share random numbers.
-        random_state=draw_seeds(generator, 1)[0],
-        run=run,
-    )
+        core = PairedSource(kernel_source(options.kernels, X[order], Y[order]), size)
+        return block_sign_test(core, size, options)
+    core = PairedSource(kernel_source(options.kernels, X[:size], Y[:size]), size)
+    return one_sample_test(RowSums(core, moments=True), design, size, options)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,20 @@ from skdiscrepancy._data.arrays import aligned_products, inner_products
 from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import Blocks, FeatureGroups, feature_groups
-from skdiscrepancy._gram.run import BRIEF, QUIET, Run, progress
 from skdiscrepancy._gram.sums import GroupSums, check_group_memory
 from skdiscrepancy._nulls.groups import (
     draw_groups,
-    form_work,
     group_bounds,
-    in_units,
     mmd_of_groups,
-    n_divisions,
+    resampled,
 )
 from skdiscrepancy._nulls.pvalues import (
+    Options,
     TestResult,
     combine,
+    lost_squares,
     null_scales,
-    warn_if_powerless,
+    refuse,
 )
 from skdiscrepancy._statistics.second_order import check_finite
 
@@ -46,16 +46,7 @@ ROUNDING = 1e-14
 
 
 def feature_permutation_test(
-    maps: FeatureMaps,
-    blocks: Blocks,
-    *,
-    unbiased: bool,
-    n_resamples: int,
-    n_groups: int,
-    generator: np.random.RandomState,
-    pooling: str,
-    kernels: list[Any],
-    run: Run = QUIET,
+    maps: FeatureMaps, blocks: Blocks, options: Options, *, unbiased: bool
 ) -> TestResult:
     """Test whether two samples have the same distribution, in one pass over the rows.
 
@@ -63,67 +54,25 @@ def feature_permutation_test(
     matrices of the features. The features do not depend on which sample a row is in, so
     the type I error is exact. The scales of the kernels come from the same number of
     rows of each group, so permutations of groups do not change them.
-
-    Parameters
-    ----------
-    maps : FeatureMaps
-        Features.
-    blocks : Blocks
-        Rows of the two samples.
-    unbiased : bool
-        U-statistics or V-statistics.
-    n_resamples : int
-        Number of permutations.
-    n_groups : int
-        Largest number of groups to permute.
-    generator : RandomState
-        Draws the groups and permutations.
-    pooling : str
-        How to combine several kernels.
-    kernels : list of kernel objects
-        The kernels.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
     """
     m, n = blocks.sizes
-    bounds, moves = group_bounds(m, n, n_groups)
+    bounds, moves = group_bounds(m, n, options.n_groups)
     check_group_memory(maps.n_kernels, len(moves))
-    in_x = bounds[:-1] < m
-    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations")
     sizes = np.diff(bounds)
     n_examples = np.ceil(sizes * min(1, EXAMPLES / (m + n))).astype(np.int64)
-    groups = random_groups(
-        blocks, in_x, sizes, n_examples, np.random.default_rng(draw_seeds(generator, 1))
-    )
-    found = feature_groups(maps, blocks, groups, len(moves), run=run)
+    draw = np.random.default_rng(draw_seeds(options.generator, 1))
+    groups = random_groups(blocks, bounds[:-1] < m, sizes, n_examples, draw)
+    found = feature_groups(maps, blocks, groups, len(moves), run=options.run)
     with np.errstate(all="ignore"):
-        scales, exponents = _scales(maps, found, m, n)
-        sums = _group_sums(found, exponents)
-    check_finite(sums.groups)
-    check_finite(sums.diagonal)
-    Z = draw_groups(in_x, moves, n_resamples, generator)
-    total = len(Z) * form_work(len(in_x))
-    verbose = run.verbose
-    with progress("permutations", total, verbose, delay=BRIEF) as line:
-        values = mmd_of_groups(
-            sums, np.arange(len(moves) + 1), Z, m, n, unbiased=unbiased, line=line
-        )
+        scales = _scales(maps, found, m, n)
+        sums = _group_sums(found)
+    Z = draw_groups(bounds, moves, m, n, options)
+    every = np.arange(len(moves) + 1)
+    statistics = partial(mmd_of_groups, sums, every, m, n, unbiased=unbiased)
+    values = resampled(Z, statistics, options)
     # If all rows are equal, only rounding errors are left.
-    sizes = sums.diagonal.sum(axis=1) / (m + n)
-    useful = np.abs(values).max(axis=1) > ROUNDING * sizes
-    return combine(
-        in_units(values, -exponents),
-        scales,
-        kernels,
-        pooling=pooling,
-        method="permutation",
-        useful=useful,
-    )
+    useful = np.abs(values).max(axis=1) > ROUNDING * sums.diagonal.sum(axis=1) / (m + n)
+    return combine(values, scales, options, useful=useful)
 
 
 def random_groups(
@@ -139,24 +88,9 @@ def random_groups(
     depend on the pieces, because it is drawn for stretches of rows of a fixed length.
     The memory hardly grows with the number of rows.
 
-    Parameters
-    ----------
-    blocks : Blocks
-        Rows of the two samples.
-    in_x : ndarray of shape (n_groups,), of bool
-        Which groups are in the first sample.
-    sizes : ndarray of shape (n_groups,)
-        Number of rows of each group.
-    n_examples : ndarray of shape (n_groups,)
-        Number of examples among the rows of each group.
-    draw : Generator
-        Generator.
-
-    Yields
-    ------
-    groups : GroupNumbers
-        Returns the group of each row of a piece. For an example, the number of groups
-        is added.
+    `in_x` tells which groups are in the first sample. Each function that is yielded
+    returns the group of each row of a piece. For an example, the number of groups is
+    added.
     """
     stretches: list[list[Stretch]] = []
     for sample, n_rows in enumerate(blocks.sizes):
@@ -180,17 +114,7 @@ def random_groups(
 
 @dataclass(frozen=True)
 class Stretch:
-    """Random groups of some neighbouring rows.
-
-    Attributes
-    ----------
-    groups : ndarray of int
-        Numbers of groups.
-    counts : ndarray of int
-        Number of rows of each group.
-    seed : int
-        Seed of the order of the rows.
-    """
+    """Random groups of some neighbouring rows, the counts of the rows, and a seed."""
 
     groups: np.ndarray
     counts: np.ndarray
@@ -206,14 +130,7 @@ class Stretch:
 class GroupNumbers:
     """The groups of the rows of a piece, drawn where the piece is.
 
-    Attributes
-    ----------
-    stretches : list of Stretch
-        Stretches that overlap with the piece.
-    start : int
-        Position of the piece in the first stretch.
-    n_rows : int
-        Number of rows.
+    The piece begins at `start` in the first of the stretches that overlap with it.
     """
 
     stretches: list[Stretch]
@@ -226,25 +143,17 @@ class GroupNumbers:
         return numbers[self.start : self.start + self.n_rows]
 
 
-def _scales(
-    maps: FeatureMaps, found: FeatureGroups, m: int, n: int
-) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return the scales of the kernels from the examples, and exponents of units."""
+def _scales(maps: FeatureMaps, found: FeatureGroups, m: int, n: int) -> np.ndarray:
+    """Return the scales of the kernels from the examples."""
     index = np.concatenate([index for index, _ in found.examples])
     block = _stacked([block for _, block in found.examples])
     n_rows = len(index)
     rows, squares = np.zeros((maps.n_kernels, n_rows)), np.zeros(maps.n_kernels)
-    exponents = np.zeros(maps.n_kernels, dtype=np.int64)
     features: list[list[Any]] = [[] for _ in range(maps.n_kernels)]
     for _, k, F in maps.strips(block, index):
         features[k].append(F.copy())
     for k, strips in enumerate(features):
         F = _stacked(strips)
-        if not maps.has_unit_norm(k):
-            # Squares of squares must not overflow or underflow.
-            largest = np.abs(F.data if issparse(F) else F).max(initial=0)
-            exponents[k] = 2 * int(np.frexp(largest)[1])
-            F = F * np.ldexp(1.0, -int(exponents[k]) // 2)
         diagonal = aligned_products(F, F)
         rows[k] = F @ (np.ones(n_rows) @ F) - diagonal
         # The entries of F F' have the same sum of squares as the entries of F' F.
@@ -254,9 +163,7 @@ def _scales(
     # under the null hypothesis.
     pairs = (m + n) * (m + n - 1) / (n_rows * (n_rows - 1))
     unit = np.sqrt(2 * pairs) * (1 / m + 1 / n) / (m + n)
-    return tuple(
-        in_units(unit * scale, -exponents) for scale in null_scales(rows, squares)
-    ), exponents
+    return unit * null_scales(rows, squares)
 
 
 def _stacked(strips: list[Any]) -> Any:
@@ -266,15 +173,14 @@ def _stacked(strips: list[Any]) -> Any:
     return np.concatenate(strips)
 
 
-def _group_sums(found: FeatureGroups, exponents: np.ndarray) -> GroupSums:
-    """Return the sums of Gram matrices over pairs of groups, in their units."""
-    groups = []
-    diagonals = in_units(found.diagonals, exponents)
-    for P, diagonal, exponent in zip(found.sums, diagonals, exponents, strict=True):
-        M = inner_products(P * np.ldexp(1.0, -int(exponent) // 2), P)
-        M *= np.ldexp(1.0, -int(exponent) // 2)
-        M[np.diag_indices(len(M))] -= diagonal
-        groups.append(M)
+def _group_sums(found: FeatureGroups) -> GroupSums:
+    """Return the sums of Gram matrices over pairs of groups."""
+    groups = np.array([inner_products(P, P) for P in found.sums])
+    own = np.arange(groups.shape[1])
+    groups[:, own, own] -= found.diagonals
+    check_finite(groups)
+    size = found.diagonals.max(axis=1)
+    refuse(lost_squares(np.square(size), 1, size > 0))
     # The division of groups needs no sums over rows.
     none = np.empty((len(groups), 0))
-    return GroupSums(np.array(groups), none, none, diagonals)
+    return GroupSums(groups, none, none, found.diagonals)

@@ -1,6 +1,4 @@
-"""Null distributions of HSIC without resampling.
-
-Null distribution of HSIC from the first three moments of all permutations of y.
+"""Null distribution of HSIC from the first three moments of all permutations of y.
 
 The statistic is <A, P B P'> for centred matrices A and B and a random permutation P.
 """
@@ -296,19 +294,7 @@ def gamma_test(x: Factor, y: Factor, kernels: list[Any]) -> TestResult:
 
     The mean, variance and skewness of the V-statistic over all permutations of y are
     known. The p-value is the tail of the gamma distribution with these moments. If a
-    factor is not complete, the test uses a slightly different statistic.
-
-    Parameters
-    ----------
-    x, y : Factor
-        Centred factors of the Gram matrices.
-    kernels : list of length 1
-        The pair of kernels.
-
-    Returns
-    -------
-    result : TestResult
-        Result, without a null distribution.
+    centred factor is not complete, the test uses a slightly different statistic.
     """
     G, F = x.rows, y.rows
     n = G.shape[1]

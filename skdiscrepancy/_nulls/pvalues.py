@@ -4,16 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
-from skdiscrepancy._data.checks import check_number, warn_user
+from skdiscrepancy._data.checks import (
+    RandomStateLike,
+    check_number,
+    generator_of,
+    warn_user,
+)
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._nulls.row_order import check_block_length
+from skdiscrepancy._gram.run import QUIET, Run
+from skdiscrepancy._nulls.row_order import check_block_length, rows_of_blocks
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
@@ -210,198 +216,12 @@ class TestResult(Result):
         return self.pvalues
 
 
-def null_scales(rows: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two scales of kernels that resampling does not change.
-
-    Both are Hilbert-Schmidt norms without the diagonal. The first is the norm of the
-    centred matrix, to which the standard deviation under the null is proportional. The
-    second is the norm of the matrix itself, which favours small bandwidths.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_kernels, n_samples)
-        Row sums without the diagonal.
-    squares : ndarray of shape (n_kernels,)
-        Sums of squares without the diagonal.
-
-    Returns
-    -------
-    centred, uncentred : ndarray of shape (n_kernels,)
-        Scales.
-    """
-    n = rows.shape[1]
-    total = rows.sum(axis=1)
-    centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
-    centred += total**2 / ((n - 1) * (n - 2))
-    # A constant kernel leaves only rounding errors.
-    centred = np.maximum(centred, 1e-14 * squares)
-    return np.sqrt(centred), np.sqrt(squares)
-
-
-def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
-    """Warn if a test of few rows cannot reject, whatever the data are.
-
-    Parameters
-    ----------
-    n_distinct : float
-        Largest number of resamples, including the data, whose statistics differ.
-    resamples : str
-        What the resamples are.
-    of : {"rows", "blocks"}, default="rows"
-        What is resampled.
-    """
-    if n_distinct * LEVEL < 1:
-        warn_user(
-            f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
-            f" because so few {of} have only {n_distinct:g} different {resamples}. The "
-            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
-            f"{', or a smaller block_length' * (of == 'blocks')}."
-        )
-
-
-def combine(
-    values: np.ndarray,
-    scales: tuple[np.ndarray, ...],
-    kernels: list[Any],
-    *,
-    pooling: str,
-    method: str,
-    useful: np.ndarray | None = None,
-) -> TestResult:
-    """Pool the statistics of every resample, and rank the data among the resamples.
-
-    With several scales, the pooled statistics of each scale are standardised by their
-    mean and standard deviation over all resamples, including the data. The largest of
-    them is the pooled statistic.
-
-    Statistics and scales that are not finite are refused. If the scale of a kernel
-    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
-    does not enter the pooled statistic.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_kernels, 1 + n_resamples)
-        Statistics, with the data in the first column.
-    scales : tuple of ndarray of shape (n_kernels,)
-        Scales that resampling does not change.
-    kernels : list of length n_kernels
-        The kernels.
-    pooling : {"max", "mean", "fuse", "agg"}
-        How kernels are pooled.
-    method : str
-        Name of the null distribution.
-    useful : ndarray of shape (n_kernels,), of bool, or None, default=None
-        Kernels that hold more than rounding errors. None is all kernels.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
-    """
-    for numbers in (values, *scales):
-        check_finite(numbers)
-    statistics = values[:, 0].copy()
-    # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
-    exponents = np.frexp(np.abs(values).max(axis=1))[1]
-    values = np.ldexp(values, -exponents[:, np.newaxis])
-    scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
-    deviations = values.std(axis=1)
-    # A kernel that no resample changes carries no information.
-    usable = deviations > TIES * np.abs(values).max(axis=1)
-    usable &= np.min(scales, axis=0) > VANISHED
-    useful = usable if useful is None else useful & usable
-    pooled = np.zeros(values.shape[1])
-    pvalues = np.ones(len(values))
-    if useful.any():
-        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
-            useful
-        ].reshape(-1, 1)
-        if pooling == "agg":
-            pooled = aggregate(z)
-        else:
-            parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
-            if len(parts) > 1:
-                parts = [_standardize(part) for part in parts]
-            pooled = np.max(parts, axis=0)
-        largest = z.max(axis=0)
-        pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
-    return TestResult(
-        statistic=float(pooled[0]),
-        # "agg" pools ranks, which are rounded already.
-        pvalue=rank_pvalue(pooled, pooled[0], ties=0 if pooling == "agg" else TIES),
-        null_distribution=pooled[1:],
-        method=method,
-        kernels=kernels,
-        statistics=statistics,
-        pvalues=pvalues,
-    )
-
-
-def aggregate(z: np.ndarray) -> np.ndarray:
-    """Return one minus the smallest p-value of the kernels, for every resample.
-
-    The p-value of a kernel is the fraction of all resamples, including the data, whose
-    statistic is at least as large. With many kernels, many resamples have the largest
-    statistic of some kernel, and so share the smallest p-value. Among these, the
-    resample with the largest standardised statistic ranks first.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n_kernels, n_values)
-        Standardised statistics.
-
-    Returns
-    -------
-    pooled : ndarray of shape (n_values,)
-        Numbers from 0 to 1.
-
-    References
-    ----------
-    .. [1] A. Schrab et al., "MMD aggregated two-sample test", JMLR 24, 2023.
-    """
-    n_values = z.shape[1]
-    # Values that differ only by rounding are equal.
-    size = TIES * np.abs(z).max(axis=1, keepdims=True)
-    counts = rankdata(-np.round(z / size), method="max", axis=1)
-    least = counts.min(axis=0)
-    furthest = np.where(counts == least, z, -np.inf).max(axis=0)
-    order = rankdata(np.round(furthest / size.max()), method="max")
-    return 1 - (least - order / (1 + n_values)) / n_values
-
-
-def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
-    """Return the fraction of values that are at least as large as the observed value.
-
-    The values include the observed value, so the p-value is never 0.
-    """
-    check_finite(values)
-    tolerance = ties * np.abs(values).max(initial=0.0)
-    return float(np.mean(values >= observed - tolerance))
-
-
-def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
-    scaled = values / scale[:, np.newaxis]
-    if pooling == "mean":
-        return scaled.mean(axis=0)
-    if pooling == "max":
-        return scaled.max(axis=0)
-    # The parameter of the smooth maximum, in units of the standard deviation of a
-    # statistic. All resamples share it.
-    rate = 3 / scaled.std(axis=1).mean()
-    return fuse(scaled, rate)
-
-
-def _standardize(values: np.ndarray) -> np.ndarray:
-    deviation = values.std()
-    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)
-
-
 # Fewer groups allow too few permutations, and drop too many pairs of a wild bootstrap.
 MIN_GROUPS = 32
 
 
 class Options(NamedTuple):
-    """Checked options of a test."""
+    """Checked options of a test, and what every null distribution needs besides."""
 
     method: str
     n_resamples: int
@@ -409,6 +229,36 @@ class Options(NamedTuple):
     pooling: str
     # An integer, "auto" or None.
     block_length: Any = None
+    kernels: Any = ()
+    generator: Any = None
+    run: Run = QUIET
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether the rows are a series, according to the user."""
+        return self.block_length not in (None, 1)
+
+    def with_block_length(
+        self, n_rows: int, warn: Callable[..., None], *samples: np.ndarray | None
+    ) -> Options:
+        """Return the options with the number of rows of a block of these samples.
+
+        Without blocks, `warn` warns if the rows clearly depend on each other. Shifts do
+        not need independent rows.
+        """
+        length = None
+        if self.wants_blocks:
+            length = rows_of_blocks(self.block_length, n_rows, *samples)
+        elif self.block_length is None and self.method != "shift":
+            warn(*samples)
+        return self._replace(block_length=length)
+
+    def ready(
+        self, kernels: list[Any], random_state: RandomStateLike, run: Run
+    ) -> Options:
+        """Return the options with the kernels, the generator of resamples and a run."""
+        generator = generator_of(random_state)
+        return self._replace(kernels=kernels, generator=generator, run=run)
 
 
 def check_options(
@@ -423,30 +273,8 @@ def check_options(
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
-    Parameters
-    ----------
-    method : str
-        Name of a method, or "auto".
-    n_resamples : int
-        Number of resamples.
-    n_groups : int or None
-        Number of groups. None does not group rows.
-    pooling : str
-        Name of a pooling.
-    allowed : tuple of str
-        Methods that are available for the discrepancy and its design.
-    block_length : int, "auto" or None, default=None
-        Rows of a block, for rows of a series. None and 1 are for independent rows, and
-        only None looks whether they are.
-    for_blocks : tuple of str, default=()
-        Methods that are available for blocks of rows. Empty if the design has none.
-    setting : str, default="this design"
-        What the allowed methods depend on, for the error message.
-
-    Returns
-    -------
-    options : Options
-        Options, in which "auto" is replaced by the name of a method.
+    The methods `for_blocks` are available for rows of a series; a design that has none
+    refuses blocks. `setting` says what the allowed methods depend on.
     """
     block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
@@ -488,3 +316,165 @@ def _methods_for_blocks(
             f"of {('auto', *for_blocks)}."
         )
     return for_blocks
+
+
+def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return two scales of each kernel that resampling does not change.
+
+    Both are Hilbert-Schmidt norms without the diagonal, from sums over rows and sums of
+    squares without the diagonal. The first is the norm of the centred matrix, to which
+    the standard deviation under the null is proportional. The second is the norm of the
+    matrix itself, which favours small bandwidths.
+    """
+    n = rows.shape[1]
+    total = rows.sum(axis=1)
+    # Squares that overflow are refused later.
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = squares - 2 * np.square(rows).sum(axis=1) / (n - 2)
+        centred += total**2 / ((n - 1) * (n - 2))
+    # A constant kernel leaves only rounding errors.
+    centred = np.maximum(centred, 1e-14 * squares)
+    return np.sqrt([centred, squares])
+
+
+def lost_squares(
+    squares: np.ndarray, n_terms: float, nonzero: Any, dtype: Any = np.float64
+) -> np.ndarray:
+    """Tell which sums of squares of values that are `nonzero` are not accurate.
+
+    Tests divide statistics by roots of sums of squares. These squares can underflow or
+    overflow although the values do not.
+    """
+    info = np.finfo(dtype)
+    # The error of a square that underflows is at most the smallest normal number.
+    least = n_terms * float(info.tiny) / float(info.eps)
+    return ~np.isfinite(squares) | ((squares < least) & nonzero)
+
+
+def refuse(lost: np.ndarray) -> None:
+    """Refuse numbers that are too large or too small for floating point."""
+    check_finite(np.where(lost, np.nan, 0.0))
+
+
+def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> None:
+    """Warn if a test of few rows or blocks cannot reject, whatever the data are.
+
+    `n_distinct` is the largest number of resamples, including the data, whose
+    statistics differ.
+    """
+    if n_distinct * LEVEL < 1:
+        warn_user(
+            f"The smallest possible p-value of this test is about {1 / n_distinct:.2g},"
+            f" because so few {of} have only {n_distinct:g} different {resamples}. The "
+            f"test cannot reject at the significance level {LEVEL}. Pass more rows"
+            f"{', or a smaller block_length' * (of == 'blocks')}."
+        )
+
+
+def combine(
+    values: np.ndarray,
+    scales: Any,
+    options: Options,
+    *,
+    useful: np.ndarray | None = None,
+) -> TestResult:
+    """Pool the statistics of every resample, and rank the data among the resamples.
+
+    `values` has a row for each kernel, with the data in the first column. No resample
+    changes the `scales`, which are one or several arrays with one entry for each
+    kernel. With several scales, the pooled statistics of each scale are standardised by
+    their mean and standard deviation over all resamples, including the data. The
+    largest of them is the pooled statistic.
+
+    Statistics and scales that are not finite are refused. If the scale of a kernel
+    vanishes, if no resample changes its statistic, or if the kernel is not `useful`,
+    because it holds only rounding errors, the kernel has the p-value 1 and does not
+    enter the pooled statistic.
+    """
+    pooling = options.pooling
+    for numbers in (values, *scales):
+        check_finite(numbers)
+    statistics = values[:, 0].copy()
+    # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
+    exponents = np.frexp(np.abs(values).max(axis=1))[1]
+    values = np.ldexp(values, -exponents[:, np.newaxis])
+    scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
+    deviations = values.std(axis=1)
+    # A kernel that no resample changes carries no information.
+    usable = deviations > TIES * np.abs(values).max(axis=1)
+    usable &= np.min(scales, axis=0) > VANISHED
+    useful = usable if useful is None else useful & usable
+    pooled = np.zeros(values.shape[1])
+    pvalues = np.ones(len(values))
+    if useful.any():
+        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
+            useful
+        ].reshape(-1, 1)
+        if pooling == "agg":
+            pooled = aggregate(z)
+        else:
+            parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
+            if len(parts) > 1:
+                parts = [_standardize(part) for part in parts]
+            pooled = np.max(parts, axis=0)
+        largest = z.max(axis=0)
+        pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
+    return TestResult(
+        statistic=float(pooled[0]),
+        # "agg" pools ranks, which are rounded already.
+        pvalue=rank_pvalue(pooled, pooled[0], ties=0 if pooling == "agg" else TIES),
+        null_distribution=pooled[1:],
+        method=options.method,
+        kernels=options.kernels,
+        statistics=statistics,
+        pvalues=pvalues,
+    )
+
+
+def aggregate(z: np.ndarray) -> np.ndarray:
+    """Return one minus the smallest p-value of the kernels, for every resample.
+
+    The p-value of a kernel is the fraction of all resamples, including the data, whose
+    statistic is at least as large. With many kernels, many resamples have the largest
+    statistic of some kernel, and so share the smallest p-value. Among these, the
+    resample with the largest standardised statistic ranks first.
+
+    References
+    ----------
+    .. [1] A. Schrab et al., "MMD aggregated two-sample test", JMLR 24, 2023.
+    """
+    n_values = z.shape[1]
+    # Values that differ only by rounding are equal.
+    size = TIES * np.abs(z).max(axis=1, keepdims=True)
+    counts = rankdata(-np.round(z / size), method="max", axis=1)
+    least = counts.min(axis=0)
+    furthest = np.where(counts == least, z, -np.inf).max(axis=0)
+    order = rankdata(np.round(furthest / size.max()), method="max")
+    return 1 - (least - order / (1 + n_values)) / n_values
+
+
+def rank_pvalue(values: np.ndarray, observed: float, ties: float = TIES) -> float:
+    """Return the fraction of values that are at least as large as the observed value.
+
+    The values include the observed value, so the p-value is never 0.
+    """
+    check_finite(values)
+    tolerance = ties * np.abs(values).max(initial=0.0)
+    return float(np.mean(values >= observed - tolerance))
+
+
+def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
+    scaled = values / scale[:, np.newaxis]
+    if pooling == "mean":
+        return scaled.mean(axis=0)
+    if pooling == "max":
+        return scaled.max(axis=0)
+    # The parameter of the smooth maximum, in units of the standard deviation of a
+    # statistic. All resamples share it.
+    rate = 3 / scaled.std(axis=1).mean()
+    return fuse(scaled, rate)
+
+
+def _standardize(values: np.ndarray) -> np.ndarray:
+    deviation = values.std()
+    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)

@@ -40,16 +40,8 @@ NEGLIGIBLE = 2.0
 def check_block_length(block_length: Any) -> int | str | None:
     """Check the parameter `block_length`: None, "auto" or a positive integer.
 
-    Parameters
-    ----------
-    block_length : object
-        Parameter of a test.
-
-    Returns
-    -------
-    block_length : int, "auto" or None
-        Checked parameter. None and 1 are for independent rows. Only None looks whether
-        the rows clearly depend on each other.
+    None and 1 are for independent rows. Only None looks whether the rows clearly depend
+    on each other.
     """
     if block_length is None or (
         isinstance(block_length, str) and block_length == "auto"
@@ -68,21 +60,10 @@ def check_block_length(block_length: Any) -> int | str | None:
 def rows_of_blocks(
     block_length: int | str, n_rows: int, *samples: np.ndarray | None
 ) -> int:
-    """Return the number of rows of a block.
+    """Return the number of rows of a block, for samples of `n_rows` rows or more.
 
-    Parameters
-    ----------
-    block_length : int or "auto"
-        Checked parameter of a test.
-    n_rows : int
-        Rows of the shortest sample.
-    *samples : ndarray of shape (n_samples, n_columns), or None
-        Series in the order of their rows, for "auto". None if the rows are not numbers.
-
-    Returns
-    -------
-    length : int
-        Rows of a block. A sample has at least `MIN_BLOCKS` of them.
+    A sample has at least `MIN_BLOCKS` blocks. The samples are series in the order of
+    their rows, for "auto", and None if the rows are not numbers.
     """
     most = n_rows // MIN_BLOCKS
     if most < 1:
@@ -130,16 +111,6 @@ def scalar_series(sample: np.ndarray) -> np.ndarray:
     They are the columns and their squared deviations from the mean, because kernels
     see changes of location and of scale. Data of more than `MAX_COLUMNS` columns are
     first projected on as many leading principal components.
-
-    Parameters
-    ----------
-    sample : ndarray of shape (n_samples, n_columns)
-        Numbers.
-
-    Returns
-    -------
-    series : ndarray of shape (n_series, n_samples)
-        Series.
     """
     columns = np.asarray(sample, dtype=np.float64)
     # Sums and squares of large numbers overflow.
@@ -160,17 +131,8 @@ def automatic_length(series: np.ndarray) -> float:
     It minimises the mean squared error of the variance of a mean that the circular
     block bootstrap estimates [1]_, with the corrected constants of [2]_. Moments of the
     spectral density come from autocovariances with a flat-top window, which ends where
-    the autocorrelations become negligible. It takes O(n log n).
-
-    Parameters
-    ----------
-    series : ndarray of shape (n_samples,)
-        Numbers in the order of time.
-
-    Returns
-    -------
-    length : float
-        Rows of a block, 1 or more. A constant series has the length 1.
+    the autocorrelations become negligible. It takes O(n log n). The length is 1 or
+    more, and 1 for a constant series.
 
     References
     ----------
@@ -256,22 +218,11 @@ CLIPPED_DEVIATION = 0.7184
 
 
 def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray | None:
-    """Return columns of numbers that describe the order of rows.
+    """Return columns of numbers that describe the order of validated rows.
 
-    Parameters
-    ----------
-    rows : object
-        Validated rows.
-    kernels : list of kernel objects
-        Kernels on the rows.
-    all_rows : bool
-        Whether to return all rows, or only the first rows, which a check looks at.
-
-    Returns
-    -------
-    columns : ndarray of shape (n_samples, n_columns), or None
-        The rows, or zeros and ones for the frequent labels. None for a sparse matrix,
-        for rows that are read by blocks, and for positions in a Gram matrix.
+    They are the rows, or zeros and ones for the frequent labels. None for a sparse
+    matrix, for rows that are read by blocks, and for positions in a Gram matrix. A
+    check looks at the first rows only, and needs not `all_rows`.
     """
     if issparse(rows) or not isinstance(rows, np.ndarray):
         return None
@@ -297,14 +248,8 @@ def warn_if_dependent(
 ) -> None:
     """Warn if the rows of a sample, in the given order, clearly depend on each other.
 
-    Parameters
-    ----------
-    *samples : ndarray of shape (n_samples, n_columns), or None
-        Samples in the order of their rows. None is not looked at.
-    names : sequence, default=()
-        Names of the samples, for the warning.
-    **words : str
-        Words of the warning, if there is no parameter `block_length`.
+    A sample that is None is not looked at. `words` are those of the warning, if there
+    is no parameter `block_length`.
     """
     if known := _known_in_order(samples)[0]:
         found = dict.fromkeys(names[i] if names else "a sample" for i in known)
@@ -321,19 +266,10 @@ def warn_if_both_dependent(
 
     A permutation test of independence is valid if the rows of all variables but one are
     in random order. Labels that are sorted put the rows of other variables in order
-    too, so the rows of a variable are looked at within each class of the other one.
-
-    Parameters
-    ----------
-    *variables : ndarray of shape (n_samples, n_columns), or None
-        Variables in the order of their rows. None is not looked at.
-    names : sequence, default=("X", "y")
-        Names of the variables, for the warning.
-    n_left : int or None, default=None
-        Only pairs of one of the first `n_left` variables with one of the others are
-        tested. None tests all pairs.
-    **words : str
-        Words of the warning, if there is no parameter `block_length`.
+    too, so the rows of a variable are looked at within each class of the other one. A
+    variable that is None is not looked at. Only pairs of one of the first `n_left`
+    variables with one of the others are tested, or all pairs if it is None. `words` are
+    those of the warning, if there is no parameter `block_length`.
     """
     known, rate = _known_in_order(variables)
     found: dict[Any, None] = {}
@@ -377,21 +313,8 @@ def in_order(
     not looked at. Nor are columns in equal steps, which are positions and not a sample,
     and sorted columns. With `classes`, ranks and neighbours are taken within each
     class. A column must also depend on its predecessors within short stretches of rows,
-    because rows that come group by group, as from a mixture, are not a series.
-
-    Parameters
-    ----------
-    sample : ndarray of shape (n_samples, n_columns)
-        Numbers.
-    false_alarms : float
-        Probability of True for rows in random order.
-    classes : ndarray of shape (n_samples,) or None, default=None
-        Class of each row.
-
-    Returns
-    -------
-    dependent : bool
-        Whether the statistic of any column is beyond its threshold.
+    because rows that come group by group, as from a mixture, are not a series. Rows in
+    random order are dependent with the probability `false_alarms`.
     """
     step = -(-sample.shape[1] // MAX_LOOKED_AT)
     sample = sample[:MAX_ROWS, :: max(step, 1)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, rfft
@@ -25,7 +24,7 @@ from skdiscrepancy._gram.sorted_columns import row_sums
 from skdiscrepancy._gram.sources import Source
 from skdiscrepancy._gram.walks import aligned_by_parts, source_bytes
 from skdiscrepancy._loops.shifted_sums import shifted_sums
-from skdiscrepancy._nulls.pvalues import TestResult, combine, warn_if_powerless
+from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 from skdiscrepancy._statistics.second_order import check_finite
 
 # Numbers of the values of one kernel on some diagonals.
@@ -45,59 +44,26 @@ def shift_test(
     y_of: Callable[[np.ndarray], Source],
     n: int,
     offsets: Callable[[Source], np.ndarray],
-    *,
-    n_resamples: int,
-    shuffle: bool,
-    generator: np.random.RandomState,
-    pooling: str,
-    kernels: list[Any],
-    block_length: int | None = None,
-    run: Run = QUIET,
+    options: Options,
 ) -> TestResult:
     """Test whether n rows of x and y are independent, by HSIC for all products.
 
     The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
     Shifts form a group, so the type I error is exact for exchangeable rows. If more
     than n resamples are needed, y is put into another random order and shifted again.
-    Without `shuffle`, the rows keep their order, and the test is valid for stationary
-    time series.
+    For the method "shift", the rows keep their order, and the test is valid for
+    stationary time series.
 
-    Parameters
-    ----------
-    x : Source
-        Kernels on x.
-    y_of : callable
-        Takes an order of rows and returns the kernels on y for rows in this order.
-    n : int
-        Number of rows.
-    offsets : callable
-        Takes a source and returns the offsets to subtract from its rows and columns to
-        centre it, for the U-statistic.
-    n_resamples : int
-        Smallest number of resamples.
-    shuffle : bool
-        Whether to draw random orders of y.
-    generator : RandomState
-        Draws the random orders.
-    pooling : {"max", "mean", "fuse", "agg"}
-        How to combine several products.
-    kernels : list
-        Pairs of kernels.
-    block_length : int or None, default=None
-        Rows of a block. Random orders then keep blocks of neighbouring rows together,
-        and pairs of rows that are nearer than this are left out, of the first and last
-        rows as well. None for independent rows.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    `y_of` takes an order of rows and returns the kernels on y. `offsets` takes a source
+    and returns what centres its rows and columns, for the U-statistic. With blocks,
+    random orders keep blocks of neighbouring rows together, and pairs of rows that are
+    nearer than a block are left out, of the first and last rows as well.
     """
+    shuffle, block_length = options.method == "permutation", options.block_length
+    run, generator = options.run, options.generator
     if not shuffle:
         warn_if_powerless(n, "shifts")
-    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
+    n_orbits = -(-(options.n_resamples + 1) // n) if shuffle else 1
     parts = []
     what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
     with progress(what, total, run.verbose) as line:
@@ -128,12 +94,8 @@ def shift_test(
     values = np.concatenate(parts, axis=1) / n_pairs
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    method = "permutation" if shuffle else "shift"
     # Centring a constant leaves only rounding errors.
-    useful = remains > ROUNDING
-    result = combine(
-        values, (scale,), kernels, pooling=pooling, method=method, useful=useful
-    )
+    result = combine(values, (scale,), options, useful=remains > ROUNDING)
     return replace(result, block_length=block_length)
 
 
@@ -152,7 +114,6 @@ def _all_shifts(
     x_offsets: np.ndarray,
     y_offsets: np.ndarray,
     nearest: int = 1,
-    *,
     run: Run = QUIET,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of products of centred matrices for every shift.
@@ -256,75 +217,44 @@ def joint_shift_test(
     n: int,
     n_variables: int,
     draw_orders: Callable[[bool], Orders],
-    *,
-    n_resamples: int,
-    shuffle: bool,
-    generator: np.random.RandomState,
-    pooling: str,
-    kernels: list[Any],
-    block_length: int | None = None,
-    run: Run = QUIET,
+    options: Options,
 ) -> TestResult:
-    """Test whether n rows of several variables are jointly independent, by dHSIC.
+    """Test whether n rows of several variables are jointly independent, by dHSIC [1]_.
 
     A resample shifts the rows of variable l cyclically by l * s steps, for a common s.
     For every s but a few, all pairs of variables are out of step. The shifts by s = 0
     to n - 1 form a group, and the other orbits start from independent random orders of
-    all variables. So the type I error is exact for rows in random order. Without
-    `shuffle`, there is one orbit only, and the test is valid for stationary time series
+    all variables. So the type I error is exact for rows in random order. For the method
+    "shift", there is one orbit only, and the test is valid for stationary time series
     whose rows keep their order.
 
     The pooled statistics are standardised by their means and standard deviations over
     all resamples, including the data. A permutation of the data changes neither.
 
-    Parameters
-    ----------
-    sources_of : callable
-        Takes one order of rows for each variable and returns the kernels on each
-        variable for rows in these orders. A source with a single kernel is used beside
-        every kernel of the other sources.
-    n, n_variables : int
-        Number of rows and of variables.
-    draw_orders : callable
-        Takes whether all variables share one order, and returns the orders. The first
-        orbit shares one order. The orders of all other orbits must have the
-        distribution of the data under the null hypothesis, which for rows of a series
-        are orders of whole blocks.
-    n_resamples : int
-        Smallest number of resamples, if `shuffle`.
-    shuffle : bool
-        Whether to use further orbits if there are fewer shifts than resamples.
-    generator : RandomState
-        Draws the shifts, if there are more shifts than resamples.
-    pooling : {"max", "mean", "fuse", "agg"}
-        How to combine several kernels.
-    kernels : list of tuple of length n_variables
-        The kernels.
-    block_length : int or None, default=None
-        Rows of the blocks that the orders keep together, for the result.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result. Its `statistics` are the V-statistics of [1]_.
+    `sources_of` takes one order of rows for each variable and returns the kernels on
+    each variable. A source with a single kernel is used beside every kernel of the
+    other sources. `draw_orders` takes whether all variables share one order, as in the
+    first orbit, and returns the orders. The orders of all other orbits must have the
+    distribution of the data under the null hypothesis, which for rows of a series are
+    orders of whole blocks.
 
     References
     ----------
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
+    shuffle, n_resamples = options.method == "permutation", options.n_resamples
+    run = options.run
     if not shuffle:
         warn_if_powerless(n, "shifts")
-    n_orbits = -(-(n_resamples + 1) // n) if shuffle else 1
+    n_orbits = -(-(options.n_resamples + 1) // n) if shuffle else 1
     steps = np.arange(n)
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
-        steps = 1 + generator.choice(n - 1, size=n_resamples, replace=False)
+        steps = 1 + options.generator.choice(n - 1, size=n_resamples, replace=False)
         steps = np.append(0, np.sort(steps))
     shifts = steps[:, np.newaxis] * np.arange(1, n_variables) % n
-    parts, sizes = [], np.zeros(len(kernels))
+    parts, sizes = [], np.zeros(len(options.kernels))
     total = n_orbits * (1 + PRODUCTS)
     with progress("permutations", total, run.verbose) as line:
         for orbit in range(n_orbits):
@@ -342,12 +272,12 @@ def joint_shift_test(
     result = combine(
         values - means,
         (np.maximum(deviations, np.finfo(float).tiny),),
-        kernels,
-        pooling=pooling,
-        method="permutation" if shuffle else "shift",
+        options,
         useful=deviations > JOINT_ROUNDING * sizes,
     )
-    return replace(result, statistics=values[:, 0].copy(), block_length=block_length)
+    return replace(
+        result, statistics=values[:, 0].copy(), block_length=options.block_length
+    )
 
 
 def joint_statistics(
@@ -355,7 +285,6 @@ def joint_statistics(
     row_means: list[np.ndarray],
     n: int,
     shifts: np.ndarray,
-    *,
     run: Run = QUIET,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the V-statistic of dHSIC for many shifts of all variables but the first.
@@ -363,27 +292,9 @@ def joint_statistics(
     For Gram matrices K^l with row means m^l, the statistic is the mean of the product
     of all K^l, plus the product of their means, minus twice the mean of the product of
     all m^l. One walk over the diagonals evaluates each kernel once for all shifts, in
-    O(n * n_kernels) memory.
-
-    Parameters
-    ----------
-    sources : list of Source
-        Kernels on each variable.
-    row_means : list of ndarray of shape (n_kernels, n)
-        Row means of the Gram matrices, with the diagonal.
-    n : int
-        Number of rows.
-    shifts : ndarray of shape (n_shifts, n_variables - 1), of int
-        Steps by which the rows of each variable but the first are shifted.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    values : ndarray of shape (n_kernels, n_shifts)
-        Statistics.
-    sizes : ndarray of shape (n_kernels,)
-        Magnitude of the terms of the statistics.
+    O(n * n_kernels) memory. `row_means` include the diagonal, and each row of `shifts`
+    has the steps of all variables but the first. Also return the magnitude of the terms
+    of the statistics.
     """
     n_kernels = max(source.n_kernels for source in sources)
     values = np.zeros((n_kernels, len(shifts)))

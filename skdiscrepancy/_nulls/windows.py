@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,8 +19,8 @@ from skdiscrepancy._gram.frequency_groups import (
     paired_pieces,
     unbiased_products,
 )
-from skdiscrepancy._gram.run import QUIET, Run, Task, end_if_stopped, progress, run_all
-from skdiscrepancy._nulls.pvalues import TestResult, combine, warn_if_powerless
+from skdiscrepancy._gram.run import Run, Task, end_if_stopped, progress, run_all
+from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 
 # Bytes of the Fourier transforms of one task.
 TASK_BYTES = 2**27
@@ -33,6 +32,13 @@ BINS = 16
 
 # Fraction of the sum of squares of features that rounding leaves.
 ROUNDING = 1e-24
+
+
+class _Tile(NamedTuple):
+    """A task: a group of frequencies, and kernels on x."""
+
+    group: int
+    kernels: range
 
 
 def window_length(n: int, n_resamples: int) -> int:
@@ -57,13 +63,7 @@ def windows(n: int, length: int) -> np.ndarray:
 
 
 def feature_shift_test(
-    x: FeatureSide,
-    y: FeatureSide,
-    length: int,
-    *,
-    pooling: str,
-    kernels: list[Any],
-    run: Run = QUIET,
+    x: FeatureSide, y: FeatureSide, length: int, options: Options
 ) -> TestResult:
     """Test whether two series are independent, by HSIC from features.
 
@@ -78,53 +78,26 @@ def feature_shift_test(
 
     Time grows linearly with the number of rows. Memory holds the rows and the
     transforms of one group of frequencies at a time, whose size is the number of shifts
-    times the products of features.
-
-    Parameters
-    ----------
-    x, y : FeatureSide
-        Features of both sides. Each piece must have at least `length` rows, except the
-        last.
-    length : int
-        Number of rows of a window.
-    pooling : {"max", "mean", "fuse", "agg"}
-        How to combine several products.
-    kernels : list
-        Pairs of kernels.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    times the products of features. Each piece but the last must have at least `length`
+    rows.
     """
     warn_if_powerless(sum(x.blocks.sizes), "shifts")
     n_groups, shape = len(x.groups), (x.maps.n_kernels, y.maps.n_kernels)
     values = np.zeros((*shape, length))
     useful = np.zeros(shape, dtype=bool)
     tasks = [
-        _ShiftTile(g, tile) for g in range(n_groups) for tile in _tiles(x, y, g, length)
+        _Tile(g, tile) for g in range(n_groups) for tile in _tiles(x, y, g, length)
     ]
     work = _ShiftTask(x, y, length)
-    results = run_all(tasks, work, run=run, what="permutations")
+    results = run_all(tasks, work, options.run, what="permutations")
     for task, (part, some) in zip(tasks, results, strict=True):
         own = slice(task.kernels[0], task.kernels[-1] + 1)
         values[own] += part / n_groups
         useful[own] |= some
-    flat = values.reshape(len(kernels), -1)
+    flat = values.reshape(len(options.kernels), -1)
     with np.errstate(all="ignore"):
         scale = flat.std(axis=1)
-    return combine(
-        flat, (scale,), kernels, pooling=pooling, method="shift", useful=useful.ravel()
-    )
-
-
-class _ShiftTile(NamedTuple):
-    """A task: a group of frequencies, and kernels on x."""
-
-    group: int
-    kernels: range
+    return combine(flat, (scale,), options, useful=useful.ravel())
 
 
 def _tiles(x: FeatureSide, y: FeatureSide, g: int, length: int) -> list[range]:
@@ -133,7 +106,7 @@ def _tiles(x: FeatureSide, y: FeatureSide, g: int, length: int) -> list[range]:
     size = 8 * length * len(x.is_norm[g]) * len(y.is_norm[g])
     n_tiles = min(n_kernels, -(-size // TASK_BYTES))
     bounds = np.linspace(0, n_kernels, n_tiles + 1).astype(int)
-    return [range(start, stop) for start, stop in itertools.pairwise(bounds)]
+    return [range(start, stop) for start, stop in pairwise(bounds)]
 
 
 class _ShiftTask(Task):
@@ -144,7 +117,7 @@ class _ShiftTask(Task):
         self.y = y
         self.length = length
 
-    def __call__(self, tile: _ShiftTile) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:
         x, y, g, L = self.x, self.y, tile.group, self.length
         n = sum(x.blocks.sizes)
         x_lines = slice(x.starts[g][tile.kernels[0]], x.ends[g][tile.kernels[-1]])
@@ -170,7 +143,7 @@ class _ShiftTask(Task):
             )
             return self._statistics(tile, spectrum, products, moments, n)
 
-    def _lines(self, pieces: Any, tile: _ShiftTile) -> tuple[np.ndarray, np.ndarray]:
+    def _lines(self, pieces: Any, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:
         """Return the features of a piece."""
         x, y, rows = self.x, self.y, pieces[0].rows
         index = np.arange(rows.start, rows.stop)
@@ -179,7 +152,7 @@ class _ShiftTask(Task):
 
     def _statistics(
         self,
-        tile: _ShiftTile,
+        tile: _Tile,
         spectrum: np.ndarray,
         products: np.ndarray,
         moments: tuple[LineMoments, LineMoments],
@@ -252,15 +225,7 @@ STRIP = 2**13
 
 
 def feature_window_test(
-    x: FeatureSide,
-    y: FeatureSide,
-    *,
-    n_resamples: int,
-    generator: np.random.RandomState,
-    seed: int,
-    pooling: str,
-    kernels: list[Any],
-    run: Run = QUIET,
+    x: FeatureSide, y: FeatureSide, seed: int, options: Options
 ) -> TestResult:
     """Test whether the rows of x and y are independent, by HSIC from features.
 
@@ -276,29 +241,8 @@ def feature_window_test(
     needs the inner products of these matrices only.
 
     Time grows linearly with the number of rows. The number of passes over the rows
-    depends on the number of kernels and features only.
-
-    Parameters
-    ----------
-    x, y : FeatureSide
-        Features of both sides.
-    n_resamples : int
-        Number of resamples.
-    generator : RandomState
-        Draws the shifts.
-    seed : int
-        Seeds the order of the rows of each piece.
-    pooling : {"max", "mean", "fuse", "agg"}
-        How to combine several products.
-    kernels : list
-        Pairs of kernels.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result.
+    depends on the number of kernels and features only. `seed` seeds the order of the
+    rows of each piece.
     """
     n = sum(x.blocks.sizes)
     length, n_shifts = _window_length([len(piece) for piece in x.blocks.pieces()])
@@ -308,23 +252,17 @@ def feature_window_test(
         if isinstance(x.blocks, ArrayBlocks):
             tiles = [tile for tiles in _passes(x, y, length, 1) for tile in tiles]
             work = _TileTask(x, y, length, seed)
-            found = run_all(tiles, work, run=run, what="permutations")
+            found = run_all(tiles, work, options.run, what="permutations")
             for tile, forms in zip(tiles, found, strict=True):
                 total.add(tile, forms)
         else:
-            _read_passes(total, x, y, length, seed, run=run)
-        shifts = generator.randint(length, size=(n_resamples + 1, N_GROUPS))
+            _read_passes(total, x, y, length, seed, options.run)
+        size = (options.n_resamples + 1, N_GROUPS)
+        shifts = options.generator.randint(length, size=size)
         shifts[0] = 0
         values = total.statistics(shifts, n, len(x.groups))
         scale = values.std(axis=1)
-    return combine(
-        values,
-        (scale,),
-        kernels,
-        pooling=pooling,
-        method="permutation",
-        useful=total.useful.ravel(),
-    )
+    return combine(values, (scale,), options, useful=total.useful.ravel())
 
 
 def _window_length(sizes: list[int]) -> tuple[int, float]:
@@ -344,18 +282,12 @@ def _window_length(sizes: list[int]) -> tuple[int, float]:
 
 
 def _read_passes(
-    total: _Forms,
-    x: FeatureSide,
-    y: FeatureSide,
-    length: int,
-    seed: int,
-    *,
-    run: Run = QUIET,
+    total: _Forms, x: FeatureSide, y: FeatureSide, length: int, seed: int, run: Run
 ) -> None:
     """Add the sums over rows that are read by blocks, for many tiles in each pass."""
     passes = list(_passes(x, y, length, PASS_BYTES))
-    n, verbose = sum(x.blocks.sizes), run.verbose
-    with progress("permutations", len(passes), verbose) as line:
+    n = sum(x.blocks.sizes)
+    with progress("permutations", len(passes), run.verbose) as line:
         for tiles in passes:
             work = _WindowTask(x, y, tiles, length, seed)
             sums: Any = None
@@ -366,26 +298,12 @@ def _read_passes(
             line.advance()
 
 
-class _Tile(NamedTuple):
-    """A group of frequencies, and kernels on x."""
-
-    group: int
-    kernels: range
-
-
 class _TileSums(NamedTuple):
     """Sums over rows for one tile.
 
-    Attributes
-    ----------
-    spectra : ndarray of shape (n_groups, n_bins, n_lines_x, n_lines_y)
-        Products of the Fourier transforms, summed over the windows of each group.
-    products : ndarray of shape (n_lines_x, n_lines_y)
-        Products of the rows that stay.
-    x, y : ndarray of shape (2, n_lines)
-        Sums of the features, and of their squares.
-    length : int
-        Number of rows of a window.
+    The spectra are products of Fourier transforms, summed over the windows of `length`
+    rows of each group of windows. The products are those of the rows that stay. x and y
+    are the sums of the features, and of their squares.
     """
 
     spectra: np.ndarray
@@ -516,21 +434,14 @@ class _TileTask(Task):
 
 
 class _Forms(NamedTuple):
-    """What the statistics of all resamples are computed from.
+    """What the statistics of all resamples are computed from, for pairs of kernels.
 
     A place is a group of windows and a shift. The covariances of a resample are the sum
-    of one matrix for each group, at the place that the resample chooses.
-
-    Attributes
-    ----------
-    products : ndarray of shape (n_kernels_x, n_kernels_y, n_places, n_places)
-        Inner products of the matrices of covariances of features.
-    linear : ndarray of shape (n_kernels_x, n_kernels_y, n_places)
-        Covariances of the squared norms of the features.
-    spreads : ndarray of shape (n_kernels_x, n_kernels_y)
-        Products of the mean squared norms.
-    useful : ndarray of shape (n_kernels_x, n_kernels_y), of bool
-        Whether the features of both kernels are not constant.
+    of one matrix for each group, at the place that the resample chooses. The `products`
+    are inner products of these matrices, for all pairs of places, and `linear` are the
+    covariances of the squared norms of the features at all places. `spreads` are
+    products of the mean squared norms. A pair is `useful` if the features of both
+    kernels are not constant.
     """
 
     products: np.ndarray
@@ -596,19 +507,7 @@ class _Forms(NamedTuple):
     def statistics(self, shifts: np.ndarray, n: int, n_frequencies: int) -> np.ndarray:
         """Return the statistics of all products, for all resamples.
 
-        Parameters
-        ----------
-        shifts : ndarray of shape (n_resamples, n_groups)
-            Shift of each group of windows.
-        n : int
-            Number of rows.
-        n_frequencies : int
-            Number of groups of frequencies.
-
-        Returns
-        -------
-        values : ndarray of shape (n_products, n_resamples)
-            Statistics.
+        Each row of `shifts` has the shift of each group of windows.
         """
         length = self.linear.shape[2] // N_GROUPS
         places = shifts + length * np.arange(N_GROUPS)

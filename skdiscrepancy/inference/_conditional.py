@@ -19,18 +19,12 @@ from skdiscrepancy._data.arrays import (
     is_numeric,
     refuse_blocks,
 )
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    draw_seeds,
-    generator_of,
-    shown,
-    warn_user,
-)
+from skdiscrepancy._data.checks import RandomStateLike, draw_seeds, shown, warn_user
 from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread, run_all
+from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
 from skdiscrepancy._models.regression import (
     Residuals,
@@ -40,7 +34,7 @@ from skdiscrepancy._models.regression import (
 )
 from skdiscrepancy._nulls.groups import block_sign_test, wild_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_both_dependent
+from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels._base import KernelLike
@@ -474,9 +468,9 @@ def conditional_hsic_test(
         (X, y),
         Z,
         regressor,
-        options,
-        generator_of(random_state),
-        run=Run(n_jobs, verbose),
+        options.ready(
+            list(product(kernels, target_kernels)), random_state, Run(n_jobs, verbose)
+        ),
     )
 
 
@@ -526,43 +520,33 @@ def _test(
     Z: np.ndarray,
     regressor: Any,
     options: Options,
-    generator: np.random.RandomState,
-    *,
-    run: Run = QUIET,
 ) -> ConditionalTestResult:
     """Test checked rows."""
-    seeds = draw_seeds(generator, 2)
+    seeds = draw_seeds(options.generator, 2)
     sides = [components_of(*side) for side in zip(kernels, samples, strict=True)]
 
     def regress(i: int) -> Residuals:
         own = np.random.RandomState(seeds[i])
         return residuals_of(Z, sides[i].values, regressor, own)
 
-    fits = list(run_all((0, 1), regress, Run(run.n_jobs), require="sharedmem"))
+    fits = list(run_all((0, 1), regress, Run(options.run.n_jobs), require="sharedmem"))
     residuals = [
         [fit.values @ mixture for mixture in side.mixtures]
         for fit, side in zip(fits, sides, strict=True)
     ]
-    options = _with_block_length(options, *(fit.values for fit in fits))
-    order = generator.permutation(len(Z))
+    # What Z explains is not a dependence between rows, so residuals are looked at.
+    options = options.with_block_length(
+        len(Z), warn_if_both_dependent, *(fit.values for fit in fits)
+    )
+    order = options.generator.permutation(len(Z))
     if options.block_length is not None:
         order = np.arange(len(Z))
-    result = residual_test(
-        Z[order],
-        *([part[order] for part in side] for side in residuals),
-        options=options,
-        generator=generator,
-        kernels=[(k, target) for k in kernels[0] for target in kernels[1]],
-        inflation=variance_inflation(*fits),
-        run=run,
-    )
-    placebo = _placebo_test(
-        Z[order],
-        *([part[order] for part in side] for side in residuals),
-        options=options._replace(n_resamples=CHECK_RESAMPLES),
-        generator=generator,
-        run=run,
-    )
+    Z = Z[order]
+    of_x, of_y = ([part[order] for part in side] for side in residuals)
+    inflation = variance_inflation(*fits)
+    result = residual_test(Z, of_x, of_y, options, inflation=inflation)
+    few = options._replace(n_resamples=CHECK_RESAMPLES)
+    placebo = _placebo_test(Z, of_x, of_y, few)
     if min(fit.r2 for fit in fits) > DETERMINED:
         warn_user(
             "The p-value may be too small, because `given` predicts nearly all of both "
@@ -585,86 +569,36 @@ def _test(
     )
 
 
-def _with_block_length(options: Options, *residuals: np.ndarray) -> Options:
-    """Return the options with the number of rows of a block.
-
-    What Z explains is not a dependence between rows, so residuals are looked at.
-    """
-    if options.block_length == 1:
-        return options._replace(block_length=None)
-    if options.block_length is None:
-        warn_if_both_dependent(*residuals)
-        return options
-    length = rows_of_blocks(options.block_length, len(residuals[0]), *residuals)
-    return options._replace(block_length=length)
-
-
 def residual_test(
     Z: np.ndarray,
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
-    *,
     options: Options,
-    generator: np.random.RandomState,
-    kernels: list[Any],
+    *,
     inflation: float = 1.0,
-    run: Run = QUIET,
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
 
-    Consecutive rows share a sign if there are more rows than groups.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_given)
-        Columns of unit standard deviation.
-    residuals, target_residuals : list of ndarray of shape (n_samples, n_residuals)
-        Residuals of the features of X and of y, for each kernel.
-    options : Options
-        Options of the test.
-    generator : RandomState
-        Draws the signs.
-    kernels : list
-        Pairs of kernels.
-    inflation : float, default=1.0
-        Factor of the statistics of random signs.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    result : TestResult
-        Result. Its statistics are the means of k(z_i, z_j) <r_i, r_j> <q_i, q_j> over
-        pairs of different rows, where k is a Gaussian kernel with twice the median
-        distance as its bandwidth.
+    Z has columns of unit standard deviation, and there are residuals of the features of
+    X and of y for each kernel. The statistics are the means of
+    k(z_i, z_j) <r_i, r_j> <q_i, q_j> over pairs of different rows, where k is a
+    Gaussian kernel with twice the median distance as its bandwidth. Consecutive rows
+    share a sign if there are more rows than groups. The statistics of random signs are
+    multiplied by `inflation`.
     """
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
     core = ResidualProducts(kernel_source([given], Z), residuals, target_residuals)
-    shared: dict[str, Any] = {
-        "n_resamples": options.n_resamples,
-        "n_groups": options.n_groups,
-        "generator": generator,
-        "pooling": options.pooling,
-        "kernels": kernels,
-        "inflation": inflation,
-        "run": run,
-    }
-    if options.block_length is None:
-        return wild_test(core, len(Z), **shared)
-    return block_sign_test(
-        core, len(Z), block_length=options.block_length, method="wild", **shared
-    )
+    test = wild_test if options.block_length is None else block_sign_test
+    return test(core, len(Z), options, inflation=inflation)
 
 
 def _placebo_test(
     Z: np.ndarray,
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
-    *,
     options: Options,
-    **test_options: Any,
 ) -> float:
     """Return the p-value of the test with the residuals of y of neighbouring rows.
 
@@ -684,10 +618,8 @@ def _placebo_test(
     partners = [_next_in_order(column) for column in columns.T]
     # One kernel on each side is enough, and saves memory for many columns.
     shifted = [target_residuals[0][rows] for rows in partners]
-    kernels = list(range(len(shifted)))
-    return residual_test(
-        Z, residuals[:1], shifted, kernels=kernels, options=options, **test_options
-    ).pvalue
+    options = options._replace(kernels=list(range(len(shifted))))
+    return residual_test(Z, residuals[:1], shifted, options).pvalue
 
 
 def _next_in_order(column: np.ndarray) -> np.ndarray:

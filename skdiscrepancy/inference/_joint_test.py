@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,13 @@ from skdiscrepancy._data.arrays import (
     encode_labels,
     is_numeric,
 )
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    check_run_options,
-    generator_of,
-    shown,
-)
+from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
 from skdiscrepancy._data.frames import check_column_encoder
 from skdiscrepancy._data.targets import are_integers, are_labels
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import Source, kernel_source
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import (
-    columns_of,
-    rows_of_blocks,
-    warn_if_both_dependent,
-)
+from skdiscrepancy._nulls.pvalues import TestResult, check_options
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
 from skdiscrepancy.bandwidths import build_collection, check_bandwidth, check_bandwidths
 from skdiscrepancy.kernels._base import Kernel
@@ -309,16 +301,21 @@ def joint_independence_test(
     options = check_options(
         method, n_resamples, None, pooling, methods, block_length, for_blocks=methods
     )
-    shuffle = options.method == "permutation"
     check_run_options(n_jobs, random_state, verbose)
     read = _read_variables(variables, kernels, bandwidth, n_bandwidths, encoder)
-    n, generator = len(read[0].rows), generator_of(random_state)
-
-    length = _rows_of_blocks(options, read)
+    n = len(read[0].rows)
+    columns = [
+        columns_of(v.rows, v.kernels, all_rows=options.wants_blocks) for v in read
+    ]
+    names = [f"variables[{i}]" for i in range(len(read))]
+    warn = partial(warn_if_both_dependent, names=names)
+    options = options.with_block_length(n, warn, *columns)
+    options = options.ready(_tuples(read), random_state, Run(n_jobs, verbose))
+    length, generator = options.block_length, options.generator
 
     def draw_orders(shared: bool) -> list[np.ndarray]:
         if shared:
-            in_order = not shuffle or length is not None
+            in_order = options.method == "shift" or length is not None
             return [np.arange(n) if in_order else generator.permutation(n)] * len(read)
         if length is not None:
             return [random_blocks(n, length, generator) for _ in read]
@@ -330,19 +327,7 @@ def joint_independence_test(
             for variable, order in zip(read, orders, strict=True)
         ]
 
-    return joint_shift_test(
-        sources_of,
-        n,
-        len(read),
-        draw_orders,
-        n_resamples=options.n_resamples,
-        shuffle=shuffle,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=_tuples(read),
-        block_length=length,
-        run=Run(n_jobs, verbose),
-    )
+    return joint_shift_test(sources_of, n, len(read), draw_orders, options)
 
 
 def _read_variables(
@@ -374,23 +359,6 @@ def _read_variables(
             f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
         )
     return read
-
-
-def _rows_of_blocks(options: Options, variables: list[JointVariable]) -> int | None:
-    """Return the number of rows of a block, None for independent rows.
-
-    Without blocks, warn if the rows of two variables clearly depend on each other.
-    """
-    if options.block_length == 1:
-        return None
-    in_series = options.block_length is not None
-    columns = [columns_of(v.rows, v.kernels, all_rows=in_series) for v in variables]
-    if options.block_length is None:
-        if options.method != "shift":
-            names = [f"variables[{i}]" for i in range(len(columns))]
-            warn_if_both_dependent(*columns, names=names)
-        return None
-    return rows_of_blocks(options.block_length, len(variables[0].rows), *columns)
 
 
 def _tuples(variables: list[JointVariable]) -> list[tuple[Any, ...]]:

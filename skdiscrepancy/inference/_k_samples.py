@@ -27,7 +27,6 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_run_options,
     draw_seeds,
-    generator_of,
     shown,
 )
 from skdiscrepancy._data.frames import as_table, is_table
@@ -454,57 +453,33 @@ def k_sample_test(
     collection = collection_of(
         read.rows, kernels, bandwidth, N_BANDWIDTHS, "bandwidth", read.layout, n_jobs
     )
-    generator = generator_of(random_state)
-    run = Run(n_jobs, verbose)
+    options = options.ready(collection, random_state, Run(n_jobs, verbose))
     # A test takes time with the square of the number of rows.
     work = [float(len(read.rows[a]) + len(read.rows[b])) ** 2 for a, b in pairs]
     of_all = float(sum(map(len, read.rows))) ** 2
     with progress("tests of samples", of_all + sum(work), verbose) as line:
         line.step = of_all
-        overall = _test_all(collection, read.rows, options, generator, run)
+        overall = _test_all(read.rows, options)
         line.advance()
         results = [overall]
         if len(pairs) > 1:
             results = []
-            seeds = draw_seeds(generator, len(pairs))
+            seeds = draw_seeds(options.generator, len(pairs))
             for (a, b), seed, step in zip(pairs, seeds, work, strict=True):
                 line.step = step
-                results.append(
-                    two_sample_test(
-                        collection,
-                        read.rows[a],
-                        read.rows[b],
-                        CompleteU(),
-                        options,
-                        paired=False,
-                        random_state=seed,
-                        run=run,
-                    )
-                )
+                own = options.ready(collection, seed, options.run)
+                both = read.rows[a], read.rows[b]
+                results.append(two_sample_test(*both, CompleteU(), own, paired=False))
                 line.advance()
     return _summarise(read, pairs, overall, results, correction)
 
 
-def _test_all(
-    kernels: list[Any],
-    samples: list[Any],
-    options: Options,
-    generator: np.random.RandomState,
-    run: Run,
-) -> TestResult:
+def _test_all(samples: list[Any], options: Options) -> TestResult:
     """Test whether all samples have the same distribution."""
     # Groups must hold random rows, because neighbouring rows may be similar.
-    mixed = [rows[generator.permutation(len(rows))] for rows in samples]
-    return k_sample_permutation_test(
-        kernel_source(kernels, *mixed),
-        [len(rows) for rows in mixed],
-        n_resamples=options.n_resamples,
-        n_groups=options.n_groups,
-        generator=generator,
-        pooling=options.pooling,
-        kernels=kernels,
-        run=run,
-    )
+    mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
+    source = kernel_source(options.kernels, *mixed)
+    return k_sample_permutation_test(source, list(map(len, mixed)), options)
 
 
 def _summarise(

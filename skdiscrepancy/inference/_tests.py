@@ -13,22 +13,17 @@ from numpy.typing import ArrayLike
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_run_options,
-    generator_of,
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import (
-    KSDEstimator,
-    stein_options,
-    stein_test,
-    with_block_length,
-)
+from skdiscrepancy._estimators.ksd import KSDEstimator, stein_options, stein_test
 from skdiscrepancy._estimators.ksd_models import as_given
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._nulls.pvalues import TestResult
+from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_gram, warn_left_out
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._labels import PrecomputedKernel
@@ -694,15 +689,11 @@ def ksd_test_from_gram(
     if n < 2:
         raise ValueError(f"H has {n} row, must have 2 or more for a test.")
     warn_left_out(design, n)
-    options = with_block_length(options, n)
+    # A matrix does not show whether its rows depend on each other.
+    options = options.with_block_length(n, warn_if_dependent, None)
+    options = options.ready(kernels, random_state, Run(n_jobs, verbose))
     return stein_test(
-        lambda index: kernel_source(kernels, rows[index]),
-        n,
-        design,
-        options,
-        generator_of(random_state),
-        kernels=kernels,
-        run=Run(n_jobs, verbose),
+        lambda index: kernel_source(kernels, rows[index]), n, design, options
     )
 
 
