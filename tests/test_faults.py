@@ -5,7 +5,6 @@
 import itertools
 import os
 import pickle
-import re
 import subprocess
 import sys
 import threading
@@ -35,11 +34,12 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._gram import run as run_module, sums
+from skdiscrepancy._gram import sums, walks
 from skdiscrepancy._gram.run import Run, run_all
-from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.walks import RowSums, warn_if_long
 from skdiscrepancy.designs import RandomPairs
-from skdiscrepancy.kernels import FeatureKernel
+from skdiscrepancy.kernels import FeatureKernel, GaussianKernel
 
 # How many interrupts test_an_interrupt_leaves_nothing_behind sends; 50 take minutes.
 N_INTERRUPTS = int(os.environ.get("SKDISCREPANCY_INTERRUPTS", "9"))
@@ -339,6 +339,20 @@ def test_what_a_user_function_raises_arrives_and_leaves_nothing_behind(name, n_j
             assert call(Raises(function), X, **options).pvalue == right
 
 
+def test_threads_inside_a_task_end_when_another_task_fails():
+    def fail_or_work(task):
+        if task == 0:
+            time.sleep(0.1)
+            raise Fault
+        # A minute, if nobody stops it.
+        return list(run_all([0.01] * 12000, time.sleep, Run(2)))
+
+    before = state_of_process()
+    with pytest.raises(Fault):
+        list(run_all(range(2), fail_or_work, Run(2)))
+    assert_settles(before)
+
+
 def test_threads_keep_the_warning_filters():
     before = list(warnings.filters)
     barrier = threading.Barrier(2)
@@ -436,40 +450,41 @@ LONG_WARNING = r"pairs of rows.* n_jobs=2\. .*use random.*=256\), .*design='x'"
 
 
 @pytest.mark.parametrize("name", LONG_CALLS)
-def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch, capfd):
+def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch):
     options = {"random_state": 0, "kernel": "gaussian"}
     if "test" in name:
         options["n_resamples"] = 99
-    expected = LONG_CALLS[name](verbose=1, **options)
-    # A walk of a few tiles is over before its estimate.
-    assert " 0 %" not in capfd.readouterr().err
-    monkeypatch.setattr(run_module, "MIN_TASKS", 1)
-    monkeypatch.setattr(run_module, "LONG", 0.0)
+    # A short walk is not announced: warnings are errors.
+    expected = LONG_CALLS[name](**options)
+    monkeypatch.setattr(walks, "LONG", 0.0)
     with pytest.warns(UserWarning, match=LONG_WARNING):
-        value = LONG_CALLS[name](verbose=1, n_jobs=2, **options)
+        value = LONG_CALLS[name](n_jobs=2, **options)
     assert value == expected
-    # The first line of a log is the estimate.
-    first = capfd.readouterr().err.splitlines()[0]
-    assert re.fullmatch(r".*:   0 %, \d:\d\d elapsed, \d+:\d\d left", first)
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
-def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypatch):
-    now = [0.0]
-
-    def work():
-        now[0] += 0.01
-
-    monkeypatch.setattr(run_module, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(run_module, "LONG", 0.0)
-    with pytest.warns(UserWarning, match="with n_jobs=2") as record:
-        seconds = run_module.announce(1, 1, 2000, work, 2, verbose)
-    # Half of 20 seconds for each of two workers.
-    assert_allclose(seconds, 10)
-    message = str(record[0].message)
-    assert f"about {seconds:.0f} seconds with n_jobs=2" in message
-    # The warning names the progress only to those who do not see it.
-    assert ("verbose=1" in message) == (verbose == 0)
+@pytest.mark.parametrize(
+    ("n_pairs", "n_jobs", "time"),
+    [
+        # Two nanoseconds for each of three kernels.
+        (1e11, 1, "10 minutes"),
+        (1e11, 2, "5 minutes"),
+        (1e13, 2, "8 hours"),
+        (1e11, 3, None),
+        (3e10, 1, None),
+    ],
+)
+def test_the_estimate_is_the_number_of_kernel_values(n_pairs, n_jobs, time, verbose):
+    source = kernel_source([GaussianKernel(bandwidth=1.0)] * 3, np.zeros((2, 1)))
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        warn_if_long(n_pairs, 3, [source], Run(n_jobs, verbose))
+    messages = [str(warning.message) for warning in record]
+    assert len(messages) == (time is not None)
+    for message in messages:
+        assert f"for 3 kernels take about {time} with n_jobs={n_jobs}." in message
+        # The warning names the progress only to those who do not see it.
+        assert ("verbose=1" in message) == (verbose == 0)
 
 
 @pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
@@ -484,8 +499,7 @@ def test_the_estimate_is_the_time_of_a_task_times_their_number(verbose, monkeypa
 def test_a_long_walk_names_no_random_features_where_there_are_none(
     options, monkeypatch
 ):
-    monkeypatch.setattr(run_module, "MIN_TASKS", 0)
-    monkeypatch.setattr(run_module, "LONG", 0.0)
+    monkeypatch.setattr(walks, "LONG", 0.0)
     options = {"kernel": "gaussian", "bandwidth": 1.0, **options}
     calls = [lambda: mmd_score(*PAIR, **options), lambda: hsic_score(*PAIR, **options)]
     if "design" in options:
@@ -498,19 +512,13 @@ def test_a_long_walk_names_no_random_features_where_there_are_none(
 
 @pytest.mark.parametrize("run", [mmd_score, mmd_test])
 def test_the_warning_of_a_long_walk_names_the_line_of_the_user(run, monkeypatch):
-    monkeypatch.setattr(run_module, "MIN_TASKS", 1)
-    monkeypatch.setattr(run_module, "LONG", 0.0)
+    monkeypatch.setattr(walks, "LONG", 0.0)
     with pytest.warns(UserWarning, match="pairs of rows") as record:
         run(*PAIR, kernel="gaussian", bandwidth=1.0)
     assert {warning.filename for warning in record} == {__file__}
     message = str(record[0].message)
     assert "for 1 kernel take" in message
     assert "fewer kernels" not in message
-    # Several columns cannot be sorted.
-    assert "laplace" not in message
-    X, Y = np.random.RandomState(0).normal(size=(2, 1200, 1))
-    with pytest.warns(UserWarning, match=r"kernel='laplace' \(n log n"):
-        run(X, Y, kernel="gaussian", bandwidth=1.0)
 
 
 @pytest.fixture

@@ -593,7 +593,8 @@ def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
     def run(tasks, work, *args, **kwargs):
         # What is done in threads whatever the backend is sent nowhere.
         if kwargs.get("require") != "sharedmem":
-            sizes[type(work).__name__] = sys.getsizeof(work)
+            function = getattr(work, "func", type(work))
+            sizes[function.__name__] = sys.getsizeof(work)
         return run_tasks(tasks, work, *args, **kwargs)
 
     monkeypatch.setattr(run_module, "run_tasks", run)

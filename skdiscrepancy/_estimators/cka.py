@@ -171,9 +171,8 @@ def hsic_terms(
     terms : Terms
         In the order of the pairs.
     """
-    for source in sources:
-        # CKA has neither incomplete designs nor random features.
-        source.ways = ("minibatches (CKAEstimator.partial_fit)",)
+    # CKA has neither incomplete designs nor random features.
+    run = run._replace(faster="minibatches (CKAEstimator.partial_fit)")
     # Sums beyond floating point are refused below.
     with np.errstate(all="ignore"):
         found = source_pair_totals(

@@ -838,7 +838,6 @@ def _over_tiles(
         centres.append(offsets(sums)[0])
         sizes.append(max(np.abs(sums).max() / region.row_length, source.sizes(n).max()))
     stacked = CentredSource(StackedSource(sources), np.array(centres))
-    stacked.ways = known.sources[0].ways
     at = {i: k for k, i in enumerate(used)}
     reducer = PairTotals(stacked, [(at[i], at[j]) for i, j in pairs])
     [totals] = walk([region], reducer, run=run)

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from contextlib import closing, contextmanager, nullcontext, suppress
-from contextvars import Context, copy_context
-from functools import cache, wraps
+from contextlib import AbstractContextManager, closing, suppress
+from contextvars import copy_context
+from functools import cache, partial, wraps
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
-from threading import Lock, RLock, Thread, local
-from time import monotonic, perf_counter
-from typing import Any, ClassVar, NamedTuple, Protocol, TextIO, TypeVar, cast
+from threading import RLock, Thread, get_ident, local
+from time import monotonic
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from weakref import WeakValueDictionary
 
 import joblib
 import numpy as np
@@ -32,13 +32,8 @@ from sklearn import config_context, get_config
 from sklearn.utils import parallel as sklearn_parallel
 from threadpoolctl import ThreadpoolController
 
-from skdiscrepancy._data.checks import warn_user
-
 # Seconds between two updates of a line, and between two lines of a log.
-UPDATE_SECONDS = 0.1
-
-
-LOG_SECONDS = 1.0
+UPDATE_SECONDS, LOG_SECONDS = 0.1, 1.0
 
 
 # Fraction of the work between two lines of a log.
@@ -68,258 +63,117 @@ class Progress:
         """End the loop; if it was not finished, the line says so."""
 
 
-class Silent(Progress):
-    """No progress, shared by all loops that are silent."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The work of a step is of no use here.
-        pass
+SILENT = Progress()
 
 
-SILENT = Silent()
+class Loop(Progress):
+    """A loop that is counted, and that refines the line of the loop around it."""
 
-
-class Counted(Progress):
-    """A loop whose work is counted.
-
-    Parameters
-    ----------
-    total : float
-        Work of the whole loop.
-    """
-
-    def __init__(self, total: float):
+    def __init__(self, total: float, line: Line | None = None):
         self.total = total
         self.done = 0.0
         self.closed = False
-        self.siblings = _this_thread.loops
-
-    def __enter__(self) -> Counted:
-        # A weak reference: a loop that an interrupt has left without an end is not the
-        # outer loop of the next one.
-        self.siblings.append(weakref.ref(self))
-        return self
+        self.line = line
+        if line is not None:
+            self.outer = line.inner[-1] if line.inner else line
+            line.inner.append(self)
 
     def advance(self, work: float | None = None) -> None:
         """Count work that is done."""
         self.done += self.step if work is None else work
-        self.show(min(self.done / self.total, 1.0))
+        self.show()
 
-    def refine(self, fraction: float) -> None:
-        """Count the fraction of the next step that an inner loop has done."""
-        self.show(min((self.done + fraction * self.step) / self.total, 1.0))
+    def share(self, part: float) -> float:
+        """Return the share of the work that is done, with a part of the next step."""
+        return min((self.done + part * self.step) / self.total, 1.0)
 
-    def expect(self, seconds: float) -> None:
-        """Take note of the time that the next step will take."""
-        raise NotImplementedError
+    def show(self, part: float = 0.0) -> None:
+        """Tell the loop around this one which part of its step is done."""
+        if not self.outer.closed:
+            self.outer.show(self.share(part))
 
     def close(self, *, finished: bool) -> None:
         """Forget the loop."""
+        if self.line is not None and not self.closed:
+            self.line.inner.remove(self)
         self.closed = True
-        # Of the thread that opened the loop, which need not be this one.
-        with suppress(ValueError):
-            self.siblings.remove(weakref.ref(self))
-
-    def show(self, fraction: float) -> None:
-        """Show the fraction of the work that is done."""
-        raise NotImplementedError
 
 
-class InnerLoop(Counted):
-    """A loop inside a loop, which refines the line of the outer one."""
+class Line(Loop):
+    """A loop that is shown: by tqdm, on a line of a terminal, or on lines of a log."""
 
-    def __init__(self, total: float, outer: Counted):
-        super().__init__(total)
-        self.outer = outer
-
-    def show(self, fraction: float) -> None:
-        """Tell the outer loop."""
-        if not self.outer.closed:
-            self.outer.refine(fraction)
-
-    def expect(self, seconds: float) -> None:
-        """Tell the outer loop."""
-        if self.step:
-            self.outer.expect(seconds * self.total / self.step)
-
-
-class Line(Counted):
-    """A loop that is shown on a line.
-
-    Parameters
-    ----------
-    what : str
-        What is done, in the words of users.
-    total : float
-        Work of the whole loop.
-    seconds : float
-        Estimate of the time of the loop; 0 if it is not known.
-    delay : float
-        Seconds before which the line is not shown.
-    """
-
-    def __init__(self, what: str, total: float, seconds: float, delay: float):
+    def __init__(self, what: str, total: float, delay: float):
         super().__init__(total)
         self.what = what
-        self.seconds = seconds
+        self.thread = get_ident()
+        self.inner: list[Loop] = []
+        self.stream = sys.stderr
+        self.live = _is_live(self.stream)
         self.start = monotonic()
         self.next_update = self.start + delay
+        self.next_fraction = 0.0 if self.live else LOG_STEP
         self.fraction = 0.0
-        self.display: Display | None = None
+        self.shown, self.bar, self.width = False, cast(Any, None), 0
 
     def __enter__(self) -> Line:
-        super().__enter__()
-        self.show(0.0)
+        self.show()
         return self
 
-    def show(self, fraction: float) -> None:
+    def show(self, part: float = 0.0) -> None:
         """Draw the line, unless it was drawn a moment ago."""
         # An inner loop may have told more than the step is found to be.
-        self.fraction = max(self.fraction, fraction)
-        if monotonic() >= self.next_update:
-            self._draw()
-
-    def expect(self, seconds: float) -> None:
-        """Show an estimate of the time left as long as there is no better one."""
-        if not self.seconds and self.step:
-            self.seconds = seconds * self.total / self.step
-            if not self.fraction and self.display is not None:
-                self._draw()
+        self.fraction = max(self.fraction, self.share(part))
+        now = monotonic()
+        if now < self.next_update:
+            return
+        if not self.shown:
+            self._open()
+        if self.live or self.next_fraction <= self.fraction < 1:
+            elapsed, fraction = now - self.start, self.fraction
+            left = clock(elapsed * (1 - fraction) / fraction) if fraction else "?"
+            self._draw(f"{clock(elapsed)} elapsed, {left} left")
+            self.next_update = now + (UPDATE_SECONDS if self.live else LOG_SECONDS)
+            # The sum of a step and a fraction of it may be just below the next step.
+            self.next_fraction = LOG_STEP * (int(fraction / LOG_STEP + 1e-9) + 1)
 
     def close(self, *, finished: bool) -> None:
         """Draw the line for the last time."""
         if self.closed:
             return
-        try:
-            if self.display is not None:
-                if finished:
-                    self.fraction = 1.0
-                self.display.end(self.fraction, monotonic() - self.start)
-        finally:
-            super().close(finished=finished)
-            _release(self)
+        super().close(finished=finished)
+        if self.shown:
+            if finished:
+                self.fraction = 1.0
+            how = "in" if self.fraction >= 1 else "stopped after"
+            self._draw(f"{how} {clock(monotonic() - self.start)}", last=True)
 
-    def _draw(self) -> None:
-        now = monotonic()
-        if self.display is None:
-            self.display = choose_display(self.what)
-        self.display.draw(self.fraction, now - self.start, self._left(now))
-        self.next_update = now + UPDATE_SECONDS
+    def _open(self) -> None:
+        self.shown = True
+        with suppress(ImportError):
+            if self.live:
+                from tqdm.auto import tqdm
 
-    def _left(self, now: float) -> float | None:
-        """Return the seconds that are left, None if nobody knows."""
-        if self.fraction > 0:
-            return (now - self.start) * (1 - self.fraction) / self.fraction
-        return self.seconds or None
+                form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+                self.bar = tqdm(
+                    total=1.0, desc=self.what, file=self.stream, bar_format=form
+                )
 
-
-class Display(Protocol):
-    """What draws a line."""
-
-    def draw(self, fraction: float, elapsed: float, left: float | None) -> None:
-        """Draw the line anew."""
-
-    def end(self, fraction: float, elapsed: float) -> None:
-        """Draw the line for the last time; all is done if the fraction is one."""
-
-
-class Log:
-    """Lines of a log file: at most one for each tenth of the work."""
-
-    def __init__(self, what: str, stream: TextIO):
-        self.what = what
-        self.stream = stream
-        self.next_fraction = LOG_STEP
-        self.last = 0.0
-
-    def draw(self, fraction: float, elapsed: float, left: float | None) -> None:
-        """Write a line if there is something new to say."""
-        first = fraction == 0 and left is not None
-        late = self.next_fraction <= fraction < 1
-        if first or (late and elapsed >= self.last + LOG_SECONDS):
-            self.write(f"{self.text(fraction, elapsed, left)}\n")
-            # The sum of a step and a fraction of it may be just below the next step.
-            self.next_fraction = LOG_STEP * (int(fraction / LOG_STEP + 1e-9) + 1)
-            self.last = elapsed
-
-    def end(self, fraction: float, elapsed: float) -> None:
-        """Write the last line."""
-        self.write(f"{self.last_text(fraction, elapsed)}\n")
-
-    def text(self, fraction: float, elapsed: float, left: float | None) -> str:
-        """Return what the line says."""
-        return (
-            f"{self.what}: {percentage(fraction)}, {clock(elapsed)} elapsed, "
-            f"{clock(left)} left"
-        )
-
-    def last_text(self, fraction: float, elapsed: float) -> str:
-        """Return what the last line says."""
-        how = "in" if fraction >= 1 else "stopped after"
-        return f"{self.what}: {percentage(fraction)}, {how} {clock(elapsed)}"
-
-    def write(self, text: str) -> None:
-        """Write to the stream; a stream that is gone must not end the work."""
+    def _draw(self, times: str, *, last: bool = False) -> None:
+        """Draw the bar or the line anew."""
+        if self.bar is not None:
+            self.bar.n = self.fraction
+            self.bar.refresh()
+            if last:
+                self.bar.close()
+            return
+        text = f"{self.what}: {int(100 * self.fraction + 1e-9):3d} %, {times}"
+        if self.live:
+            # With spaces over the rest of a longer text before.
+            text, self.width = f"\r{text:<{self.width}}", len(text)
+        # A stream that is gone must not end the work.
         with suppress(OSError, ValueError):
-            self.stream.write(text)
+            self.stream.write(text if self.live and not last else f"{text}\n")
             self.stream.flush()
-
-
-class Terminal(Log):
-    """One line of a terminal, written over and over."""
-
-    width = 0
-
-    def draw(self, fraction: float, elapsed: float, left: float | None) -> None:
-        """Write over the line."""
-        self.overwrite(self.text(fraction, elapsed, left))
-
-    def end(self, fraction: float, elapsed: float) -> None:
-        """Write over the line, and go to the next one."""
-        self.overwrite(self.last_text(fraction, elapsed))
-        self.write("\n")
-
-    def overwrite(self, text: str) -> None:
-        """Write over the line, with spaces over the rest of the longer one before."""
-        self.write(f"\r{text:<{self.width}}")
-        self.width = len(text)
-
-
-class Bar:
-    """A bar of tqdm, which is a widget in notebooks."""
-
-    def __init__(self, what: str, stream: TextIO, tqdm: Callable[..., Any]):
-        # The time left is that of `Line`, which has an estimate at the start too.
-        self.form = "{{desc}}: {{percentage:3.0f}}%|{{bar}}| {{elapsed}}<{left}"
-        self.bar = tqdm(
-            total=1.0, desc=what, file=stream, bar_format=self.form.format(left="?")
-        )
-
-    def draw(self, fraction: float, elapsed: float, left: float | None) -> None:
-        """Draw the bar anew."""
-        self.bar.bar_format = self.form.format(left=clock(left))
-        self.bar.n = fraction
-        self.bar.refresh()
-
-    def end(self, fraction: float, elapsed: float) -> None:
-        """Draw the bar for the last time."""
-        left = 0.0 if fraction >= 1 else None
-        try:
-            self.draw(fraction, elapsed, left)
-        finally:
-            self.bar.close()
-
-
-def choose_display(what: str) -> Display:
-    """Return what draws the line: tqdm, a line of a terminal, or lines of a log."""
-    stream = sys.stderr
-    if not _is_live(stream):
-        return Log(what, stream)
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return Terminal(what, stream)
-    return Bar(what, stream, tqdm)
 
 
 def _is_live(stream: Any) -> bool:
@@ -333,184 +187,42 @@ def _is_live(stream: Any) -> bool:
         return False
 
 
-def percentage(fraction: float) -> str:
-    """Return a percentage, which is 100 only if all is done."""
-    return f"{int(100 * fraction + 1e-9):3d} %"
-
-
-def clock(seconds: float | None) -> str:
+def clock(seconds: float) -> str:
     """Return a time as minutes and seconds, with hours if there are any."""
-    if seconds is None:
-        return "?"
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def progress(
-    what: str, total: float, verbose: int, *, seconds: float = 0.0, delay: float = 0.0
-) -> Progress:
+# The last line of a process, by its number: a fork begins without a line. A line that
+# nobody has any more does not keep others from being shown.
+_lines: WeakValueDictionary[int, Line] = WeakValueDictionary()
+
+
+def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Progress:
     """Return the progress of a loop, to be used in a with statement.
 
-    Parameters
-    ----------
-    what : str
-        What is done, in the words of users: "kernel sums", "permutations", "columns".
-    total : float
-        Work of the whole loop: steps, or numbers in proportion to the time of steps.
-    verbose : int
-        Whether the progress is shown.
-    seconds : float, default=0.0
-        Estimate of the time of the loop; 0 if it is not known.
-    delay : float, default=0.0
-        Seconds before which a line is not shown, for loops that are usually short.
-
-    Returns
-    -------
-    progress : Progress
-        Call `advance` after each step.
+    `what` is done, in the words of users: "kernel sums", "permutations", "columns". The
+    work of the steps adds up to `total`: call `advance` after each step. `delay` is for
+    loops that are usually short, and not shown until so many seconds have passed.
     """
-    if not verbose or not total > 0 or _this_thread.hushed:
+    if not verbose or not total > 0 or sys.stderr is None or counted_elsewhere():
         return SILENT
-    outer = _outer_loop()
-    if outer is not None:
-        if seconds:
-            outer.expect(seconds)
-        return InnerLoop(total, outer)
-    line = Line(what, total, seconds, delay)
-    return line if sys.stderr is not None and _claim(line) else SILENT
-
-
-def arrivals(
-    results: Generator[Any, None, None],
-    what: str,
-    total: float,
-    verbose: int,
-    *,
-    work: Callable[[Any], float] | None = None,
-    seconds: float = 0.0,
-) -> Generator[Any, None, None]:
-    """Yield results, and show how many have come.
-
-    Parameters
-    ----------
-    results : generator
-        The results; the time goes by while the next one is waited for. It is closed at
-        the end.
-    what : str
-        What is done, in the words of users.
-    total : float
-        Number of results, or their work.
-    verbose : int
-        Whether the progress is shown.
-    work : callable, default=None
-        Takes a result and returns its work; None if every result counts one.
-    seconds : float, default=0.0
-        Estimate of the time of the loop; 0 if it is not known.
-
-    Yields
-    ------
-    result : object
-        The results.
-    """
-    with closing(results), progress(what, total, verbose, seconds=seconds) as line:
-        if work is not None:
-            line.step = 0.0
-        for result in results:
-            line.advance(None if work is None else work(result))
-            yield result
+    line = _lines.get(os.getpid())
+    if line is None or line.closed:
+        _lines[os.getpid()] = line = Line(what, total, delay)
+        return line
+    return Loop(total, line) if line.thread == get_ident() else SILENT
 
 
 def steps(
     items: Iterable[Any], what: str, total: float, verbose: int
 ) -> Generator[Any, None, None]:
-    """Yield what a loop goes through, and show how far it is.
-
-    Parameters
-    ----------
-    items : iterable
-        What the loop goes through; the time goes by in the body of the loop.
-    what : str
-        What is done, in the words of users.
-    total : float
-        Number of items.
-    verbose : int
-        Whether the progress is shown.
-
-    Yields
-    ------
-    item : object
-        The items.
-    """
+    """Yield what a loop goes through, and show how far it is."""
     with progress(what, total, verbose) as line:
         for item in items:
             yield item
             line.advance()
-
-
-class _ThisThread(local):
-    """The loops of a thread that are counted, and whether it must be silent."""
-
-    hushed = False
-
-    def __init__(self) -> None:
-        self.loops: list[weakref.ref[Counted]] = []
-
-
-_this_thread = _ThisThread()
-
-
-def _outer_loop() -> Counted | None:
-    """Return the innermost loop of this thread that is counted."""
-    loops = [loop for loop in (at() for at in _this_thread.loops) if loop is not None]
-    return loops[-1] if loops else None
-
-
-@contextmanager
-def hushed() -> Iterator[None]:
-    """Show nothing in this thread: the process that waits for it counts its work."""
-    before, _this_thread.hushed = _this_thread.hushed, True
-    try:
-        yield
-    finally:
-        _this_thread.hushed = before
-
-
-class _Owner:
-    """The one line of this process.
-
-    A weak reference: a line that nobody has any more does not keep others from being
-    shown.
-    """
-
-    lock = Lock()
-    line: weakref.ref[Line] | None = None
-
-
-def _claim(line: Line) -> bool:
-    """Take the place of the one line, if no other line has it."""
-    with _Owner.lock:
-        free = _Owner.line is None or _Owner.line() is None
-        if free:
-            _Owner.line = weakref.ref(line)
-        return free
-
-
-def _release(line: Line) -> None:
-    with _Owner.lock:
-        if _Owner.line is not None and _Owner.line() is line:
-            _Owner.line = None
-
-
-def _forget_lines_in_child() -> None:
-    # The child has none of the loops that were shown, and the lock may be locked.
-    _Owner.lock = Lock()
-    _Owner.line = None
-    _this_thread.loops.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lines_in_child)
 
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
@@ -540,21 +252,41 @@ class Task:
         return super().__sizeof__() + held_bytes(vars(self).values())
 
 
+class Work(partial):
+    """A function of a task with the data that it needs, which says how large it is."""
+
+    def __sizeof__(self) -> int:
+        """Return about the bytes of the data, as those of :class:`Task`."""
+        return super().__sizeof__() + held_bytes((self.args, self.keywords))
+
+
 def held_bytes(values: Iterable[Any]) -> int:
-    """Return the bytes of arrays, and of what says how many it has."""
-    return sum(
-        held_bytes(value)
-        if isinstance(value, (list, tuple))
-        else getattr(value, "nbytes", 0)
-        for value in values
-    )
+    """Return the bytes of arrays, also of those that objects of this package hold."""
+    return sum(map(_bytes_of, values))
+
+
+def _bytes_of(value: Any) -> int:
+    if hasattr(value, "nbytes"):
+        return value.nbytes
+    if isinstance(value, dict):
+        return held_bytes(value.values())
+    if isinstance(value, (list, tuple)):
+        return held_bytes(value)
+    if type(value).__module__.startswith("skdiscrepancy."):
+        return held_bytes(getattr(value, "__dict__", {}).values())
+    return 0
 
 
 class Run(NamedTuple):
-    """How work runs: in how many threads, and whether its progress is shown."""
+    """How work runs: in how many threads, and whether its progress is shown.
+
+    `faster` is what a warning of a long run advises, if the call has neither designs
+    nor random features.
+    """
 
     n_jobs: int | None = None
     verbose: int = 0
+    faster: str = ""
 
 
 QUIET = Run()
@@ -566,41 +298,27 @@ def run_all(
     run: Run = QUIET,
     *,
     what: str = "kernel sums",
-    seconds: float = 0.0,
+    total: float | None = None,
+    size: Callable[[Any], float] | None = None,
     **options: Any,
 ) -> Generator[Any, None, None]:
     """Yield the results of tasks in order, and end the rest if the caller stops.
 
-    The progress is counted here, in the caller's thread, wherever the tasks run. joblib
-    prints messages of its own only if ``joblib.parallel_config(verbose=...)`` says so.
-
-    Parameters
-    ----------
-    tasks : iterable
-        The tasks.
-    work : callable
-        Takes a task and returns its result.
-    verbose : int, default=0
-        Whether the progress is shown.
-    what : str, default="kernel sums"
-        What is done, in the words of users.
-    seconds : float, default=0.0
-        Estimate of the time; 0 if it is not known.
-    **options : dict
-        Options of joblib.
-
-    Yields
-    ------
-    result : object
-        The results.
+    The progress is counted here, in the caller's thread, wherever the tasks run: by the
+    `size` of each result in a `total`, or by the number of tasks. `options` are those
+    of joblib, which prints messages of its own only if
+    ``joblib.parallel_config(verbose=...)`` says so.
     """
-    if run.verbose and not isinstance(tasks, Sized):
-        tasks = list(tasks)
-    with closing(run_tasks(tasks, work, run.n_jobs, **options)) as results:
-        if run.verbose:
-            assert isinstance(tasks, Sized)
-            results = arrivals(results, what, len(tasks), run.verbose, seconds=seconds)
-        yield from results
+    if total is None and run.verbose:
+        tasks = tasks if isinstance(tasks, Sized) else list(tasks)
+        total = len(tasks)
+    results = run_tasks(tasks, work, run.n_jobs, **options)
+    with closing(results), progress(what, total or 0, run.verbose) as line:
+        if size is not None:
+            line.step = 0.0
+        for result in results:
+            line.advance(None if size is None else size(result))
+            yield result
 
 
 def run_tasks(
@@ -619,35 +337,26 @@ def run_tasks(
         if len(first) == 1:
             yield _work(work, first[0], job)
             return
-        threads = _uses_threads(options.get("require"))
+        require = options.get("require")
+        backend, _ = get_active_backend(prefer="threads", require=require)
+        threads = getattr(backend, "uses_threads", False)
         # scikit-learn sets the warning filters anew in each task. Processes need that,
         # but threads share the filters, and one could keep those of another for good.
         library = joblib if threads else sklearn_parallel
         delayed = library.delayed(_work)
         calls = (delayed(work, task, job) for task in chain(first, tasks))
         # Here, because the context of joblib belongs to the thread that made it.
-        results = _results(calls, *_parallel(library.Parallel, options))
+        try:
+            parallel, size = library.Parallel(return_as="generator", **options), None
+        except (TypeError, ValueError):
+            # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
+            parallel, size = library.Parallel(**options), WAVE
+        results = _results(calls, parallel, size)
         if n_jobs != 1 and threads:
             results = _in_background(results, job)
         yield from results
     finally:
         job.over = True
-
-
-def _uses_threads(require: str | None) -> bool:
-    backend, _ = get_active_backend(prefer="threads", require=require)
-    return getattr(backend, "uses_threads", False)
-
-
-def _parallel(
-    runner: Callable[..., Any], options: dict[str, Any]
-) -> tuple[Any, int | None]:
-    """Return what runs calls, and how many calls it takes at a time."""
-    try:
-        return runner(return_as="generator", **options), None
-    except (TypeError, ValueError):
-        # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
-        return runner(**options), WAVE
 
 
 def _results(
@@ -682,8 +391,20 @@ def _in_background(
     the thread that waits starts all the others, and cleans up after them.
     """
     answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-    copies = copy_context(), get_config()
-    thread = Thread(target=_collect, args=(results, job, answers, *copies), daemon=True)
+    config = get_config()
+
+    def collect() -> None:
+        try:
+            with closing(results), config_context(**config):
+                for result in results:
+                    if job.stopped:
+                        break
+                    answers.put(("result", result))
+            answers.put(("end", None))
+        except BaseException as error:
+            answers.put(("error", error))
+
+    thread = Thread(target=copy_context().run, args=(collect,), daemon=True)
     try:
         thread.start()
         while True:
@@ -705,30 +426,6 @@ def _in_background(
             thread.join(FAREWELL)
 
 
-def _collect(
-    results: Generator[Any, None, None],
-    job: Job,
-    answers: SimpleQueue[tuple[str, Any]],
-    context: Context,
-    config: dict[str, Any],
-) -> None:
-    """Put results into a queue until nobody waits for them."""
-
-    def collect() -> None:
-        with closing(results), config_context(**config):
-            for result in results:
-                if job.stopped:
-                    return
-                answers.put(("result", result))
-
-    try:
-        context.run(collect)
-    except BaseException as error:
-        answers.put(("error", error))
-    else:
-        answers.put(("end", None))
-
-
 class Stopped(Exception):
     """A task ends early because its caller no longer waits for the result."""
 
@@ -742,7 +439,7 @@ class Job:
 
     current = local()
 
-    def __init__(self, *, elsewhere: bool = False) -> None:
+    def __init__(self, elsewhere: bool = False) -> None:
         self.over = False
         # Whether the caller is in another process, where the tasks are counted.
         self.elsewhere = elsewhere
@@ -750,9 +447,9 @@ class Job:
         self.config = {} if elsewhere else get_config()
         self.outer: Job | None = getattr(self.current, "job", None)
 
-    def __reduce__(self) -> tuple[Callable[[], Job], tuple[()]]:
+    def __reduce__(self) -> tuple[type[Job], tuple[bool]]:
         # joblib ends other processes itself.
-        return _job_elsewhere, ()
+        return Job, (True,)
 
     @property
     def stopped(self) -> bool:
@@ -760,8 +457,12 @@ class Job:
         return self.over or (self.outer is not None and self.outer.stopped)
 
 
-def _job_elsewhere() -> Job:
-    return Job(elsewhere=True)
+def counted_elsewhere() -> bool:
+    """Tell whether this is the work of a task that another process counts."""
+    job = getattr(Job.current, "job", None)
+    while job is not None and not job.elsewhere:
+        job = job.outer
+    return job is not None
 
 
 def end_if_stopped() -> None:
@@ -782,9 +483,8 @@ def _work(work: Callable[[Any], Any], task: Any, job: Job) -> Any:
         end_if_stopped()
         # Numbers beyond floating point end in a statistic that is not finite, and that
         # is refused. Threads do not inherit the error state of their caller.
-        quiet = hushed() if job.elsewhere else nullcontext()
         config = config_context(**job.config)
-        with config, np.errstate(all="ignore"), one_blas_thread(), quiet:
+        with config, np.errstate(all="ignore"), one_blas_thread():
             return work(task)
     finally:
         Job.current.job = outer
@@ -880,25 +580,13 @@ def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@contextmanager
-def one_openmp_thread() -> Iterator[None]:
+def one_openmp_thread() -> AbstractContextManager[Any]:
     """Hold OpenMP to one thread in this thread.
 
     For models that are fitted in several threads, or to few rows again and again. With
     one thread they also add up in the same order, whatever the backend of joblib is.
     """
-    before = [
-        (library, library.num_threads)
-        for library in _threadpools().lib_controllers
-        if library.user_api == "openmp"
-    ]
-    try:
-        for library, _ in before:
-            library.set_num_threads(1)
-        yield
-    finally:
-        for library, n_threads in before:
-            library.set_num_threads(n_threads)
+    return _threadpools().select(user_api="openmp").limit(limits=1)
 
 
 def _clear_controlling_threads() -> None:
@@ -912,16 +600,6 @@ def _clear_controlling_threads() -> None:
             library.clear_controlling_thread(force=True)
 
 
-def _before_fork() -> None:
-    # A lock that another thread holds would stay locked in the child for ever, and so
-    # would the lock of threadpoolctl inside it.
-    one_blas_thread.lock.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    one_blas_thread.lock.release()
-
-
 def _after_fork_in_child() -> None:
     # The child has none of the threads whose walks held BLAS.
     one_blas_thread.lock = RLock()
@@ -931,105 +609,9 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
+        # A lock that another thread holds would stay locked in the child for ever, and
+        # so would the lock of threadpoolctl inside it.
+        before=lambda: one_blas_thread.lock.acquire(),
+        after_in_parent=lambda: one_blas_thread.lock.release(),
         after_in_child=_after_fork_in_child,
     )
-
-
-# Walks of fewer tasks are not timed. The tiles for the measurement cost less than one
-# per cent of a longer walk.
-MIN_TASKS = 1000
-
-
-REPEATS = 4
-
-
-# Seconds of a walk that users are warned of.
-LONG = 240.0
-
-
-def announce(
-    n_pairs: float,
-    n_kernels: int,
-    n_tasks: int,
-    task: Callable[[], object],
-    n_jobs: int | None,
-    verbose: int,
-    *,
-    sortable: bool = False,
-    has_features: Callable[[], bool] | None = None,
-    ways: tuple[str, ...] | None = None,
-) -> float:
-    """Estimate how long a walk takes, and warn if it is long.
-
-    Parameters
-    ----------
-    n_pairs : float
-        Number of pairs of rows.
-    n_kernels : int
-        Number of kernels, or of products of kernels.
-    n_tasks : int
-        Number of tasks that take about equal time.
-    task : callable
-        Does one of the tasks, and forgets the result.
-    n_jobs : int or None
-        Number of workers.
-    verbose : int
-        Whether the progress is shown. If it is not, the warning says how to see it.
-    sortable : bool, default=False
-        Whether Laplace kernels would need no pairs of these rows.
-    has_features : callable or None, default=None
-        Tells whether random features can replace the kernels. None if they cannot.
-    ways : tuple of str or None, default=None
-        Ways to run faster that take the place of fewer pairs, features and fewer
-        kernels. None is the usual ways.
-
-    Returns
-    -------
-    seconds : float
-        Estimated time, for the first line of the progress; 0 if the walk is short.
-    """
-    if n_tasks < MIN_TASKS:
-        return 0.0
-    n_workers = effective_n_jobs(n_jobs)
-    seconds = n_tasks * _seconds(task) / n_workers
-    if seconds > LONG:
-        one = n_kernels == 1
-        faster = list(ways or ())
-        if ways is None:
-            faster = ["fewer pairs (design='x' or design='b')"]
-            if has_features is not None and has_features():
-                faster.insert(0, "random features (n_components=256)")
-            if not one:
-                faster.append("fewer kernels (n_bandwidths, kernel)")
-        if sortable:
-            faster.append("kernel='laplace' (n log n time on one column)")
-        faster.append("more workers (n_jobs=-1)")
-        message = (
-            f"{n_pairs:.1e} pairs of rows for {n_kernels} kernel{'' if one else 's'} "
-            f"take about {_words(seconds)} with n_jobs={n_workers}. To run faster, use "
-            f"{', '.join(faster[:-1])} or {faster[-1]}."
-        )
-        if not verbose:
-            message += " verbose=1 shows the time left."
-        warn_user(message)
-    return seconds
-
-
-def _seconds(task: Callable[[], object]) -> float:
-    """Return the seconds that a task takes once it is compiled."""
-    with one_blas_thread():
-        task()
-        start = perf_counter()
-        for _ in range(REPEATS):
-            task()
-    return (perf_counter() - start) / REPEATS
-
-
-def _words(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} seconds"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.0f} hours"

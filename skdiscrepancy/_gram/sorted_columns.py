@@ -754,7 +754,11 @@ def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -
     profiles: dict[int, Profile | DistanceProfile] = {}
     # Groups of single rows need all pairs.
     few_groups = MIN_GROUP_ROWS * n_groups <= n
-    if isinstance(source, KernelSource) and source.has_one_column and few_groups:
+    if (
+        few_groups
+        and isinstance(source, KernelSource)
+        and source.one_column is not None
+    ):
         for k, kernel in enumerate(source.kernels):
             profile = line_profile(kernel)
             if sums == "groups" and isinstance(profile, DistanceProfile):

@@ -11,7 +11,8 @@ other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from math import sqrt
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
@@ -56,6 +57,10 @@ from skdiscrepancy.kernels._radial import (
 SIZE_PAIRS = 256
 
 
+# The position of a kernel in a collection, and its values, in any order.
+Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
+
+
 class Source:
     """Base class of all sources, which compute values of several kernels on tiles.
 
@@ -69,34 +74,32 @@ class Source:
         Type of the values.
     tile : int
         Number of rows of a tile whose temporary arrays fit into the cache.
-    ways : tuple of str or None
-        Ways to run faster for warnings, if the usual ways do not exist.
     """
 
     n_kernels: int
     n_features: int
     dtype: np.dtype
     tile = 256
-    ways: tuple[str, ...] | None = None
-
-    @property
-    def has_one_column(self) -> bool:
-        """Whether some kernels on these rows can be summed in sorted order."""
-        return False
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
         return False
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield (k, values of kernel k on rows x cols), in any order of k.
 
         `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
         stack of one such buffer for each kernel. `cols is rows` on the diagonal.
         """
         raise AssertionError("a source defines its blocks")
+
+    def stack(self, rows: Index, cols: Index) -> np.ndarray:
+        """Return the values of all kernels on rows x cols."""
+        shape = (_length(rows), _length(cols))
+        values = np.empty((self.n_kernels, *shape), dtype=self.dtype)
+        for _ in self.block(rows, cols, values):
+            pass
+        return values
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
@@ -118,24 +121,27 @@ class Source:
         return sums
 
     def _buffers(
-        self, rows: slice, cols: slice
+        self, rows: Index, cols: Index
     ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        shape = (rows.stop - rows.start, cols.stop - cols.start)
+        shape = (_length(rows), _length(cols))
         row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
         return np.empty(shape, dtype=self.dtype), (row_sums, col_sums)
 
     def _add_up(
         self,
-        values_of_kernels: Iterable[tuple[int, np.ndarray]],
+        values_of_kernels: Values,
         sums: tuple[np.ndarray, np.ndarray],
         weights: tuple[np.ndarray, np.ndarray] | None = None,
+        outside: np.ndarray | None = None,
     ) -> None:
-        """Write the sums of rows and columns of the values of kernels to `sums`."""
+        """Write the sums of rows and columns to `sums`, without pairs `outside`."""
         row_sums, col_sums = sums
         of_rows, of_cols = weights or (
             np.ones(part.shape[1], dtype=self.dtype) for part in sums
         )
         for k, values in values_of_kernels:
+            if outside is not None:
+                values[outside] = 0
             row_sums[k] = values @ of_cols
             col_sums[k] = of_rows @ values
 
@@ -151,31 +157,14 @@ class Source:
         n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
         out, (row_sums, col_sums) = self._buffers(rows, cols)
         group_sums = np.empty((self.n_kernels, *n_groups))
-        squares = np.empty(self.n_kernels)
-        self._add_up_groups(
-            self.block(rows, rows if rows == cols else cols, out),
-            rows == cols,
-            row_groups,
-            col_groups,
-            (group_sums, row_sums, col_sums, squares),
-        )
-        return group_sums, row_sums, col_sums, squares
-
-    def _add_up_groups(
-        self,
-        values_of_kernels: Iterable[tuple[int, np.ndarray]],
-        on_diagonal: bool,
-        row_groups: np.ndarray,
-        col_groups: np.ndarray,
-        sums: tuple[np.ndarray, ...],
-    ) -> None:
-        """Write the sums that :meth:`tile_groups` returns."""
+        sums = group_sums, row_sums, col_sums, np.empty(self.n_kernels)
         groups = TileGroups(row_groups, col_groups, self.dtype)
-        for k, values in values_of_kernels:
-            if on_diagonal:
+        for k, values in self.block(rows, rows if rows == cols else cols, out):
+            if rows == cols:
                 np.fill_diagonal(values, 0)
             groups.add_up(values, sums, k)
             sums[3][k] = np.vdot(values, values)
+        return sums
 
     def sizes(self, n: int) -> np.ndarray:
         """Return the magnitude of the terms of some pairs, one row for each kernel.
@@ -186,7 +175,21 @@ class Source:
         return np.abs(self.aligned(*_some_pairs(n)))
 
 
-class PairedSource(Source):
+class WrappedSource(Source):
+    """A source whose values follow from the values of another source."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.n_kernels = source.n_kernels
+        self.n_features = source.n_features
+        self.dtype = source.dtype
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.source.has_features()
+
+
+class PairedSource(WrappedSource):
     """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n}).
 
     h(i, j) = k(Z_i, Z_j) - k(Z_i, Z_{j+n}) - k(Z_{i+n}, Z_j) + k(Z_{i+n}, Z_{j+n}).
@@ -195,15 +198,15 @@ class PairedSource(Source):
     tile = 128
 
     def __init__(self, source: Source, n: int):
-        self.source = source
+        super().__init__(source)
         self.n = n
-        self.n_kernels = source.n_kernels
         self.n_features = 4 * source.n_features
-        self.dtype = source.dtype
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def has_features(self) -> bool:
+        """Second-order statistics have no random features."""
+        return False
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of the core."""
         both_rows = self._both(rows)
         both_cols = both_rows if cols is rows else self._both(cols)
@@ -241,7 +244,7 @@ class PairedSource(Source):
         return np.concatenate((first, first + self.n))
 
 
-class CentredSource(Source):
+class CentredSource(WrappedSource):
     """A source minus an offset for each row and each column.
 
     Values are K_ij - offsets[k, i] - offsets[k, j].
@@ -250,19 +253,10 @@ class CentredSource(Source):
     tile = 128
 
     def __init__(self, source: Source, offsets: np.ndarray):
-        self.source = source
+        super().__init__(source)
         self.offsets = offsets.astype(source.dtype, copy=False)
-        self.n_kernels = source.n_kernels
-        self.n_features = source.n_features
-        self.dtype = source.dtype
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.source.has_features()
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the centred tiles."""
         for k, values in self.source.block(rows, cols, out):
             values -= self.offsets[k, rows, np.newaxis]
@@ -270,24 +264,15 @@ class CentredSource(Source):
             yield k, values
 
 
-class MeanSource(Source):
+class MeanSource(WrappedSource):
     """The mean over the kernels of a source, as one kernel."""
 
-    n_kernels = 1
-
     def __init__(self, source: Source):
-        self.source = source
-        self.n_features = source.n_features
-        self.dtype = source.dtype
+        super().__init__(source)
+        self.n_kernels = 1
         self.tile = source.tile
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.source.has_features()
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the one tile."""
         mean = out[0] if out.ndim == 3 else out
         mean[...] = 0
@@ -324,24 +309,15 @@ class PairWeights(NamedTuple):
         return sum(parts[1:], parts[0])
 
 
-class WeightedSource(Source):
+class WeightedSource(WrappedSource):
     """A source times the weights of pairs of rows."""
 
     def __init__(self, source: Source, weights: PairWeights):
-        self.source = source
+        super().__init__(source)
         self.weights = weights
-        self.n_kernels = source.n_kernels
-        self.n_features = source.n_features
-        self.dtype = source.dtype
         self.tile = source.tile
 
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.source.has_features()
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the weighted tiles."""
         weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
         for k, values in self.source.block(rows, cols, out):
@@ -359,9 +335,7 @@ class GramSource(Source):
         self.K = K
         self.dtype = K.dtype
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the one tile."""
         values = out[0] if out.ndim == 3 else out
         if isinstance(rows, slice):
@@ -380,6 +354,10 @@ def weights_of_tile(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the weights of the rows and of the columns of a tile, if there are any."""
     return None if weights is None else (weights[rows], weights[cols])
+
+
+def _length(index: Index) -> int:
+    return index.stop - index.start if isinstance(index, slice) else len(index)
 
 
 def as_indices(index: Index) -> np.ndarray:
@@ -471,9 +449,6 @@ def is_smooth(kernel: KernelLike) -> bool:
 Members: TypeAlias = dict[int, Any]
 
 
-Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
-
-
 # Functions cannot evaluate single pairs, so pairs are read from the diagonal of small
 # matrices.
 PAIRS_AT_ONCE = 32
@@ -514,12 +489,14 @@ class DistanceReading(Reading):
         self.p = p
         self.dtype = rows.dtype
         self.n_features = rows.row_size
+        self.block_distances = partial(block_distances, p=p)
+        self.aligned_distances = partial(aligned_distances, p=p)
 
     def distances(self, rows: Index, cols: Index) -> Distances:
         """Return the distances of a tile."""
         A = self.rows.take(rows)
         B = A if cols is rows else self.rows.take(cols)
-        return block_distances(A, B, self.p)
+        return self.block_distances(A, B)
 
     def block(
         self, members: Members, rows: Index, cols: Index, out: np.ndarray
@@ -554,7 +531,7 @@ class DistanceReading(Reading):
     ) -> None:
         """Write the values of radial kernels for pairs."""
         A, B = self.rows.take(rows), self.rows.take(cols)
-        for _ in self.evaluate(members, aligned_distances(A, B, self.p), out):
+        for _ in self.evaluate(members, self.aligned_distances(A, B), out):
             pass
 
 
@@ -563,22 +540,8 @@ class MetricReading(DistanceReading):
 
     def __init__(self, rows: Rows, metric: Any):
         super().__init__(rows, np.nan)
-        self.metric = metric
-
-    def distances(self, rows: Index, cols: Index) -> Distances:
-        """Return the distances of a tile."""
-        A = self.rows.take(rows)
-        B = A if cols is rows else self.rows.take(cols)
-        return metric_distances(A, B, self.metric)
-
-    def aligned(
-        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the values of radial kernels for pairs."""
-        A, B = self.rows.take(rows), self.rows.take(cols)
-        distances = aligned_metric_distances(A, B, self.metric)
-        for _ in self.evaluate(members, distances, out):
-            pass
+        self.block_distances = partial(metric_distances, metric=metric)
+        self.aligned_distances = partial(aligned_metric_distances, metric=metric)
 
 
 class LabelReading(Reading):
@@ -681,8 +644,12 @@ class KernelSource(Source):
         """Return the source of some of the kernels."""
         return KernelSource([self.kernels[k] for k in kernels], self.readings)
 
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return have_features(self.kernels, self.n_features)
+
     @property
-    def _one_column(self) -> Rows | None:
+    def one_column(self) -> Rows | None:
         """The rows if they hold numbers in one column, else None."""
         for reading in self.readings.values():
             rows = getattr(reading, "rows", None)
@@ -691,18 +658,9 @@ class KernelSource(Source):
         return None
 
     @property
-    def has_one_column(self) -> bool:
-        """Whether the rows hold numbers in one column."""
-        return self._one_column is not None
-
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return have_features(self.kernels, self.n_features)
-
-    @property
     def columns(self) -> list[np.ndarray] | None:
         """The single column of the rows, by parts, or None if there are several."""
-        rows = self._one_column
+        rows = self.one_column
         if rows is None:
             return None
         return [part[:, 0].astype(np.float64, copy=False) for part in rows.parts]
@@ -743,24 +701,10 @@ class KernelSource(Source):
         self, rows: slice, cols: slice, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, without a tile for exponentials."""
-        out, sums = self._buffers(rows, cols)
         own = weights_of_tile(weights, rows, cols)
-        for key, members in self.groups.items():
-            reading = self.readings[key]
-            if not isinstance(reading, DistanceReading):
-                self._add_up(reading.block(members, rows, cols, out), sums, own)
-                continue
-            distances = reading.distances(rows, cols)
-            decaying = [k for k in members if k in self.rates]
-            if decaying:
-                sums[0][decaying], sums[1][decaying] = decay_sums(
-                    distances.read(squared=key == 2),
-                    [self.rates[k] for k in decaying],
-                    own,
-                )
-            others = {k: members[k] for k in members if k not in self.rates}
-            self._add_up(reading.evaluate(others, distances, out), sums, own)
-        return sums
+        return self._sums(
+            rows, cols, self.rates, partial(decay_sums, weights=own), weights=own
+        )
 
     def band_sums(
         self, rows: np.ndarray, cols: np.ndarray, first: int, width: int
@@ -770,34 +714,37 @@ class KernelSource(Source):
         Row i is at column `first` + i, and its pairs are the `width` - 1 columns
         before.
         """
-        shape = (len(rows), len(cols))
-        sums = (
-            np.empty((self.n_kernels, shape[0])),
-            np.empty((self.n_kernels, shape[1])),
-        )
-        out, outside = np.empty(shape, self.dtype), ~band(shape, first, width)
+        rates = {k: rate for k, rate in self.rates.items() if rate < 0}
+        decay = partial(decay_band_sums, first=first, width=width)
+        outside = ~band((len(rows), len(cols)), first, width)
+        return self._sums(rows, cols, rates, decay, outside=outside)
 
-        def inside(values_of_kernels: Values) -> Values:
-            for k, values in values_of_kernels:
-                values[outside] = 0
-                yield k, values
-
+    def _sums(
+        self,
+        rows: Index,
+        cols: Index,
+        rates: dict[int, float],
+        decay: Callable[..., tuple[np.ndarray, np.ndarray]],
+        *,
+        weights: tuple[np.ndarray, np.ndarray] | None = None,
+        outside: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of a tile, where `decay` sums exponentials with `rates`."""
+        out, sums = self._buffers(rows, cols)
         for key, members in self.groups.items():
             reading = self.readings[key]
-            if not isinstance(reading, DistanceReading):
-                self._add_up(inside(reading.block(members, rows, cols, out)), sums)
-                continue
-            distances = reading.distances(rows, cols)
-            decaying = [k for k in members if self.rates.get(k, 0) < 0]
-            if decaying:
-                sums[0][decaying], sums[1][decaying] = decay_band_sums(
-                    distances.read(squared=key == 2),
-                    [self.rates[k] for k in decaying],
-                    first,
-                    width,
-                )
-            others = {k: members[k] for k in members if k not in decaying}
-            self._add_up(inside(reading.evaluate(others, distances, out)), sums)
+            if isinstance(reading, DistanceReading):
+                distances = reading.distances(rows, cols)
+                decaying = [k for k in members if k in rates]
+                if decaying:
+                    sums[0][decaying], sums[1][decaying] = decay(
+                        distances.read(squared=key == 2), [rates[k] for k in decaying]
+                    )
+                others = {k: members[k] for k in members if k not in rates}
+                values = reading.evaluate(others, distances, out)
+            else:
+                values = reading.block(members, rows, cols, out)
+            self._add_up(values, sums, weights, outside)
         return sums
 
     def tile_groups(

@@ -19,18 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._gram.run import (
-    QUIET,
-    Run,
-    Task,
-    announce,
-    end_if_stopped,
-    progress,
-    run_all,
-)
+from skdiscrepancy._gram.run import QUIET, Run, Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
-    MIN_GROUP_ROWS,
     OrderedGroups,
     States,
     Ways,
@@ -43,9 +34,9 @@ from skdiscrepancy._gram.sources import KernelSource, Source
 from skdiscrepancy._gram.walks import (
     RowSums,
     aligned_by_parts,
-    source_bytes,
     tile_side,
     walk,
+    warn_if_long,
 )
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile, Runs
 from skdiscrepancy.designs import Region, square
@@ -80,26 +71,10 @@ class GroupSums(NamedTuple):
 
 
 def group_sums(source: Source, bounds: np.ndarray, *, run: Run = QUIET) -> GroupSums:
-    """Sum a source over all pairs of groups.
+    """Sum a source over pairs of groups; group g has rows bounds[g] to bounds[g + 1].
 
     This takes one walk over the tiles, or O(n * n_groups) time for kernels that can be
     summed in sorted order.
-
-    Parameters
-    ----------
-    source : Source
-        Symmetric values of several kernels.
-    bounds : ndarray of shape (n_groups + 1,)
-        Group g has the rows bounds[g] to bounds[g + 1].
-    n_jobs : int or None, default=None
-        Number of threads.
-    verbose : int, default=0
-        Whether the progress is shown.
-
-    Returns
-    -------
-    sums : GroupSums
-        Sums of all kernels.
     """
     n, n_groups = int(bounds[-1]), len(bounds) - 1
     check_group_memory(source.n_kernels, n_groups)
@@ -154,18 +129,8 @@ def _group_sums_by_tiles(source: Source, bounds: np.ndarray, run: Run) -> GroupS
     rows, squares = np.zeros((K, n)), np.zeros(K)
     blocks = _blocks(bounds)
     tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
-    work = _GroupTask(source, bounds, n)
-    seconds = announce(
-        n**2 / 2,
-        K,
-        len(tasks),
-        lambda: work((blocks[0], blocks[-1])),
-        run.n_jobs,
-        run.verbose,
-        sortable=source.has_one_column and MIN_GROUP_ROWS * n_groups <= n,
-        has_features=source.has_features,
-    )
-    parts = run_all(tasks, work, run, seconds=seconds)
+    warn_if_long(n**2 / 2, K, [source], run)
+    parts = run_all(tasks, Work(_sum_groups, source, bounds), run)
     with closing(parts):
         for (a, b), part, of_rows, of_cols, of_squares in parts:
             groups[:, a, b] += part
@@ -189,50 +154,41 @@ def _blocks(bounds: np.ndarray) -> list[slice]:
     return blocks
 
 
-class _GroupTask(Task):
-    """The work on the tiles of one pair of blocks."""
+def _sum_groups(
+    source: Source, bounds: np.ndarray, task: tuple[slice, slice]
+) -> tuple[Any, ...]:
+    """Add up the tiles of one pair of blocks."""
+    a, b = task
+    K = source.n_kernels
+    part = np.zeros((K, a.stop - a.start, b.stop - b.start))
+    first, second = bounds[a.start], bounds[b.start]
+    of_rows = np.zeros((K, bounds[a.stop] - first))
+    of_cols = np.zeros((K, bounds[b.stop] - second))
+    of_squares = np.zeros(K)
+    # A group can be larger than a tile.
+    for rows, row_groups in _tiles(bounds, a):
+        for cols, col_groups in _tiles(bounds, b):
+            end_if_stopped()
+            # Groups of a tile are numbered from its first group.
+            i, j = int(row_groups[0]), int(col_groups[0])
+            sums, by_row, by_col, squares = source.tile_groups(
+                rows, cols, row_groups - i, col_groups - j
+            )
+            part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
+            of_rows[:, rows.start - first : rows.stop - first] += by_row
+            of_cols[:, cols.start - second : cols.stop - second] += by_col
+            of_squares += squares
+    return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
 
-    def __init__(self, source: Source, bounds: np.ndarray, n: int):
-        self.source = source
-        self.bounds = bounds
-        self.n = n
 
-    def __sizeof__(self) -> int:
-        return super().__sizeof__() + source_bytes([self.source], self.n)
-
-    def __call__(self, task: tuple[slice, slice]) -> Any:
-        a, b = task
-        K = self.source.n_kernels
-        part = np.zeros((K, a.stop - a.start, b.stop - b.start))
-        first, second = self.bounds[a.start], self.bounds[b.start]
-        of_rows = np.zeros((K, self.bounds[a.stop] - first))
-        of_cols = np.zeros((K, self.bounds[b.stop] - second))
-        of_squares = np.zeros(K)
-        # A group can be larger than a tile.
-        for rows, row_groups in self._tiles(a):
-            for cols, col_groups in self._tiles(b):
-                end_if_stopped()
-                # Groups of a tile are numbered from its first group.
-                i, j = int(row_groups[0]), int(col_groups[0])
-                sums, by_row, by_col, squares = self.source.tile_groups(
-                    rows, cols, row_groups - i, col_groups - j
-                )
-                part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
-                of_rows[:, rows.start - first : rows.stop - first] += by_row
-                of_cols[:, cols.start - second : cols.stop - second] += by_col
-                of_squares += squares
-        return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
-
-    def _tiles(self, block: slice) -> list[tuple[slice, np.ndarray]]:
-        """Return the tiles of a block with the groups of their rows."""
-        start, stop = int(self.bounds[block.start]), int(self.bounds[block.stop])
-        inner = self.bounds[block.start : block.stop + 1]
-        tiles = []
-        for begin in range(start, stop, BLOCK_ROWS):
-            rows = np.arange(begin, min(begin + BLOCK_ROWS, stop))
-            groups = np.searchsorted(inner, rows, "right") - 1
-            tiles.append((slice(begin, begin + len(rows)), groups))
-        return tiles
+def _tiles(bounds: np.ndarray, block: slice) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the tiles of a block with the groups of their rows."""
+    start, stop = int(bounds[block.start]), int(bounds[block.stop])
+    inner = bounds[block.start : block.stop + 1]
+    for begin in range(start, stop, BLOCK_ROWS):
+        rows = np.arange(begin, min(begin + BLOCK_ROWS, stop))
+        groups = np.searchsorted(inner, rows, "right") - 1
+        yield slice(begin, begin + len(rows)), groups
 
 
 # Weights of the rows of two samples. None stands for rows of weight one.
@@ -273,30 +229,14 @@ class KeptSums:
 def keep_sums(
     source: KernelSource, m: int, weights: np.ndarray | None = None, *, run: Run = QUIET
 ) -> KeptSums:
-    """Compute the sums within a reference sample of m rows.
+    """Compute the sums within a reference sample of m rows, with weights or without.
 
-    Parameters
-    ----------
-    source : KernelSource
-        Kernels on the rows of the reference sample, whose values do not depend on
-        other rows.
-    m : int
-        Number of rows.
-    weights : ndarray of shape (m,) or None, default=None
-        Weights of the rows, which are factors of the terms of the sums.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    sums : KeptSums
-        The sums, for :func:`two_sample_sums`.
+    The values of the kernels must not depend on other rows.
     """
     ways = choose_ways(source, m)
-    verbose = run.verbose
     tiles = column = column_weights = None
     states, features = {}, {}
-    with progress("kernel sums", source.n_kernels, verbose) as both:
+    with progress("kernel sums", source.n_kernels, run.verbose) as both:
         if ways.others:
             both.step = len(ways.others)
             regions = [square(0, m, diagonal=False)]
@@ -306,7 +246,7 @@ def keep_sums(
         if ways.profiles:
             both.step = len(ways.profiles)
             column, column_weights = _sorted(ways.columns[0], weights)
-            work = _Within(column, column_weights)
+            work = Work(states_of, column, weights=column_weights)
             results = run_all(ways.profiles.values(), work, run=run)
             room = MOST_KEPT
             for k, result in zip(ways.profiles, results, strict=True):
@@ -434,8 +374,7 @@ def two_sample_sums(
         # The places of equal values would not tell their weights apart.
         assert not ways.profiles
         of_both[0] = np.delete(of_both[0], held_out)
-    verbose = run.verbose
-    with progress("kernel sums", source.n_kernels, verbose) as both:
+    with progress("kernel sums", source.n_kernels, run.verbose) as both:
         if ways.others:
             both.step = len(ways.others)
             sums = _tile_sums(ways, m, n, kept, diagonal, weights, run)
@@ -444,15 +383,9 @@ def two_sample_sums(
             yield Part(ways.others, source.dtype, result)
         if ways.profiles:
             both.step = len(ways.profiles)
-            work = _Crossing.of(
-                ways.columns,
-                weights,
-                kept,
-                diagonal,
-                finish,
-                keep_order,
-                held_out is not None,
-            )
+            samples = _sort_samples(ways.columns, weights, kept, keep_order=keep_order)
+            places = None if held_out is None else _places(*samples.columns)
+            work = Work(_sums_in_order, samples, diagonal, finish, places)
             results = run_all(ways.profiles.items(), work, run=run)
             for k, result in zip(ways.profiles, results, strict=True):
                 yield Part([k], IN_ORDER, result)
@@ -544,112 +477,72 @@ def _without(
     return within_x, within_y, np.delete(cross_x, held_out, axis=1), cross_y
 
 
-class _Within(Task):
-    """The sums of one kernel within a sorted sample."""
+class _SortedSamples(NamedTuple):
+    """Two sorted columns, with their weights and their runs of values.
 
-    def __init__(self, values: np.ndarray, weights: np.ndarray | None):
-        self.values = values
-        self.weights = weights
-
-    def __call__(self, profile: Profile | DistanceProfile) -> States:
-        return states_of(self.values, profile, self.weights)
-
-
-class _Crossing(Task):
-    """The result from the row sums of one kernel on two sorted samples.
-
-    Parameters
-    ----------
-    x, y : ndarray of shape (m,) and (n,)
-        Sorted samples.
-    weights : pair of ndarray or None
-        Weights of the sorted samples.
-    order : ndarray of shape (n,) or None
-        Rows of the sorted values of Y, if the sums must be in the order of the rows.
-    kept : dict
-        Sums and states of X that are kept.
-    diagonal, finish, held_out : bool, callable and bool
-        As in `two_sample_sums`, where the second sample is in the first if `held_out`.
+    `ranks` has the place of each row of Y in the sorted column, if sums must be in the
+    order of the rows, and `states` the sums and states of X that are kept.
     """
 
-    def __init__(
-        self,
-        x: np.ndarray,
-        y: np.ndarray,
-        weights: Weights | None,
-        order: np.ndarray | None,
-        kept: dict[int, States],
-        diagonal: bool,
-        finish: Callable[..., Any],
-        held_out: bool,
-    ):
-        self.samples = x, y
-        self.weights = weights
-        self.runs = Runs.of_both(x, y)
-        self.order = order
-        self.kept = kept
-        self.diagonal = diagonal
-        self.finish = finish
-        self.held_out = _places(x, y) if held_out else None
-
-    @classmethod
-    def of(
-        cls,
-        columns: list[np.ndarray],
-        weights: Weights | None,
-        kept: KeptSums | None,
-        diagonal: bool,
-        finish: Callable[..., Any],
-        keep_order: bool,
-        held_out: bool,
-    ) -> _Crossing:
-        """Sort two columns, the first one if it is not kept."""
-        [x, y] = columns
-        of_x, of_y = weights or (None, None)
-        states: dict[int, States] = {}
-        if kept is not None and kept.column is not None:
-            x, of_x, states = kept.column, kept.column_weights, kept.states
-        else:
-            x, of_x = _sorted(x, of_x)
-        order = np.argsort(y) if keep_order else None
-        if order is None:
-            y, of_y = _sorted(y, of_y)
-        else:
-            y, of_y = y[order], None if of_y is None else of_y[order]
-        known = None if weights is None else (of_x, of_y)
-        return cls(x, y, known, order, states, diagonal, finish, held_out)
-
-    def __call__(self, item: tuple[int, Profile | DistanceProfile]) -> Any:
-        k, profile = item
-        (x, y), (of_x, of_y) = self.samples, self.runs
-        w_x, w_y = self.weights or (None, None)
-        x_states = self.kept.get(k) or states_of(x, profile, w_x)
-        y_states = states_of(y, profile, w_y)
-        within_x, within_y = x_states.within, y_states.within
-        if self.diagonal:
-            within_x = within_x + _weighted(diagonal_of(x, profile), w_x)
-            within_y = within_y + _weighted(diagonal_of(y, profile), w_y)
-        cross_x = sums_across(x, of_x, y, profile, y_states, w_y)
-        cross_y = sums_across(y, of_y, x, profile, x_states, w_x)
-        weights = _filled(self.weights, (len(x), len(y)))
-        if self.order is not None:
-            within_y, cross_y = (self._back(sums) for sums in (within_y, cross_y))
-            weights = [*weights[:1], *map(self._back, weights[1:])]
-        sums = (s[np.newaxis] for s in (within_x, within_y, cross_x, cross_y))
-        return self.finish(*_without(self.held_out, *sums), *weights)
-
-    def _back(self, sums: np.ndarray) -> np.ndarray:
-        """Return sums of sorted values in the order of the rows."""
-        back = np.empty_like(sums)
-        back[self.order] = sums
-        return back
+    columns: tuple[np.ndarray, np.ndarray]
+    weights: Weights | None
+    runs: tuple[Runs, Runs]
+    ranks: np.ndarray | None
+    states: dict[int, States]
 
 
-def _weighted(
-    diagonal: float | np.ndarray, weights: np.ndarray | None
-) -> float | np.ndarray:
-    """Return a diagonal times the weights of the rows, if they have weights."""
-    return diagonal if weights is None else diagonal * weights
+def _sort_samples(
+    columns: list[np.ndarray],
+    weights: Weights | None,
+    kept: KeptSums | None,
+    *,
+    keep_order: bool,
+) -> _SortedSamples:
+    """Sort two columns, the first one if it is not kept."""
+    [x, y] = columns
+    of_x, of_y = weights or (None, None)
+    states: dict[int, States] = {}
+    if kept is not None and kept.column is not None:
+        x, of_x, states = kept.column, kept.column_weights, kept.states
+    else:
+        x, of_x = _sorted(x, of_x)
+    ranks = None
+    if keep_order:
+        order = np.argsort(y)
+        y, of_y = y[order], None if of_y is None else of_y[order]
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(len(order))
+    else:
+        y, of_y = _sorted(y, of_y)
+    known = None if weights is None else (of_x, of_y)
+    return _SortedSamples((x, y), known, Runs.of_both(x, y), ranks, states)
+
+
+def _sums_in_order(
+    samples: _SortedSamples,
+    diagonal: bool,
+    finish: Callable[..., Any],
+    held_out: np.ndarray | None,
+    item: tuple[int, Profile | DistanceProfile],
+) -> Any:
+    """Return the result from the row sums of one kernel on two sorted samples."""
+    k, profile = item
+    (x, y), (runs_x, runs_y) = samples.columns, samples.runs
+    w_x, w_y = samples.weights or (None, None)
+    x_states = samples.states.get(k) or states_of(x, profile, w_x)
+    y_states = states_of(y, profile, w_y)
+    within_x, within_y = x_states.within, y_states.within
+    if diagonal:
+        within_x = within_x + diagonal_of(x, profile) * (1.0 if w_x is None else w_x)
+        within_y = within_y + diagonal_of(y, profile) * (1.0 if w_y is None else w_y)
+    cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
+    cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
+    weights = _filled(samples.weights, (len(x), len(y)))
+    if samples.ranks is not None:
+        within_y, cross_y = within_y[samples.ranks], cross_y[samples.ranks]
+        weights = [*weights[:1], *(of_y[samples.ranks] for of_y in weights[1:])]
+    sums = (s[np.newaxis] for s in (within_x, within_y, cross_x, cross_y))
+    return finish(*_without(held_out, *sums), *weights)
 
 
 def _places(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -4,27 +4,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from copy import copy
 from functools import reduce
 from itertools import chain
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 
-from skdiscrepancy._data.checks import RandomStateLike
+from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,
-    Task,
-    announce,
-    arrivals,
+    Work,
     end_if_stopped,
     run_all,
     working_memory,
 )
-from skdiscrepancy._gram.sources import PairedSource, Source
+from skdiscrepancy._gram.sources import PairedSource, Source, Values
 from skdiscrepancy.designs import Design, Pairs, Region
 
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
@@ -169,16 +168,15 @@ class RowSums:
         other.moments = False
         return other
 
-    def matrices(
-        self, rows: np.ndarray, cols: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def matrices(self, rows: np.ndarray, cols: np.ndarray) -> Values:
         """Yield the matrix of each kernel on a few rows and columns.
 
         Each matrix overwrites the one before.
         """
         [source] = self.sources
-        out = np.empty((len(rows), len(cols)), dtype=source.dtype)
-        yield from source.block(rows, cols, out)
+        yield from source.block(
+            rows, cols, np.empty((len(rows), len(cols)), source.dtype)
+        )
 
     def finish(self, region: Region, row_sums: np.ndarray, col_sums: Any) -> Any:
         """Turn the sums of a whole region into the result of the walk."""
@@ -212,14 +210,10 @@ class ProductRowSums(RowSums):
         self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the row sums and column sums of a tile, one row for each product."""
-        shape = (rows.stop - rows.start, cols.stop - cols.start)
-        stacks = []
-        for source in self.sources:
-            stack = np.empty((source.n_kernels, *shape), dtype=source.dtype)
-            for _, values in source.block(rows, cols, stack):
-                if drop_diagonal:
-                    np.fill_diagonal(values, 0)
-            stacks.append(stack)
+        stacks = [source.stack(rows, cols) for source in self.sources]
+        if drop_diagonal:
+            for values in chain.from_iterable(stacks):
+                np.fill_diagonal(values, 0)
         col_sums = None
         if want_cols:
             col_sums = self._products(*(s.transpose(0, 2, 1).copy() for s in stacks))
@@ -231,16 +225,11 @@ class ProductRowSums(RowSums):
         products = x[:, np.newaxis] * (self.factor * y)
         return products.reshape(self.n_sums, len(rows))
 
-    def matrices(
-        self, rows: np.ndarray, cols: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def matrices(self, rows: np.ndarray, cols: np.ndarray) -> Values:
         """Yield the matrix of each product on a few rows and columns."""
         x, y = self.sources
-        shape = (len(rows), len(cols))
-        stack = np.empty((y.n_kernels, *shape), dtype=y.dtype)
-        for _ in y.block(rows, cols, stack):
-            pass
-        for a, values in x.block(rows, cols, np.empty(shape, dtype=x.dtype)):
+        stack = y.stack(rows, cols)
+        for a, values in x.block(rows, cols, np.empty(stack.shape[1:], dtype=x.dtype)):
             for b, others in enumerate(stack):
                 yield a * y.n_kernels + b, self.factor * values * others
 
@@ -287,11 +276,6 @@ class SignedSums:
         self.sources = core.sources
         # The signs of all pairs of a chunk are stored as float64 at the same time.
         self.max_pairs = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the signs."""
-        return self.bits.nbytes
 
     def reduce_pairs(self, pairs: Pairs) -> SignedPart:
         """Return the sums over pairs, in several steps for a long row."""
@@ -340,80 +324,90 @@ ROW_BYTES = 2**26
 ROW_BUFFERS = 4
 
 
+# Seconds for one kernel value, and for one column of the distance of two rows: round
+# medians over statistics and kernels, with and without numba.
+VALUE_SECONDS, COLUMN_SECONDS = 2e-9, 5e-11
+
+
+# Seconds of a walk that users are warned of.
+LONG = 240.0
+
+
 def walk(regions: list[Region], reducer: RowSums, *, run: Run = QUIET) -> list[Any]:
     """Reduce every region of a design, and return results in the order of regions."""
     results: list[Any] = [None] * len(regions)
     totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     tile = tile_side(reducer)
-    n_rows = max((max(r.row_stop, r.col_stop) for r in regions), default=0)
-    work = _RegionTask(reducer, n_rows, tile)
-    tasks = _tasks(regions, tile)
-    n_pairs, seconds = _announce_walk(regions, reducer, tile, run)
-    # All tasks are handed over at once: no worker waits for the next one.
-    answers = run_all(tasks, work, run, pre_dispatch="all")
-    if run.verbose:
-        answers = arrivals(
-            answers, "kernel sums", n_pairs, run.verbose, work=_n_pairs, seconds=seconds
-        )
+    tasks = list(_tasks(regions, tile))
+    n_pairs = sum(map(_n_pairs, chain.from_iterable(tasks)))
+    # Incomplete designs have other regions, or more of them.
+    complete = len(regions) <= 3 and any(region.symmetric for region in regions)
+    warn_if_long(n_pairs, reducer.n_sums, reducer.sources, run, complete=complete)
+    answers = run_all(
+        tasks,
+        Work(_reduce_pieces, reducer, tile),
+        run,
+        total=n_pairs,
+        size=lambda answers: sum(_n_pairs(piece) for piece, _ in answers),
+        # All tasks are handed over at once: no worker waits for the next one.
+        pre_dispatch="all",
+    )
     with closing(answers):
-        for piece, row_sums, col_sums, finished in chain.from_iterable(answers):
-            if row_sums is None:
-                results[piece.number] = finished
+        for piece, sums in chain.from_iterable(answers):
+            if piece.whole:
+                results[piece.number] = sums
             else:
-                _add_piece(totals, reducer, piece, row_sums, col_sums)
+                _add_piece(totals, reducer, piece, *sums)
     for number, sums in totals.items():
         results[number] = reducer.finish(regions[number], *sums)
     return results
 
 
-def _announce_walk(
-    regions: list[Region], reducer: RowSums, tile: int, run: Run
-) -> tuple[float, float]:
-    """Return the number of pairs of a walk and an estimate of its time."""
-    n_pairs, largest = 0.0, 0.0
-    for region in regions:
-        n_rows = region.row_stop - region.row_start
-        pairs = n_rows * region.row_length / (2 if region.symmetric else 1)
-        n_pairs += pairs
-        if pairs > largest:
-            # A corner far from the diagonal.
-            rows = slice(
-                region.row_start, min(region.row_start + tile, region.row_stop)
-            )
-            cols = slice(max(region.col_stop - tile, region.col_start), region.col_stop)
-            largest = pairs
+def warn_if_long(
+    n_pairs: float,
+    n_kernels: int,
+    sources: Collection[Source],
+    run: Run,
+    *,
+    complete: bool = True,
+) -> None:
+    """Warn of sums over pairs that take long, with the ways to run faster.
 
-    def first_tile() -> None:
-        reducer.tile_sums(rows, cols, drop_diagonal=False, want_cols=True)
-
-    n_tiles = int(n_pairs / tile**2)
-    seconds = announce(
-        n_pairs,
-        reducer.n_sums,
-        n_tiles,
-        first_tile,
-        run.n_jobs,
-        run.verbose,
-        sortable=len(reducer.sources) == 1 and reducer.sources[0].has_one_column,
-        has_features=lambda: (
-            # Incomplete designs have other regions, or more of them.
-            len(regions) <= 3
-            and any(region.symmetric for region in regions)
-            and all(source.has_features() for source in reducer.sources)
-        ),
-        ways=reducer.sources[0].ways,
+    Random features take the place of all pairs only, those of a `complete` design.
+    """
+    n_features = sum(source.n_features for source in sources)
+    seconds = n_pairs * (n_kernels * VALUE_SECONDS + n_features * COLUMN_SECONDS)
+    if seconds <= LONG:
+        return
+    n_workers = effective_n_jobs(run.n_jobs)
+    seconds /= n_workers
+    if seconds <= LONG:
+        return
+    faster = [run.faster]
+    if not run.faster:
+        faster = ["fewer pairs (design='x' or design='b')"]
+        if complete and all(source.has_features() for source in sources):
+            faster.insert(0, "random features (n_components=256)")
+        if n_kernels > 1:
+            faster.append("fewer kernels (n_bandwidths, kernel)")
+    kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
+    time = f"{seconds / 60:.0f} minutes"
+    if seconds > 6000:
+        time = f"{seconds / 3600:.0f} hours"
+    message = (
+        f"{n_pairs:.1e} pairs of rows for {kernels} take about {time} with "
+        f"n_jobs={n_workers}. To run faster, use {', '.join(faster)} or more workers "
+        "(n_jobs=-1)."
     )
-    return n_pairs, seconds
+    if not run.verbose:
+        message += " verbose=1 shows the time left."
+    warn_user(message)
 
 
-def _n_pairs(answers: list[_Answer]) -> float:
-    """Return the number of pairs that answers are about."""
-    n_pairs = 0.0
-    for answer in answers:
-        rows, cols = answer.piece.rows, answer.piece.cols
-        area = (rows.stop - rows.start) * (cols.stop - cols.start)
-        n_pairs += area / (2 if answer.piece.on_diagonal else 1)
-    return n_pairs
+def _n_pairs(piece: _Piece) -> float:
+    """Return the number of pairs of a piece."""
+    area = (piece.rows.stop - piece.rows.start) * (piece.cols.stop - piece.cols.start)
+    return area / (2 if piece.on_diagonal else 1)
 
 
 def design_moments(
@@ -444,12 +438,14 @@ def reduce_pairs(
     fitting = int(reducer.max_pairs * working_memory() / CHUNK_BYTES)
     max_pairs = min(reducer.max_pairs, max(MIN_CHUNK, fitting))
     chunks = design.chunks(n, max_pairs, random_state=random_state)
-    parts = run_all(chunks, _PairTask(reducer, n), run)
-    if not run.verbose:
-        return parts
-    return arrivals(
-        parts, "kernel sums", design.size(n), run.verbose, work=_n_loose_pairs
-    )
+    total = design.size(n) if run.verbose else 0
+    work = Work(_reduce_chunk, reducer)
+    return run_all(chunks, work, run, total=total, size=_n_loose_pairs)
+
+
+def _reduce_chunk(reducer: RowSums | SignedSums, pairs: Pairs) -> Any:
+    # A method that is bound would not say how large its object is.
+    return reducer.reduce_pairs(pairs)
 
 
 def _n_loose_pairs(part: Moments | SignedPart) -> float:
@@ -476,15 +472,6 @@ class _Piece(NamedTuple):
         )
 
 
-class _Answer(NamedTuple):
-    """The result of a piece: its sums, or the finished result of a whole region."""
-
-    piece: _Piece
-    row_sums: np.ndarray | None
-    col_sums: np.ndarray | None
-    finished: Any
-
-
 def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
     """Group small regions, and cut large regions into pieces of about equal work."""
     batch: list[_Piece] = []
@@ -504,30 +491,25 @@ def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
 
 
 def _pieces(index: int, region: Region, tile: int) -> Iterator[_Piece]:
-    step = _step(region, tile)
-    for rows in _cuts(region.row_start, region.row_stop, step):
-        first = rows.start if region.symmetric else region.col_start
-        for cols in _cuts(first, region.col_stop, step):
-            yield _Piece(index, region, rows, cols)
+    """Yield the pieces of a region, for one half if it is symmetric."""
+    rows = slice(region.row_start, region.row_stop)
+    cols = slice(region.col_start, region.col_stop)
+    longest = max(rows.stop - rows.start, cols.stop - cols.start)
+    step = max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
+    for cell in _cells(rows, cols, step, half=region.symmetric):
+        yield _Piece(index, region, *cell)
 
 
-def _step(region: Region, tile: int) -> int:
-    """Return the number of rows of the pieces of a region."""
-    longest = max(
-        region.row_stop - region.row_start, region.col_stop - region.col_start
-    )
-    return max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
-
-
-def _cuts(start: int, stop: int, step: int) -> Iterator[slice]:
-    for begin in range(start, stop, step):
-        yield slice(begin, min(begin + step, stop))
-
-
-def source_bytes(sources: Iterable[Source], n_rows: int) -> int:
-    """Return the approximate number of bytes of the rows of sources."""
-    row = sum(source.n_features * source.dtype.itemsize for source in sources)
-    return n_rows * row
+def _cells(
+    rows: slice, cols: slice, step: int, *, half: bool
+) -> Iterator[tuple[slice, slice]]:
+    """Cut rows and columns into cells, from the diagonal on if only half is wanted."""
+    for row in range(rows.start, rows.stop, step):
+        for col in range(row if half else cols.start, cols.stop, step):
+            yield (
+                slice(row, min(row + step, rows.stop)),
+                slice(col, min(col + step, cols.stop)),
+            )
 
 
 def aligned_by_parts(source: Source, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
@@ -545,76 +527,46 @@ def aligned_by_parts(source: Source, rows: np.ndarray, cols: np.ndarray) -> np.n
     return values
 
 
-Reducer = TypeVar("Reducer", bound=RowSums | SignedSums)
+def _reduce_pieces(
+    reducer: RowSums, tile: int, pieces: list[_Piece]
+) -> list[tuple[_Piece, Any]]:
+    """Return the sums of each piece, finished if it is a whole region."""
+    answers = []
+    for piece in pieces:
+        sums = _reduce_piece(reducer, tile, piece)
+        if piece.whole:
+            sums = reducer.finish(piece.region, *sums)
+        answers.append((piece, sums))
+    return answers
 
 
-class _WalkTask(Task, Generic[Reducer]):
-    """The work of a reducer."""
-
-    def __init__(self, reducer: Reducer, n_rows: int):
-        self.reducer = reducer
-        self.n_rows = n_rows
-
-    def __sizeof__(self) -> int:
-        return super().__sizeof__() + source_bytes(self.reducer.sources, self.n_rows)
-
-
-class _RegionTask(_WalkTask[RowSums]):
-    """The work on one list of pieces."""
-
-    def __init__(self, reducer: RowSums, n_rows: int, tile: int):
-        super().__init__(reducer, n_rows)
-        self.tile = tile
-
-    def __call__(self, pieces: list[_Piece]) -> list[_Answer]:
-        answers = []
-        for piece in pieces:
-            row_sums, col_sums = self._reduce(piece)
-            if piece.whole:
-                finished = self.reducer.finish(piece.region, row_sums, col_sums)
-                answers.append(_Answer(piece, None, None, finished))
-            else:
-                answers.append(_Answer(piece, row_sums, col_sums, None))
-        return answers
-
-    def _reduce(self, piece: _Piece) -> tuple[np.ndarray, np.ndarray | None]:
-        reducer, (_, region, all_rows, all_cols) = self.reducer, piece
-        # Columns of a symmetric region are rows of its other half. The moments of the
-        # rows of a rectangle do not need its columns.
-        want_cols = region.symmetric or not reducer.moments
-        row_sums = np.zeros((reducer.n_sums, all_rows.stop - all_rows.start))
-        col_sums = row_sums
-        if not piece.on_diagonal:
-            col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
-        for rows, cols in self._tiles(piece):
-            end_if_stopped()
-            diagonal = region.symmetric and rows == cols
-            row_part, col_part = reducer.tile_sums(
-                rows,
-                rows if diagonal else cols,
-                drop_diagonal=diagonal and not region.diagonal,
-                want_cols=want_cols and not diagonal,
-            )
-            at = rows.start - all_rows.start
-            row_sums[:, at : at + row_part.shape[1]] += row_part
-            if col_part is not None:
-                at = cols.start - all_cols.start
-                col_sums[:, at : at + col_part.shape[1]] += col_part
-        return row_sums, None if piece.on_diagonal or not want_cols else col_sums
-
-    def _tiles(self, piece: _Piece) -> Iterator[tuple[slice, slice]]:
-        """Yield the tiles of a piece. On the diagonal, yield the tiles of one half."""
-        for rows in _cuts(piece.rows.start, piece.rows.stop, self.tile):
-            first = rows.start if piece.on_diagonal else piece.cols.start
-            for cols in _cuts(first, piece.cols.stop, self.tile):
-                yield rows, cols
-
-
-class _PairTask(_WalkTask[RowSums | SignedSums]):
-    """The work on one chunk of loose pairs."""
-
-    def __call__(self, pairs: Pairs) -> Any:
-        return self.reducer.reduce_pairs(pairs)
+def _reduce_piece(
+    reducer: RowSums, tile: int, piece: _Piece
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Add up the tiles of a piece; on the diagonal, the tiles of one half."""
+    _, region, all_rows, all_cols = piece
+    # Columns of a symmetric region are rows of its other half. The moments of the rows
+    # of a rectangle do not need its columns.
+    want_cols = region.symmetric or not reducer.moments
+    row_sums = np.zeros((reducer.n_sums, all_rows.stop - all_rows.start))
+    col_sums = row_sums
+    if not piece.on_diagonal:
+        col_sums = np.zeros((reducer.n_sums, all_cols.stop - all_cols.start))
+    for rows, cols in _cells(all_rows, all_cols, tile, half=piece.on_diagonal):
+        end_if_stopped()
+        diagonal = region.symmetric and rows == cols
+        row_part, col_part = reducer.tile_sums(
+            rows,
+            rows if diagonal else cols,
+            drop_diagonal=diagonal and not region.diagonal,
+            want_cols=want_cols and not diagonal,
+        )
+        at = rows.start - all_rows.start
+        row_sums[:, at : at + row_part.shape[1]] += row_part
+        if col_part is not None:
+            at = cols.start - all_cols.start
+            col_sums[:, at : at + col_part.shape[1]] += col_part
+    return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
 
 def _add_piece(
@@ -679,10 +631,8 @@ class ProductTotals(ProductRowSums):
         region, so they are the same numbers.
         """
         x, y = self.sources
-        shape = (rows.stop - rows.start, cols.stop - cols.start)
-        stack = np.empty((y.n_kernels, *shape), dtype=y.dtype)
-        for _ in y.block(rows, cols, stack):
-            pass
+        stack = y.stack(rows, cols)
+        _, *shape = stack.shape
         if drop_diagonal:
             stack[:, range(shape[0]), range(shape[0])] = 0
         of_y = stack.reshape(y.n_kernels, -1)

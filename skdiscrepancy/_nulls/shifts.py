@@ -11,18 +11,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._gram.run import (
-    QUIET,
-    Run,
-    Task,
-    announce,
-    end_if_stopped,
-    progress,
-    run_all,
-)
+from skdiscrepancy._gram.run import QUIET, Run, Task, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.sorted_columns import row_sums
 from skdiscrepancy._gram.sources import Source
-from skdiscrepancy._gram.walks import aligned_by_parts, source_bytes
+from skdiscrepancy._gram.walks import aligned_by_parts, warn_if_long
 from skdiscrepancy._loops.shifted_sums import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 from skdiscrepancy._statistics.second_order import check_finite
@@ -128,18 +120,8 @@ def _all_shifts(
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
     work = _ShiftTask(x, y, n, x_offsets, y_offsets)
     diagonals = list(some_diagonals(n, nearest))
-    seconds = 0.0
-    if diagonals:
-        seconds = announce(
-            n**2 / 2,
-            x.n_kernels * y.n_kernels,
-            len(diagonals),
-            lambda: work(diagonals[0]),
-            run.n_jobs,
-            run.verbose,
-            has_features=lambda: x.has_features() and y.has_features(),
-        )
-    parts = run_all(diagonals, work, seconds=seconds, run=run)
+    warn_if_long(n**2 / 2, x.n_kernels * y.n_kernels, [x, y], run)
+    parts = run_all(diagonals, work, run)
     with closing(parts):
         for part, of_x, of_y in parts:
             spectrum += part
@@ -171,9 +153,6 @@ class _ShiftTask(Task):
         self.sources = (x, y)
         self.offsets = (x_offsets, y_offsets)
         self.n = n
-
-    def __sizeof__(self) -> int:
-        return super().__sizeof__() + source_bytes(self.sources, self.n)
 
     def __call__(
         self, diagonals: np.ndarray
@@ -321,10 +300,6 @@ class _JointTask(Task):
         self.sources = sources
         self.n = n
         self.shifts = shifts
-
-    def __sizeof__(self) -> int:
-        held = source_bytes(self.sources, self.n) + self.shifts.nbytes
-        return super().__sizeof__() + held
 
     def __call__(self, diagonals: np.ndarray) -> np.ndarray:
         n = self.n
