@@ -1,7 +1,5 @@
 r"""Features of Stein kernels, and the scores and tests that use them.
 
-Features of Stein kernels, and their sums over rows.
-
 A stationary kernel is the mean of cos(w . (x - y)) over its frequencies w, so its Stein
 kernel is h(x, y) = Re sum_w conj(xi_w(x)) . xi_w(y) with the features
 
@@ -33,7 +31,11 @@ from skdiscrepancy._gram.feature_sums import (
     Blocks,
     FeatureTask,
     Piece,
+    PieceRows,
+    join,
+    joined_values,
     run_pieces,
+    sum_pieces,
 )
 from skdiscrepancy._gram.run import QUIET, Run, progress
 from skdiscrepancy._gram.stein import check_squares
@@ -75,14 +77,6 @@ class SteinRows(NamedTuple):
         """Return the same rows with some of the kernels."""
         return self._replace(maps=self.maps.select(kernels))
 
-
-class _SteinTask(FeatureTask):
-    """Sums over one piece of rows, with gradients and a column of ones beside them."""
-
-    def __init__(self, rows: SteinRows):
-        super().__init__(rows.maps, rows.blocks)
-        self.gradients = rows.gradients
-
     def extended(self, piece: Piece) -> np.ndarray:
         """Return the gradients of a piece, and a column of ones."""
         S = self.gradients.read(piece)
@@ -114,96 +108,78 @@ class SteinTotals(NamedTuple):
     rows: float
 
 
-class _TotalsTask(_SteinTask):
-    def __init__(self, rows: SteinRows, weights: np.ndarray | None):
-        super().__init__(rows)
-        self.weights = weights
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        S = self.extended(piece)
-        if self.weights is not None:
-            S *= self.weights[index, np.newaxis]
-        totals: list[Any] = [0.0] * self.maps.n_kernels
-        for strip, k, F in self.maps.strips(block, index):
-            totals[k] = totals[k] + S[strip].T @ F
-        squares = np.einsum("ij,ij->j", S, S)
-        return totals, squares[:-1].sum(), squares[-1]
+def _totals_of(
+    rows: SteinRows, weights: np.ndarray | None, given: PieceRows
+) -> tuple[list[Any], float, float]:
+    S = rows.extended(given.piece)
+    if weights is not None:
+        S *= weights[given.positions, np.newaxis]
+    totals: list[Any] = [0.0] * rows.maps.n_kernels
+    for strip, k, F in rows.maps.strips(given.block, given.positions):
+        totals[k] = totals[k] + S[strip].T @ F
+    squares = np.einsum("ij,ij->j", S, S)
+    return totals, squares[:-1].sum(), squares[-1]
 
 
 def stein_totals(
     rows: SteinRows, weights: np.ndarray | None = None, *, run: Run = QUIET
 ) -> SteinTotals:
     """Sum the Stein features of the first sample, in one pass over its rows."""
-    sums: list[Any] = [0.0] * rows.maps.n_kernels
-    of_gradients = of_rows = 0.0
-    work = _TotalsTask(rows, weights)
-    for _, part in run_pieces(work, samples=(0,), run=run):
-        sums = [total + own for total, own in zip(sums, part[0], strict=True)]
-        of_gradients += part[1]
-        of_rows += part[2]
+    work = FeatureTask(rows.blocks, _totals_of, rows, weights)
+    sums, of_gradients, of_rows = sum_pieces(work, samples=(0,), run=run)
     sums = [_features_of_sums(M, rows.frequencies(k)) for k, M in enumerate(sums)]
     return SteinTotals(sums, of_gradients, of_rows)
 
 
-class _ProductsTask(_SteinTask):
-    """Inner products of the features of rows with one vector for each kernel."""
+def _lines(rows: SteinRows, vectors: list[np.ndarray]) -> list[np.ndarray]:
+    """Return what `_products` needs for inner products with one vector a kernel.
 
-    def __init__(self, rows: SteinRows, vectors: list[np.ndarray]):
-        super().__init__(rows)
-        # xi(x) . v is linear in the products of gradients with cosines and sines.
-        self.lines, self.squares = [], []
-        for k, v in enumerate(vectors):
-            W = rows.frequencies(k)
-            cosine, sine = np.split(v, 2, axis=1)
-            ones = np.concatenate(((W * sine).sum(axis=0), -(W * cosine).sum(axis=0)))
-            self.lines.append(np.vstack((v, ones)).T)
-            self.squares.append(_mean_square(W))
+    xi(x) . v is linear in the products of gradients with cosines and sines.
+    """
+    lines = []
+    for k, v in enumerate(vectors):
+        W = rows.frequencies(k)
+        cosine, sine = np.split(v, 2, axis=1)
+        ones = np.concatenate(((W * sine).sum(axis=0), -(W * cosine).sum(axis=0)))
+        lines.append(np.vstack((v, ones)).T)
+    return lines
 
-    def products(
-        self, piece: Piece, block: Any, index: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the products and the squared norms of the features, by kernel."""
-        S = self.extended(piece)
-        products = np.empty((self.maps.n_kernels, len(S)))
-        for strip, k, F in self.maps.strips(block, index):
-            products[k, strip] = np.einsum("ij,ij->i", S[strip], F @ self.lines[k])
+
+def _products(
+    rows: SteinRows, lines: list[np.ndarray], S: np.ndarray, given: PieceRows
+) -> np.ndarray:
+    """Return the inner products of the features of rows with vectors, by kernel."""
+    products = np.empty((rows.maps.n_kernels, len(S)))
+    for strip, k, F in rows.maps.strips(given.block, given.positions):
+        products[k, strip] = np.einsum("ij,ij->i", S[strip], F @ lines[k])
+    return products
+
+
+def _moments_of(
+    rows: SteinRows,
+    lines: list[np.ndarray],
+    weights: np.ndarray | None,
+    lengths: np.ndarray | int,
+    unbiased: bool,
+    given: PieceRows,
+) -> Moments:
+    S, index = rows.extended(given.piece), given.positions
+    sums = _products(rows, lines, S, given)
+    w = 1.0 if weights is None else weights[index]
+    if unbiased:
         norms = np.einsum("ij,ij->i", S[:, :-1], S[:, :-1])
-        return products, np.add.outer(self.squares, norms)
+        squares = [_mean_square(rows.frequencies(k)) for k in range(len(lines))]
+        sums -= w * np.add.outer(squares, norms)
+    sums *= w
+    return Moments.of_row_sums(
+        sums, lengths if isinstance(lengths, int) else lengths[index]
+    )
 
 
-class _MomentsTask(_ProductsTask):
-    def __init__(
-        self,
-        rows: SteinRows,
-        vectors: list[np.ndarray],
-        weights: np.ndarray | None,
-        lengths: np.ndarray | int,
-        unbiased: bool,
-    ):
-        super().__init__(rows, vectors)
-        self.weights = weights
-        self.lengths = lengths
-        self.unbiased = unbiased
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        sums, norms = self.products(piece, block, index)
-        w = 1.0 if self.weights is None else self.weights[index]
-        if self.unbiased:
-            sums -= w * norms
-        sums *= w
-        lengths = self.lengths if isinstance(self.lengths, int) else self.lengths[index]
-        return Moments.of_row_sums(sums, lengths)
-
-    def merge(self, first: Any, second: Any) -> Any:
-        return first.merge(second)
-
-
-class _ValuesTask(_ProductsTask):
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        return self.products(piece, block, index)[0].mean(axis=0)
-
-    def merge(self, first: Any, second: Any) -> Any:
-        return np.concatenate((first, second))
+def _values_of(
+    rows: SteinRows, lines: list[np.ndarray], given: PieceRows
+) -> np.ndarray:
+    return _products(rows, lines, rows.extended(given.piece), given).mean(axis=0)
 
 
 def _mean_square(W: np.ndarray) -> float:
@@ -266,55 +242,42 @@ def stein_feature_statistics(
             sizes[k] = (1 + cancellation) * diagonals.mean() / totals.rows
         deviations = np.ones(K)
         if scales:
-            work = _MomentsTask(rows, totals.sums, weights, lengths, unbiased)
-            moments: Any = None
-            for _, part in run_pieces(work, run=run):
-                moments = part if moments is None else moments.merge(part)
-            deviations = moments.scale
+            work = FeatureTask(
+                rows.blocks,
+                _moments_of,
+                rows,
+                _lines(rows, totals.sums),
+                weights,
+                lengths,
+                unbiased,
+                merge=Moments.merge,
+            )
+            deviations = sum_pieces(work, run=run).scale
             passes.advance()
     nu = float(n) if weights is None else 1 / totals.rows
     dtype = np.dtype(np.float64)
     return Statistics(values, deviations, nu, sizes, dtype, errors)
 
 
-def stein_feature_witness(rows: SteinRows, *, run: Run = QUIET) -> np.ndarray:
-    """Compute the Stein witness function of one sample at the rows of another.
-
-    For the mean of all kernels, as :func:`witness_values`, from features.
-    """
-    n = rows.blocks.sizes[0]
-    with np.errstate(all="ignore"):
-        totals = stein_totals(rows, run=run)
-        work = _ValuesTask(rows, [T / n for T in totals.sums])
-        parts = [part for _, part in run_pieces(work, samples=(1,), run=run)]
-    return check_finite(np.concatenate(parts))
-
-
-class _GroupsTask(_SteinTask):
-    is_large = True
-
-    def __init__(self, rows: SteinRows, columns: slice, n_groups: int):
-        super().__init__(rows)
-        self.columns = columns
-        self.n_groups = n_groups
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        """Return sums over groups; `extra` numbers the groups of the rows."""
-        # In the order of the groups, each group is a slice of a strip.
-        order = np.argsort(extra, kind="stable")
-        block, index, groups = block[order], index[order], extra[order]
-        S = self.extended(piece)[order]
-        squares = np.einsum("ij,ij->i", S[:, :-1], S[:, :-1])
-        S = np.column_stack((S[:, self.columns], S[:, -1]))
-        shape = self.maps.n_kernels, self.n_groups, S.shape[1]
-        sums = np.zeros((*shape, 2 * self.maps.n_frequencies))
-        for strip, k, F in self.maps.strips(block, index):
-            own = groups[strip]
-            starts = np.flatnonzero(np.diff(own, prepend=-1))
-            part = S[strip]
-            for i, j in zip(starts, [*starts[1:], len(own)], strict=True):
-                sums[k, own[i]] += part[i:j].T @ F[i:j]
-        return sums, np.bincount(groups, squares, self.n_groups)
+def _groups_of(
+    rows: SteinRows, columns: slice, n_groups: int, given: PieceRows
+) -> tuple[np.ndarray, np.ndarray]:
+    piece, block, index, groups = given
+    # In the order of the groups, each group is a slice of a strip.
+    order = np.argsort(groups, kind="stable")
+    block, index, groups = block[order], index[order], groups[order]
+    S = rows.extended(piece)[order]
+    squares = np.einsum("ij,ij->i", S[:, :-1], S[:, :-1])
+    S = np.column_stack((S[:, columns], S[:, -1]))
+    shape = rows.maps.n_kernels, n_groups, S.shape[1]
+    sums = np.zeros((*shape, 2 * rows.maps.n_frequencies))
+    for strip, k, F in rows.maps.strips(block, index):
+        own = groups[strip]
+        starts = np.flatnonzero(np.diff(own, prepend=-1))
+        part = S[strip]
+        for i, j in zip(starts, [*starts[1:], len(own)], strict=True):
+            sums[k, own[i]] += part[i:j].T @ F[i:j]
+    return sums, np.bincount(groups, squares, n_groups)
 
 
 def stein_groups(
@@ -342,9 +305,9 @@ def stein_groups(
             some = rows.select(kernels)
             draw = np.random.default_rng(seed)
             groups = random_groups(rows.blocks, nobody == 0, sizes, nobody, draw)
+            work = FeatureTask(rows.blocks, _groups_of, some, columns, G, is_large=True)
             sums: Any = None
             squares = np.zeros(G)
-            work = _GroupsTask(some, columns, G)
             for _, (part, of_gradients) in run_pieces(work, groups, run=run):
                 sums = part if sums is None else np.add(sums, part, out=sums)
                 squares += of_gradients
@@ -403,18 +366,18 @@ def _stein_rows(
     estimator: Any, seed: int, *samples: tuple[np.ndarray, np.ndarray]
 ) -> SteinRows:
     """Return samples and their gradients, with the features of the kernels."""
+    blocks: list[Blocks]
     if any(isinstance(X, LazyRows) for X, _ in samples):
         scaled, *blocks = lazy_stein_blocks(
             estimator.score_function_, estimator.scale_, *(X for X, _ in samples)
         )
-        check_squares(estimator.kernels_, np.dtype(np.float64))
-        maps = FeatureMaps(estimator.kernels_, estimator.n_components, seed, *scaled)
-        return SteinRows(maps, *blocks)
-    rows = [in_scale(estimator.scale_, *sample) for sample in samples]
-    sets = [[sample[i] for sample in rows] for i in (0, 1)]
+    else:
+        both = [in_scale(estimator.scale_, *sample) for sample in samples]
+        scaled = [X for X, _ in both]
+        blocks = [ArrayBlocks(*scaled), ArrayBlocks(*(S for _, S in both))]
     check_squares(estimator.kernels_, np.dtype(np.float64))
-    maps = FeatureMaps(estimator.kernels_, estimator.n_components, seed, *sets[0])
-    return SteinRows(maps, ArrayBlocks(*sets[0]), ArrayBlocks(*sets[1]))
+    maps = FeatureMaps(estimator.kernels_, estimator.n_components, seed, *scaled)
+    return SteinRows(maps, *blocks)
 
 
 def _seed_of(estimator: Any) -> int:
@@ -452,7 +415,11 @@ def witness_of_features(
 ) -> np.ndarray:
     """Compute the witness function from rows and gradients of points and a sample."""
     rows = _stein_rows(estimator, _seed_of(estimator), sample, points)
-    return stein_feature_witness(rows, run=estimator._run)
+    n, run = rows.blocks.sizes[0], estimator._run
+    with np.errstate(all="ignore"):
+        lines = _lines(rows, [T / n for T in stein_totals(rows, run=run).sums])
+        work = FeatureTask(rows.blocks, _values_of, rows, lines, merge=join)
+        return check_finite(joined_values(work, 1, run=run))
 
 
 def test_of_features(

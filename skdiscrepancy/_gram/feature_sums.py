@@ -1,7 +1,5 @@
 """Sums over rows of the features of kernels, in memory that does not grow with n.
 
-Sums over rows of the features of kernels, in memory that does not grow with n.
-
 Tasks are pieces of rows. Each returns small sums, which are added in the order of the
 pieces, so that a result does not depend on the number of workers.
 """
@@ -14,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby, repeat
 from typing import Any, NamedTuple
 
@@ -98,30 +96,11 @@ class Blocks(ABC):
     def run(
         self, work: Any, tasks: Iterable[tuple[Piece, Any]], run: Run = QUIET
     ) -> Generator[tuple[Piece, Any], None, None]:
-        """Yield pieces with what `work` returns for them, in their order.
+        """Yield pieces with the sums that `work` returns for them, in their order.
 
-        Parameters
-        ----------
-        work : FeatureTask
-            Takes a pair of a piece and an object, and returns the piece and its sums.
-        tasks : iterable
-            Pairs of a piece and an object.
-        verbose : int, default=0
-            Whether the progress is shown.
-
-        Yields
-        ------
-        piece : Piece
-            A piece, or neighbouring pieces of one sample as one.
-        sums : object
-            Its sums. Sums of several pieces are merged by `work.merge`.
+        Neighbouring pieces of one sample may come as one, merged by `work.merge`.
         """
         yield from run_all(tasks, work, run)
-
-    @property
-    def n_pieces(self) -> int:
-        """Number of pieces."""
-        return sum(1 for _ in self.pieces())
 
 
 def piece_rows(n_features: int) -> int:
@@ -165,47 +144,25 @@ class ArrayBlocks(Blocks):
         return self.rows.take(piece.rows)
 
 
-class FeatureTask(Task):
-    """The sums over one piece of rows. A subclass says which sums.
+class PieceRows(NamedTuple):
+    """A piece with its rows.
 
-    Sums that take much memory, `is_large`, are merged one after the other on dask.
+    Attributes
+    ----------
+    piece : Piece
+        The piece.
+    block : {ndarray, csr_array} of shape (n_rows, n_features)
+        Its rows.
+    positions : ndarray of shape (n_rows,)
+        Positions of the rows among the stacked rows of all samples.
+    extra : object
+        What the caller sends with each piece. If that is a function, its value.
     """
 
-    is_large = False
-
-    def __init__(self, maps: FeatureMaps, blocks: Blocks):
-        self.maps = maps
-        self.blocks = blocks
-
-    def __call__(self, task: tuple[Piece, Any]) -> tuple[Piece, Any]:
-        """Read a piece and return it with its sums."""
-        piece, extra = task
-        if callable(extra):
-            extra = extra()
-        index = np.arange(piece.rows.start, piece.rows.stop)
-        sums = self.sums(piece, self.blocks.read(piece), index, extra)
-        # Rows that came with the piece are not sent back.
-        return Piece(piece.sample, piece.rows), sums
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        """Return the sums over the rows of a block.
-
-        Parameters
-        ----------
-        piece : Piece
-            The piece.
-        block : {ndarray, csr_array} of shape (n_rows, n_features)
-            Its rows.
-        index : ndarray of shape (n_rows,)
-            Positions of the rows among the stacked rows of all samples.
-        extra : object
-            What the caller sends with each piece. If that is a function, its value.
-        """
-        raise NotImplementedError
-
-    def merge(self, first: Any, second: Any) -> Any:
-        """Return the sums over two pieces of a sample, from the sums over each."""
-        return add(first, second)
+    piece: Piece
+    block: Any
+    positions: np.ndarray
+    extra: Any
 
 
 def add(first: Any, second: Any) -> Any:
@@ -213,6 +170,47 @@ def add(first: Any, second: Any) -> Any:
     if isinstance(first, (list, tuple)):
         return type(first)(map(add, first, second))
     return first + second
+
+
+class FeatureTask(Task):
+    """The sums of a function over pieces of rows.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Rows.
+    function : callable
+        Takes `args` and the rows of a piece, and returns sums over these rows.
+    *args : tuple
+        What all pieces need.
+    merge : callable, default=add
+        Takes the sums over two neighbouring pieces of a sample, and returns the sums
+        over both.
+    is_large : bool, default=False
+        Whether sums take so much memory that they are merged one after the other on
+        dask.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        function: Callable[..., Any],
+        *args: Any,
+        merge: Callable[[Any, Any], Any] = add,
+        is_large: bool = False,
+    ):
+        self.blocks, self.function, self.args = blocks, function, args
+        self.merge, self.is_large = merge, is_large
+
+    def __call__(self, task: tuple[Piece, Any]) -> tuple[Piece, Any]:
+        """Read a piece and return it with its sums."""
+        piece, extra = task
+        index = np.arange(piece.rows.start, piece.rows.stop)
+        sent = extra() if callable(extra) else extra
+        given = PieceRows(piece, self.blocks.read(piece), index, sent)
+        sums = self.function(*self.args, given)
+        # Rows that came with the piece are not sent back.
+        return Piece(piece.sample, piece.rows), sums
 
 
 def run_pieces(
@@ -224,23 +222,7 @@ def run_pieces(
 ) -> Generator[tuple[Piece, Any], None, None]:
     """Yield the pieces in order with their sums.
 
-    Parameters
-    ----------
-    work : FeatureTask
-        The sums.
-    extras : iterable, default=None for every piece
-        What is sent with each piece.
-    samples : collection of int or None, default=None
-        Samples whose pieces are needed. None is all samples.
-    verbose : int, default=0
-        Whether the progress is shown.
-
-    Yields
-    ------
-    piece : Piece
-        The piece.
-    sums : object
-        What `work.sums` returned for it.
+    `extras` is what is sent with each piece. Only pieces of `samples` are read.
     """
     pieces: Iterable[Piece] = work.blocks.pieces()
     if samples is not None:
@@ -248,6 +230,11 @@ def run_pieces(
     tasks = zip(pieces, extras, strict=False)
     with closing(work.blocks.run(work, tasks, run)) as results:
         yield from results
+
+
+def sum_pieces(work: FeatureTask, *args: Any, **options: Any) -> Any:
+    """Return the sums over all pieces of `run_pieces`, merged in their order."""
+    return reduce(work.merge, (part for _, part in run_pieces(work, *args, **options)))
 
 
 class Totals(NamedTuple):
@@ -265,26 +252,19 @@ class Totals(NamedTuple):
     diagonals: np.ndarray
 
 
-class _TotalsTask(FeatureTask):
-    def __init__(self, maps: FeatureMaps, blocks: Blocks, weights: np.ndarray | None):
-        super().__init__(maps, blocks)
-        self.weights = weights
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        maps = self.maps
-        totals: list[Any] = [0.0] * maps.n_kernels
-        diagonals = np.zeros(maps.n_kernels)
-        for strip, k, F in maps.strips(block, index):
-            if self.weights is None:
-                weights = np.ones(F.shape[0])
-            else:
-                weights = self.weights[index[strip]]
-            totals[k] = totals[k] + weights @ F
-            if maps.has_unit_norm(k):
-                diagonals[k] += weights @ weights
-            else:
-                diagonals[k] += weights**2 @ aligned_products(F, F)
-        return totals, diagonals
+def _totals_of(
+    maps: FeatureMaps, weights: np.ndarray | None, given: PieceRows
+) -> tuple[list[Any], np.ndarray]:
+    totals: list[Any] = [0.0] * maps.n_kernels
+    diagonals = np.zeros(maps.n_kernels)
+    for strip, k, F in maps.strips(given.block, given.positions):
+        w = np.ones(F.shape[0]) if weights is None else weights[given.positions[strip]]
+        totals[k] = totals[k] + w @ F
+        if maps.has_unit_norm(k):
+            diagonals[k] += w @ w
+        else:
+            diagonals[k] += w**2 @ aligned_products(F, F)
+    return totals, diagonals
 
 
 def feature_totals(
@@ -300,16 +280,12 @@ def feature_totals(
     A sample that is not among `samples` has sums of 0. `weights` of
     the stacked rows of all samples are factors of the features.
     """
-    sums: list[list[Any]] = [[0.0] * maps.n_kernels for _ in blocks.sizes]
-    diagonals = np.zeros((len(blocks.sizes), maps.n_kernels))
-    for piece, part in run_pieces(
-        _TotalsTask(maps, blocks, weights), samples=samples, run=run
-    ):
-        own = sums[piece.sample]
-        for k, total in enumerate(part[0]):
-            own[k] = own[k] + total
-        diagonals[piece.sample] += part[1]
-    return Totals(sums, diagonals)
+    K = maps.n_kernels
+    found: list[Any] = [([0.0] * K, np.zeros(K)) for _ in blocks.sizes]
+    work = FeatureTask(blocks, _totals_of, maps, weights)
+    for piece, part in run_pieces(work, samples=samples, run=run):
+        found[piece.sample] = add(found[piece.sample], part)
+    return Totals([sums for sums, _ in found], np.array([own for _, own in found]))
 
 
 class Lines(NamedTuple):
@@ -341,17 +317,12 @@ class Lines(NamedTuple):
         return values - self.diagonal * aligned_products(F, F)
 
 
-class _SquaresTask(FeatureTask):
-    def __init__(self, maps: FeatureMaps, blocks: Blocks, lines: list[Lines]):
-        super().__init__(maps, blocks)
-        self.lines = lines
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        squares, lines = np.zeros(self.maps.n_kernels), self.lines[piece.sample]
-        for _, k, F in self.maps.strips(block, index):
-            values = lines.at(self.maps, k, F)
-            squares[k] += values @ values
-        return squares
+def _squares_of(maps: FeatureMaps, lines: list[Lines], given: PieceRows) -> np.ndarray:
+    squares = np.zeros(maps.n_kernels)
+    for _, k, F in maps.strips(given.block, given.positions):
+        values = lines[given.piece.sample].at(maps, k, F)
+        squares[k] += values @ values
+    return squares
 
 
 def sums_of_squares(
@@ -370,32 +341,36 @@ def sums_of_squares(
         Sums.
     """
     squares = np.zeros((len(blocks.sizes), maps.n_kernels))
-    for piece, part in run_pieces(
-        _SquaresTask(maps, blocks, lines), samples=samples, run=run
-    ):
+    work = FeatureTask(blocks, _squares_of, maps, lines)
+    for piece, part in run_pieces(work, samples=samples, run=run):
         squares[piece.sample] += part
     return squares
 
 
-class _ValuesTask(_SquaresTask):
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        values, lines = np.zeros(len(piece)), self.lines[piece.sample]
-        for strip, k, F in self.maps.strips(block, index):
-            values[strip] += lines.at(self.maps, k, F)
-        return values
+def _values_of(maps: FeatureMaps, lines: Lines, given: PieceRows) -> np.ndarray:
+    values = np.zeros(len(given.positions))
+    for strip, k, F in maps.strips(given.block, given.positions):
+        values[strip] += lines.at(maps, k, F)
+    return values
 
-    def merge(self, first: Any, second: Any) -> Any:
-        return np.concatenate((first, second))
+
+def joined_values(work: FeatureTask, sample: int, *, run: Run = QUIET) -> np.ndarray:
+    """Return the numbers of all rows of a sample."""
+    parts = [part for _, part in run_pieces(work, samples=(sample,), run=run)]
+    return np.concatenate(parts)
+
+
+def join(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the numbers of the rows of two pieces."""
+    return np.concatenate((first, second))
 
 
 def row_values(
     maps: FeatureMaps, blocks: Blocks, lines: Lines, sample: int, *, run: Run = QUIET
 ) -> np.ndarray:
     """Return the sum of the functions of all kernels for every row of a sample."""
-    work = _ValuesTask(maps, blocks, [lines] * len(blocks.sizes))
-    return np.concatenate(
-        [part for _, part in run_pieces(work, samples=(sample,), run=run)]
-    )
+    work = FeatureTask(blocks, _values_of, maps, lines, merge=join)
+    return joined_values(work, sample, run=run)
 
 
 class FeatureGroups(NamedTuple):
@@ -416,52 +391,42 @@ class FeatureGroups(NamedTuple):
     examples: list[tuple[np.ndarray, Any]]
 
 
-class _GroupsTask(FeatureTask):
-    def __init__(self, maps: FeatureMaps, blocks: Blocks, n_groups: int):
-        super().__init__(maps, blocks)
-        self.n_groups = n_groups
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        """Return sums over groups; `extra` numbers the groups of the rows.
-
-        Examples of group g have the number g + n_groups.
-        """
-        maps, G = self.maps, self.n_groups
-        chosen = np.flatnonzero(extra >= G)
-        examples = index[chosen], block[chosen]
-        # In the order of the groups, a strip of rows has few groups.
-        groups = extra % G
-        order = np.argsort(groups, kind="stable")
-        block, index, groups = block[order], index[order], groups[order]
-        sums: list[Any] = [None] * maps.n_kernels
-        diagonals = np.zeros((maps.n_kernels, G))
-        for strip, k, F in maps.strips(block, index):
-            own = groups[strip]
-            first, n = int(own[0]), int(own[-1] - own[0]) + 1
-            ones = csr_array(
-                (np.ones(len(own)), (own - first, np.arange(len(own)))),
-                shape=(n, len(own)),
-            )
-            part = ones @ F
-            if issparse(part):
-                # Rows of zeros for the other groups.
-                part = _placed(part, first, G)
-                sums[k] = part if sums[k] is None else sums[k] + part
-            else:
-                if sums[k] is None:
-                    sums[k] = np.zeros((G, F.shape[1]))
-                sums[k][first : first + n] += part
-            diagonal = 1.0 if maps.has_unit_norm(k) else aligned_products(F, F)
-            diagonals[k, first : first + n] += ones @ np.broadcast_to(
-                diagonal, len(own)
-            )
-        return sums, diagonals, examples
-
-    def merge(self, first: Any, second: Any) -> Any:
-        examples = (
-            np.concatenate(pair) for pair in zip(first[2], second[2], strict=True)
+def _groups_of(
+    maps: FeatureMaps, G: int, given: PieceRows
+) -> tuple[list[Any], np.ndarray, Any]:
+    """Return sums over G groups; an example of group g has the number g + G."""
+    _, block, index, groups = given
+    chosen = np.flatnonzero(groups >= G)
+    examples = index[chosen], block[chosen]
+    # In the order of the groups, a strip of rows has few groups.
+    groups = groups % G
+    order = np.argsort(groups, kind="stable")
+    block, index, groups = block[order], index[order], groups[order]
+    sums: list[Any] = [None] * maps.n_kernels
+    diagonals = np.zeros((maps.n_kernels, G))
+    for strip, k, F in maps.strips(block, index):
+        own = groups[strip]
+        first, n = int(own[0]), int(own[-1] - own[0]) + 1
+        ones = csr_array(
+            (np.ones(len(own)), (own - first, np.arange(len(own)))), shape=(n, len(own))
         )
-        return *add(first[:2], second[:2]), tuple(examples)
+        part = ones @ F
+        if issparse(part):
+            # Rows of zeros for the other groups.
+            part = _placed(part, first, G)
+            sums[k] = part if sums[k] is None else sums[k] + part
+        else:
+            if sums[k] is None:
+                sums[k] = np.zeros((G, F.shape[1]))
+            sums[k][first : first + n] += part
+        diagonal = 1.0 if maps.has_unit_norm(k) else aligned_products(F, F)
+        diagonals[k, first : first + n] += ones @ np.broadcast_to(diagonal, len(own))
+    return sums, diagonals, examples
+
+
+def _merge_groups(first: Any, second: Any) -> Any:
+    examples = map(np.concatenate, zip(first[2], second[2], strict=True))
+    return *add(first[:2], second[:2]), tuple(examples)
 
 
 def _placed(part: Any, first: int, n_rows: int) -> Any:
@@ -501,16 +466,13 @@ def feature_groups(
     groups : FeatureGroups
         Sums.
     """
-    sums: list[Any] = [None] * maps.n_kernels
-    diagonals = np.zeros((maps.n_kernels, n_groups))
+    work = FeatureTask(blocks, _groups_of, maps, n_groups, merge=_merge_groups)
+    total: Any = None
     examples = []
-    work = _GroupsTask(maps, blocks, n_groups)
-    for _, (part, diagonal, some) in run_pieces(work, groups, run=run):
-        for k, own in enumerate(part):
-            sums[k] = own if sums[k] is None else sums[k] + own
-        diagonals += diagonal
+    for _, (sums, diagonals, some) in run_pieces(work, groups, run=run):
+        total = (sums, diagonals) if total is None else add(total, (sums, diagonals))
         examples.append(some)
-    return FeatureGroups(sums, diagonals, examples)
+    return FeatureGroups(total[0], total[1], examples)
 
 
 class LazyBlocks(Blocks):
@@ -563,46 +525,33 @@ class LazyBlocks(Blocks):
             for i, own in groupby(tasks, key=lambda task: task[0].sample):
                 sample = self.samples[i]
                 if isinstance(sample, StreamRows):
-                    filled = _filled(own, sample.cut(piece_rows(self.n_features)))
+                    blocks = sample.cut(piece_rows(self.n_features))
+                    filled = (
+                        (Piece(i, piece.rows, block), extra)
+                        for block, (piece, extra) in zip(blocks, own, strict=True)
+                    )
                     with closing(run_tasks(filled, work, run.n_jobs)) as results:
                         for result in results:
                             line.advance()
                             yield result
                 else:
-                    advance = line.advance if run.verbose else None
-                    yield _reduced(work, sample, list(own), advance)
+                    here = list(own)
+                    rows = slice(here[0][0].rows.start, here[-1][0].rows.stop)
+                    total = sample.reduce(
+                        partial(_on_piece, work),
+                        work.merge,
+                        here,
+                        line.advance if run.verbose else None,
+                        work.is_large,
+                    )
+                    yield Piece(i, rows), total
 
 
-def _filled(
-    tasks: Iterable[tuple[Piece, Any]], blocks: Iterator[np.ndarray]
-) -> Iterator[tuple[Piece, Any]]:
-    """Yield tasks with the rows of their pieces."""
-    for block, (piece, extra) in zip(blocks, tasks, strict=True):
-        yield Piece(piece.sample, piece.rows, block), extra
-
-
-def _reduced(
-    work: Any,
-    sample: LazyRows,
-    tasks: list[tuple[Piece, Any]],
-    advance: Callable[[], None] | None,
-) -> tuple[Piece, Any]:
-    """Return the sums of all pieces of a sample, and a piece of all rows."""
-    first, last = tasks[0][0], tasks[-1][0]
-    total = sample.reduce(_OnPiece(work), work.merge, tasks, advance, work.is_large)
-    return Piece(first.sample, slice(first.rows.start, last.rows.stop)), total
-
-
-class _OnPiece:
-    """The sums over a piece, for a worker that has its rows."""
-
-    def __init__(self, work: Any):
-        self.work = work
-
-    def __call__(self, block: np.ndarray, task: tuple[Piece, Any]) -> Any:
-        piece, extra = task
-        with np.errstate(all="ignore"), one_blas_thread():
-            return self.work((Piece(piece.sample, piece.rows, block), extra))[1]
+def _on_piece(work: FeatureTask, block: np.ndarray, task: tuple[Piece, Any]) -> Any:
+    """Return the sums over a piece, for a worker that has its rows."""
+    piece, extra = task
+    with np.errstate(all="ignore"), one_blas_thread():
+        return work((Piece(piece.sample, piece.rows, block), extra))[1]
 
 
 class DerivedBlocks(Blocks):
@@ -697,21 +646,17 @@ class KeptFeatures:
         return squares
 
 
-class _MomentsTask(FeatureTask):
-    """Sums of features and of their products, less some vectors near their means."""
-
-    def __init__(self, maps: FeatureMaps, blocks: Blocks, centres: list[np.ndarray]):
-        super().__init__(maps, blocks)
-        self.centres = centres
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        sums: list[Any] = [0.0] * self.maps.n_kernels
-        products: list[Any] = [0.0] * self.maps.n_kernels
-        for _, k, F in self.maps.strips(block, index):
-            F = _extended(self.maps, k, F) - self.centres[k]
-            sums[k] = sums[k] + F.sum(axis=0)
-            products[k] = products[k] + F.T @ F
-        return sums, products
+def _moments_of(
+    maps: FeatureMaps, centres: list[Any], given: PieceRows
+) -> tuple[list[Any], list[Any]]:
+    """Sum features and their products, less some vectors near their means."""
+    sums: list[Any] = [0.0] * maps.n_kernels
+    products: list[Any] = [0.0] * maps.n_kernels
+    for _, k, F in maps.strips(given.block, given.positions):
+        F = _extended(maps, k, F) - centres[k]
+        sums[k] = sums[k] + F.sum(axis=0)
+        products[k] = products[k] + F.T @ F
+    return sums, products
 
 
 def _extended(maps: FeatureMaps, k: int, F: Any) -> np.ndarray:
@@ -753,10 +698,7 @@ def keep_features(
     centres: list[Any] = [0.0] * maps.n_kernels
     for k, F in maps.evaluate(some, np.arange(some.shape[0])):
         centres[k] = _extended(maps, k, F).mean(axis=0)
-    total: Any = None
-    work = _MomentsTask(maps, blocks, centres)
-    for _, part in run_pieces(work, run=run):
-        total = part if total is None else work.merge(total, part)
+    total = sum_pieces(FeatureTask(blocks, _moments_of, maps, centres), run=run)
     sums, diagonals, moments = [], np.full(maps.n_kernels, float(m)), []
     for k, (S, C) in enumerate(zip(*total, strict=True)):
         moments.append(C - np.outer(S, S / m))

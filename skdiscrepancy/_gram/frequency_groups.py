@@ -12,7 +12,7 @@ frequencies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skdiscrepancy._gram.feature_maps import FeatureMaps, Part
-from skdiscrepancy._gram.feature_sums import Blocks, FeatureTask, Piece, run_pieces
+from skdiscrepancy._gram.feature_sums import (
+    Blocks,
+    FeatureTask,
+    Piece,
+    PieceRows,
+    sum_pieces,
+)
 from skdiscrepancy._gram.run import QUIET, Run, end_if_stopped
 from skdiscrepancy._loops.angles import waves
 
@@ -314,40 +320,38 @@ class PairBlocks(Blocks):
         return self.x.run(*args, **options)
 
 
-class PairTask(FeatureTask):
-    """Sums over the rows of a piece of x and y."""
+def pair_task(
+    x: FeatureSide,
+    y: FeatureSide,
+    function: Callable[..., Any],
+    *args: Any,
+    **options: Any,
+) -> FeatureTask:
+    """Return the sums of a function of x, y, `args` and a piece of their rows."""
+    return FeatureTask(PairBlocks(x.blocks, y.blocks), function, x, y, *args, **options)
 
-    def __init__(self, x: FeatureSide, y: FeatureSide):
-        super().__init__(x.maps, PairBlocks(x.blocks, y.blocks))
-        self.x = x
-        self.y = y
 
-
-def pair_strips(
-    pair: tuple[Any, Any], index: np.ndarray
-) -> Iterator[tuple[Any, Any, np.ndarray]]:
+def pair_strips(given: PieceRows) -> Iterator[tuple[Any, Any, np.ndarray]]:
     """Yield rows of x, rows of y and their positions, some at a time."""
-    for start in range(0, len(index), STRIP):
+    x, y = given.block
+    for start in range(0, len(given.positions), STRIP):
         end_if_stopped()
-        strip = slice(start, min(start + STRIP, len(index)))
-        yield pair[0][strip], pair[1][strip], index[strip]
+        strip = slice(start, start + STRIP)
+        yield x[strip], y[strip], given.positions[strip]
 
 
-class _SumsTask(PairTask):
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        x, y = self.x, self.y
-        totals: list[Any] = [None] * len(x.groups)
-        for rows, others, own in pair_strips(block, index):
-            for g in range(len(totals)):
-                with np.errstate(all="ignore"):
-                    part = PairSums.of(
-                        x.features(g, rows, own), y.features(g, others, own)
-                    )
-                    totals[g] = part if totals[g] is None else totals[g] + part
-        return totals
+def _products_of(x: FeatureSide, y: FeatureSide, given: PieceRows) -> list[PairSums]:
+    totals: list[Any] = [None] * len(x.groups)
+    for rows, others, own in pair_strips(given):
+        for g in range(len(totals)):
+            with np.errstate(all="ignore"):
+                part = PairSums.of(x.features(g, rows, own), y.features(g, others, own))
+                totals[g] = part if totals[g] is None else totals[g] + part
+    return totals
 
-    def merge(self, first: Any, second: Any) -> Any:
-        return [a + b for a, b in zip(first, second, strict=True)]
+
+def _add_all(first: list[PairSums], second: list[PairSums]) -> list[PairSums]:
+    return [a + b for a, b in zip(first, second, strict=True)]
 
 
 def paired_pieces(x: FeatureSide, y: FeatureSide) -> list[tuple[Piece, Piece]]:
@@ -359,50 +363,39 @@ def sums_of_products(
     x: FeatureSide, y: FeatureSide, *, run: Run = QUIET
 ) -> list[PairSums]:
     """Return the sums over all rows, for each group, in one pass."""
-    work, totals = _SumsTask(x, y), None
-    for _, part in run_pieces(work, run=run):
-        totals = part if totals is None else work.merge(totals, part)
-    assert totals is not None
-    return totals
+    return sum_pieces(pair_task(x, y, _products_of, merge=_add_all), run=run)
 
 
-class _VariancesTask(PairTask):
-    def __init__(
-        self, x: FeatureSide, y: FeatureSide, forms: list[Any], means: np.ndarray
-    ):
-        super().__init__(x, y)
-        self.forms = forms
-        self.means = means
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        x, y = self.x, self.y
-        squares = np.zeros_like(self.means)
-        for rows, others, strip in pair_strips(block, index):
-            values = np.zeros((*self.means.shape, len(strip)))
-            values -= self.means[..., np.newaxis]
-            for g, (M, of_x, of_y) in enumerate(self.forms):
-                A, B = x.features(g, rows, strip), y.features(g, others, strip)
-                runs = _runs(y.starts[g], y.ends[g])
-                for k, (start, end) in enumerate(
-                    zip(x.starts[g], x.ends[g], strict=True)
-                ):
-                    own = A[start:end]
-                    values[k] += of_x[start:end].T @ own
-                    # Faster than one product of matrices for each kernel on y.
-                    weighted = M[start:end].T @ own
-                    for kernels, lines, size in runs:
-                        shape = (-1, size, len(strip))
-                        values[k, kernels] += np.einsum(
-                            "lfr,lfr->lr",
-                            weighted[lines].reshape(shape),
-                            B[lines].reshape(shape),
-                        )
-                for m, (start, end) in enumerate(
-                    zip(y.starts[g], y.ends[g], strict=True)
-                ):
-                    values[:, m] += of_y[:, start:end] @ B[start:end]
-            squares += np.einsum("klr,klr->kl", values, values)
-        return squares
+def _squares_of(
+    x: FeatureSide,
+    y: FeatureSide,
+    forms: list[Any],
+    means: np.ndarray,
+    given: PieceRows,
+) -> np.ndarray:
+    squares = np.zeros_like(means)
+    for rows, others, strip in pair_strips(given):
+        values = np.zeros((*means.shape, len(strip)))
+        values -= means[..., np.newaxis]
+        for g, (M, of_x, of_y) in enumerate(forms):
+            A, B = x.features(g, rows, strip), y.features(g, others, strip)
+            runs = _runs(y.starts[g], y.ends[g])
+            for k, (start, end) in enumerate(zip(x.starts[g], x.ends[g], strict=True)):
+                own = A[start:end]
+                values[k] += of_x[start:end].T @ own
+                # Faster than one product of matrices for each kernel on y.
+                weighted = M[start:end].T @ own
+                for kernels, lines, size in runs:
+                    shape = (-1, size, len(strip))
+                    values[k, kernels] += np.einsum(
+                        "lfr,lfr->lr",
+                        weighted[lines].reshape(shape),
+                        B[lines].reshape(shape),
+                    )
+            for m, (start, end) in enumerate(zip(y.starts[g], y.ends[g], strict=True)):
+                values[:, m] += of_y[:, start:end] @ B[start:end]
+        squares += np.einsum("klr,klr->kl", values, values)
+    return squares
 
 
 def _runs(starts: np.ndarray, ends: np.ndarray) -> list[tuple[slice, slice, int]]:
@@ -451,10 +444,7 @@ def bilinear_variances(
     variances : ndarray of shape (n_kernels_x, n_kernels_y)
         Variances.
     """
-    work = _VariancesTask(x, y, forms, means)
-    squares: Any = 0.0
-    for _, part in run_pieces(work, run=run):
-        squares = squares + part
+    squares = sum_pieces(pair_task(x, y, _squares_of, forms, means), run=run)
     return squares / sum(x.blocks.sizes)
 
 

@@ -1,7 +1,5 @@
 """Sums of the products of centred Gram matrices.
 
-Row sums of the products of two centred Gram matrices.
-
 A centred matrix is K_ij - f_i - f_j, for offsets f that follow from the row sums of K.
 The products are summed over tiles, or in sorted order for kernels on two columns, or on
 a column and labels.
@@ -18,13 +16,14 @@ that centre it, and its tiles, which all pairs share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skdiscrepancy._data.rows import Index
-from skdiscrepancy._gram.run import QUIET, Run, Task, progress, run_all
+from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
     CentredFeatures,
@@ -45,125 +44,6 @@ from skdiscrepancy._gram.sources import (
 from skdiscrepancy._gram.walks import ProductRowSums, RowSums, walk
 from skdiscrepancy.designs import Region, square
 
-
-class WeightedCentring(NamedTuple):
-    """The numbers that centre one Gram matrix: K_ij - shift - offsets_i - offsets_j.
-
-    The weighted mean of the offsets is zero. As in `Centring`, the shift is subtracted
-    first, and the matrix of a wide kernel is 1 - K.
-
-    Attributes
-    ----------
-    wide : bool
-        Whether the matrix is 1 - K.
-    size : float
-        Largest weighted row mean of the matrix, including the diagonal.
-    shift : float
-        Constant.
-    offsets : ndarray of shape (n,)
-        Offsets of rows and columns.
-    sums : list of ndarray of shape (n,)
-        Row sums of K - shift, including the diagonal, with the vector of each term of
-        the weights of pairs.
-    diagonal : ndarray of shape (n,)
-        The diagonal of the centred matrix.
-    """
-
-    wide: bool
-    size: float
-    shift: float
-    offsets: np.ndarray
-    sums: list[np.ndarray]
-    diagonal: np.ndarray
-
-
-class WeightedCentringTask(Task):
-    """The centring of one kernel, for rows with weights."""
-
-    def __init__(
-        self,
-        factor: Any,
-        offsets: Callable[[np.ndarray], np.ndarray],
-        diagonal: bool,
-        weights: PairWeights,
-    ):
-        self.factor = factor
-        self.offsets = offsets
-        self.diagonal = diagonal
-        self.weights = weights
-
-    def __call__(self, k: int) -> WeightedCentring:
-        factor, w = self.factor, self.weights.rows
-        sums, own = factor.sums(k, w), factor.diagonal(k)
-        wide = factor.is_wide(k, len(w) * sums)
-        if wide:
-            sums, own = factor.sums(k, w, wide=True), 0.0
-        found = self.offsets((sums if self.diagonal else sums - w * own)[np.newaxis])[0]
-        middle = w @ found
-        shift, found = 2 * middle, found - middle
-        size = max(float(np.abs(sums).max()), factor.least_size(k))
-        left = own - shift - 2 * found
-        of_terms = [
-            factor.sums(k, vector, wide=wide) - shift * vector.sum()
-            for _, vector in self.weights.terms
-        ]
-        return WeightedCentring(wide, size, shift, found, of_terms, left)
-
-
-class WeightedPairTask(Task):
-    """The result from the weighted row sums of the product of two centred matrices."""
-
-    def __init__(
-        self,
-        factors: tuple[Any, Any],
-        centrings: list[list[WeightedCentring]],
-        finish: Callable[[np.ndarray], Any],
-        diagonal: bool,
-        weights: PairWeights,
-    ):
-        self.factors = factors
-        self.centrings = centrings
-        self.finish = finish
-        self.diagonal = diagonal
-        self.weights = weights
-
-    def __call__(self, pair: tuple[int, int]) -> tuple[float, Any]:
-        a, b = pair
-        K, L = self.centrings[0][a], self.centrings[1][b]
-        total, size = np.zeros(len(self.weights.rows)), K.size * L.size
-        for t, (factor, vector) in enumerate(self.weights.terms):
-            sums, largest = self._sums(pair, t, vector)
-            total += factor * vector * sums
-            size = max(size, largest)
-        if K.wide != L.wide:
-            np.negative(total, out=total)
-        return size, self.finish(total[np.newaxis])
-
-    def _sums(
-        self, pair: tuple[int, int], t: int, v: np.ndarray
-    ) -> tuple[np.ndarray, float]:
-        """Return the row sums with the vector of a term, and the size of their terms.
-
-        With the offsets f and g, the sums are those of v_j times
-        (K_ij - f_i - f_j) (L_ij - g_i - g_j), multiplied out.
-        """
-        (first, second), (a, b) = self.factors, pair
-        K, L = self.centrings[0][a], self.centrings[1][b]
-        f, g = K.offsets, L.offsets
-        products = first.products(
-            a, second, b, wide=K.wide, other_wide=L.wide, weights=v
-        )
-        of_f, of_g = v * f, v * g
-        sums = products - v.sum() * K.shift * L.shift
-        sums -= (K.shift + f) * L.sums[t] + (L.shift + g) * K.sums[t]
-        sums -= first.sums(a, of_g, wide=K.wide) - K.shift * of_g.sum()
-        sums -= second.sums(b, of_f, wide=L.wide) - L.shift * of_f.sum()
-        sums += v.sum() * f * g + f * of_g.sum() + g * of_f.sum() + f @ of_g
-        if not self.diagonal:
-            sums -= v * K.diagonal * L.diagonal
-        return sums, float(np.abs(products).max())
-
-
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
@@ -176,6 +56,10 @@ Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 
 
 Factor = Line | Classes | CentredFeatures
+
+
+# Every pair of rows has the weight 1.
+UNIFORM = PairWeights(None, [(1.0, None)])
 
 
 class Products(NamedTuple):
@@ -242,7 +126,7 @@ def centred_products(
     """
     ordered = short_factors(x, y, n)
     if ordered is not None:
-        return _in_order(*ordered, offsets, finish, diagonal, weights, run)
+        return _in_order(*ordered, offsets, finish, diagonal, weights or UNIFORM, run)
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
     # The second walk evaluates all kernels again, and multiplies them.
@@ -348,40 +232,52 @@ def _in_order(
     offsets: Offsets,
     finish: Finish,
     diagonal: bool,
-    weights: PairWeights | None,
+    weights: PairWeights,
     run: Run,
 ) -> Products:
     """Compute the results of products of kernels that are summed in sorted order."""
-    results = _products_in_order(
-        (first, second), offsets, finish, diagonal=diagonal, weights=weights, run=run
-    )
+    factors, centrings = (first, second), []
+    n_first, n_second = first.n_kernels, second.n_kernels
+    total = n_first + n_second + n_first * n_second
+    with progress("kernel sums", total, run.verbose) as all_sums:
+        for factor in factors:
+            all_sums.step = factor.n_kernels
+            centring = Work(centre_factor, factor, offsets, diagonal, weights)
+            centrings.append(list(run_all(range(factor.n_kernels), centring, run=run)))
+            all_sums.advance()
+        all_sums.step = n_first * n_second
+        pairs = product(range(n_first), range(n_second))
+        work = Work(_pair_result, factors, centrings, finish, diagonal, weights)
+        results = list(run_all(pairs, work, run=run))
     numbers = [(size, *np.ravel(found)) for size, found in results]
-    grid = np.reshape(numbers, (first.n_kernels, second.n_kernels, -1))
+    grid = np.reshape(numbers, (n_first, n_second, -1))
     if swapped:
         grid = grid.transpose(1, 0, 2)
-    sizes, *found = grid.reshape(first.n_kernels * second.n_kernels, -1).T
+    sizes, *found = grid.reshape(n_first * n_second, -1).T
     return Products(np.array(found), sizes, IN_ORDER)
 
 
 class Centring(NamedTuple):
     """The numbers that centre one Gram matrix: K_ij - shift - offsets_i - offsets_j.
 
-    The offsets have mean zero. Subtracting the shift first makes the sums as small as
-    possible, so their differences lose few digits. For the same reason, the matrix of a
-    wide kernel is 1 - K. Centring 1 - K gives the centred K with the opposite sign.
+    The weighted mean of the offsets is zero. Subtracting the shift first makes the sums
+    as small as possible, so their differences lose few digits. For the same reason, the
+    matrix of a wide kernel is 1 - K. Centring 1 - K gives the centred K with the
+    opposite sign.
 
     Attributes
     ----------
     wide : bool
         Whether the matrix is 1 - K.
     size : float
-        Largest row mean of the matrix, including the diagonal.
+        Largest weighted row mean of the matrix, including the diagonal.
     shift : float
         Constant.
     offsets : ndarray of shape (n,)
         Offsets of rows and columns.
-    sums : ndarray of shape (n,)
-        Row sums of K - shift, including the diagonal.
+    sums : list of ndarray of shape (n,)
+        Row sums of K - shift, including the diagonal, with the vector of each term of
+        the weights of pairs.
     diagonal : ndarray of shape (n,)
         The diagonal of the centred matrix.
     """
@@ -390,186 +286,75 @@ class Centring(NamedTuple):
     size: float
     shift: float
     offsets: np.ndarray
-    sums: np.ndarray
+    sums: list[np.ndarray]
     diagonal: np.ndarray
 
-    @classmethod
-    def of(
-        cls,
-        sums: np.ndarray,
-        offsets: np.ndarray,
-        diagonal: np.ndarray | float,
-        *,
-        wide: bool = False,
-        least_size: float = 0.0,
-    ) -> Centring:
-        """Subtract the mean from the offsets of a matrix with the given row sums."""
-        size = max(float(np.abs(sums).max()) / len(sums), least_size)
-        middle = offsets.mean()
-        offsets = offsets - middle
-        shift = 2 * middle
-        left = diagonal - shift - 2 * offsets
-        return cls(wide, size, shift, offsets, sums - len(sums) * shift, left)
 
-
-def centred_product_sums(
-    K: Centring,
-    L: Centring,
-    products: np.ndarray,
-    K_of_g: np.ndarray,
-    L_of_f: np.ndarray,
-    *,
-    diagonal: bool,
-) -> np.ndarray:
-    """Return the row sums of the product of two centred matrices.
-
-    The sums follow from (K o L) 1, K g and L f for the offsets f of K and g of L. The
-    rows of the centred matrices A and B sum to zero, without the diagonal if it is left
-    out. So the sum over j of A_ij B_ij is the sum of A_ij L_ij minus (A g)_i.
-
-    Parameters
-    ----------
-    K, L : Centring
-        Both matrices.
-    products : ndarray of shape (n,)
-        Row sums of K o L.
-    K_of_g, L_of_f : ndarray of shape (n,)
-        K g and L f.
-    diagonal : bool
-        Whether the diagonals are in the sums.
-
-    Returns
-    -------
-    sums : ndarray of shape (n,)
-        Row sums of A o B.
-    """
-    n, f, g = len(products), K.offsets, L.offsets
-    sums = products - n * K.shift * L.shift
-    sums -= K.shift * L.sums
-    sums -= L.shift * K.sums
-    sums -= f * (L.sums - g.sum())
-    sums -= L_of_f - L.shift * f.sum()
-    sums -= K_of_g - K.shift * g.sum()
-    sums += f @ g
-    if not diagonal:
-        sums -= K.diagonal * (g + L.diagonal)
-    return sums
-
-
-def _products_in_order(
-    factors: tuple[Factor, Factor],
-    offsets: Offsets,
-    finish: Finish,
-    *,
-    diagonal: bool,
-    weights: PairWeights | None,
-    run: Run = QUIET,
-) -> Iterator[tuple[float, Any]]:
-    """Centre and multiply all kernels of two factors, pair by pair.
-
-    Parameters
-    ----------
-    factors : pair of Line, Classes or CentredFeatures
-        Kernels on the same rows.
-    offsets : callable
-        Takes row sums of shape (1, n), and returns the offsets that centre a matrix.
-    finish : callable
-        Takes the row sums of a product, of shape (1, n).
-    diagonal : bool
-        Whether the diagonals are in the sums.
-    weights : PairWeights or None
-        Weights of the rows and of the pairs.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Yields
-    ------
-    size : float
-        Magnitude of the row means in the sums.
-    result : object
-        Result of `finish`, for every kernel of the first factor with every kernel of
-        the second factor.
-    """
-    centrings: list[list[Any]] = []
-    n_first, n_second = (factor.n_kernels for factor in factors)
-    total = n_first + n_second + n_first * n_second
-    with progress("kernel sums", total, run.verbose) as all_sums:
-        for factor in factors:
-            all_sums.step = factor.n_kernels
-            centring: Callable[[int], Any] = _CentringTask(factor, offsets, diagonal)
-            if weights is not None:
-                centring = WeightedCentringTask(factor, offsets, diagonal, weights)
-            of_kernels = run_all(range(factor.n_kernels), centring, run=run)
-            centrings.append(list(of_kernels))
-            all_sums.advance()
-        all_sums.step = n_first * n_second
-        pairs = product(range(n_first), range(n_second))
-        work: Callable[[tuple[int, int]], Any] = _PairTask(
-            factors, centrings, finish, diagonal
-        )
-        if weights is not None:
-            work = WeightedPairTask(factors, centrings, finish, diagonal, weights)
-        yield from run_all(pairs, work, run=run)
-
-
-class _CentringTask(Task):
-    """The centring of one kernel."""
-
-    def __init__(self, factor: Factor, offsets: Offsets, diagonal: bool):
-        self.factor = factor
-        self.offsets = offsets
-        self.diagonal = diagonal
-
-    def __call__(self, k: int) -> Centring:
-        return centre_factor(self.factor, k, self.offsets, diagonal=self.diagonal)
+def _total(vector: np.ndarray | None, n: int) -> float:
+    """Return the sum of a vector, of n ones if it is None."""
+    return n if vector is None else vector.sum()
 
 
 def centre_factor(
-    factor: Factor, k: int, offsets: Offsets, *, diagonal: bool
+    factor: Factor, offsets: Offsets, diagonal: bool, weights: PairWeights, k: int
 ) -> Centring:
     """Return the centring of kernel k of a factor."""
-    sums, of_rows = factor.sums(k), factor.diagonal(k)
-    wide = factor.is_wide(k, sums)
+    w, n = weights.rows, factor.n_rows
+    sums, own = factor.sums(k, w), factor.diagonal(k)
+    mass = _total(w, n)
+    wide = factor.is_wide(k, sums * (n / mass))
     if wide:
-        sums, of_rows = factor.sums(k, wide=True), 0.0
-    counted = sums if diagonal else sums - of_rows
-    found = offsets(counted[np.newaxis])[0]
-    least_size = factor.least_size(k)
-    return Centring.of(sums, found, of_rows, wide=wide, least_size=least_size)
+        sums, own = factor.sums(k, w, wide=True), 0.0
+    own_terms = own if w is None else w * own
+    found = offsets((sums if diagonal else sums - own_terms)[np.newaxis])[0]
+    middle = found.mean() if w is None else w @ found
+    shift, found = 2 * middle, found - middle
+    of_terms = [
+        (sums if vector is w else factor.sums(k, vector, wide=wide))
+        - shift * _total(vector, n)
+        for _, vector in weights.terms
+    ]
+    size = max(float(np.abs(sums).max()) / mass, factor.least_size(k))
+    return Centring(wide, size, shift, found, of_terms, own - shift - 2 * found)
 
 
-class _PairTask(Task):
-    """The result from the row sums of the product of two centred matrices."""
+def _pair_result(
+    factors: tuple[Factor, Factor],
+    centrings: list[list[Centring]],
+    finish: Finish,
+    diagonal: bool,
+    weights: PairWeights,
+    pair: tuple[int, int],
+) -> tuple[float, Any]:
+    """Return the size and the result of the product of two centred matrices.
 
-    def __init__(
-        self,
-        factors: tuple[Factor, Factor],
-        centrings: list[Any],
-        finish: Finish,
-        diagonal: bool,
-    ):
-        self.factors = factors
-        self.centrings = centrings
-        self.finish = finish
-        self.diagonal = diagonal
-
-    def __call__(self, pair: tuple[int, int]) -> tuple[float, Any]:
-        (first, second), (a, b) = self.factors, pair
-        K, L = self.centrings[0][a], self.centrings[1][b]
-        products = first.products(a, second, b, wide=K.wide, other_wide=L.wide)
-        sums = centred_product_sums(
-            K,
-            L,
-            products,
-            first.sums(a, L.offsets, wide=K.wide),
-            second.sums(b, K.offsets, wide=L.wide),
-            diagonal=self.diagonal,
+    With the offsets f and g and the vector v of a term of the weights, the row sums are
+    those of v_j times (K_ij - f_i - f_j) (L_ij - g_i - g_j), multiplied out.
+    """
+    (first, second), (a, b) = factors, pair
+    K, L = centrings[0][a], centrings[1][b]
+    f, g = K.offsets, L.offsets
+    total, size = np.zeros(len(f)), K.size * L.size
+    for t, (factor, vector) in enumerate(weights.terms):
+        mass, v = _total(vector, len(f)), 1.0 if vector is None else vector
+        products = first.products(
+            a, second, b, wide=K.wide, other_wide=L.wide, weights=vector
         )
-        if K.wide != L.wide:
-            np.negative(sums, out=sums)
         # K o L can be larger than the product of the sizes of K and L.
-        size = max(float(np.abs(products).max()) / len(products), K.size * L.size)
-        return size, self.finish(sums[np.newaxis])
+        largest = float(np.abs(products).max())
+        size = max(size, largest / mass if vector is None else largest)
+        of_f, of_g = v * f, v * g
+        sums = products - mass * K.shift * L.shift
+        sums -= (K.shift + f) * L.sums[t] + (L.shift + g) * K.sums[t]
+        sums -= first.sums(a, of_g, wide=K.wide) - K.shift * of_g.sum()
+        sums -= second.sums(b, of_f, wide=L.wide) - L.shift * of_f.sum()
+        sums += mass * f * g + f * of_g.sum() + g * of_f.sum() + f @ of_g
+        if not diagonal:
+            sums -= v * K.diagonal * L.diagonal
+        total += factor * v * sums
+    if K.wide != L.wide:
+        np.negative(total, out=total)
+    return size, finish(total[np.newaxis])
 
 
 # Below so many units of the working precision a number is a rounding error of zero.
@@ -607,28 +392,7 @@ def source_pair_totals(
 
     Pairs with explicit features cost the product of their numbers of features for each
     row, pairs of single columns with kernels that are summed in sorted order O(n log
-    n). All other pairs share one walk over tiles.
-
-    Parameters
-    ----------
-    sources : list of Source
-        One kernel each, on the same rows.
-    pairs : list of pairs of int
-        Positions of both sources in the list.
-    n : int
-        Number of rows.
-    offsets : callable
-        Takes row sums of shape (n_kernels, n), and returns the offsets that centre the
-        matrices.
-    diagonal : bool
-        Whether the diagonals are in the sums.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    found : SourcePairs
-        Totals in the order of the pairs.
+    n). All other pairs share one walk over tiles. Each source has one kernel.
     """
     totals, roundings = np.zeros((2, len(pairs)))
     known = _KnownFactors(sources, n)
@@ -640,13 +404,14 @@ def source_pair_totals(
         else:
             short[t] = factors
     distinct = {id(factor): factor for both in short.values() for factor in both}
-    centring = _PairCentringTask(offsets, diagonal)
-    found = run_all(distinct.values(), centring, run=run)
+    centre = partial(
+        centre_factor, offsets=offsets, diagonal=diagonal, weights=UNIFORM, k=0
+    )
+    found = run_all(distinct.values(), centre, run=run)
     centrings = dict(zip(distinct, found, strict=True))
     tasks = [tuple((f, centrings[id(f)]) for f in both) for both in short.values()]
-    for t, both in zip(
-        short, run_all(tasks, _TotalTask(diagonal), run=run), strict=True
-    ):
+    results = run_all(tasks, partial(_pair_total, diagonal), run=run)
+    for t, both in zip(short, results, strict=True):
         totals[t], roundings[t] = both
     if over_tiles:
         some = [pairs[t] for t in over_tiles]
@@ -696,63 +461,34 @@ class _KnownFactors:
         return FeatureSource(np.concatenate([block for _, block in F.blocks(0)]).T)
 
 
-class _PairCentringTask(Task):
-    """The centring of the one kernel of a factor."""
-
-    def __init__(self, offsets: Offsets, diagonal: bool):
-        self.offsets = offsets
-        self.diagonal = diagonal
-
-    def __call__(self, factor: Factor) -> Centring:
-        return centre_factor(factor, 0, self.offsets, diagonal=self.diagonal)
-
-
-class _TotalTask(Task):
-    """The total of the product of two centred matrices."""
-
-    def __init__(self, diagonal: bool):
-        self.diagonal = diagonal
-
-    def __call__(self, both: Any) -> tuple[float, float]:
-        (first, K), (second, L) = both
-        if isinstance(first, CentredFeatures) and isinstance(second, CentredFeatures):
-            product = first.product_total(0, second, 0)
-        else:
-            product = float(
-                first.products(0, second, 0, wide=K.wide, other_wide=L.wide).sum()
-            )
-        total = centred_total(K, L, product, diagonal=self.diagonal)
-        eps, n = float(np.finfo(IN_ORDER).eps), len(K.offsets)
-        # Products of rounding errors, and the rounding of the sum of the products.
-        least = ROUNDING * eps * (n * K.size) * (n * L.size)
-        rounding = ROUNDING * eps * max(abs(product), least)
-        return (total if K.wide == L.wide else -total), rounding
+def _pair_total(diagonal: bool, both: Any) -> tuple[float, float]:
+    """Return the total of the product of two centred matrices, and its rounding."""
+    (first, K), (second, L) = both
+    if isinstance(first, CentredFeatures) and isinstance(second, CentredFeatures):
+        product = first.product_total(0, second, 0)
+    else:
+        product = float(
+            first.products(0, second, 0, wide=K.wide, other_wide=L.wide).sum()
+        )
+    total = centred_total(K, L, product, diagonal=diagonal)
+    eps, n = float(np.finfo(IN_ORDER).eps), len(K.offsets)
+    # Products of rounding errors, and the rounding of the sum of the products.
+    least = ROUNDING * eps * (n * K.size) * (n * L.size)
+    rounding = ROUNDING * eps * max(abs(product), least)
+    return (total if K.wide == L.wide else -total), rounding
 
 
 def centred_total(K: Centring, L: Centring, product: float, *, diagonal: bool) -> float:
-    """Return the total of the product of two centred matrices.
+    """Return the total of the product of two centred matrices, from that of K o L.
 
-    The sum of `centred_product_sums`, where K g and L f have become inner products with
-    the row sums of K and L.
-
-    Parameters
-    ----------
-    K, L : Centring
-        Both matrices.
-    product : float
-        Total of K o L.
-    diagonal : bool
-        Whether the diagonals are in the sum.
-
-    Returns
-    -------
-    total : float
-        Total of A o B.
+    The sum of `_weighted_sums`, where K g and L f have become inner products with the
+    row sums of K and L.
     """
     n, f, g = len(K.offsets), K.offsets, L.offsets
+    [of_K], [of_L] = K.sums, L.sums
     total = product - n * n * K.shift * L.shift
-    total -= K.shift * L.sums.sum() + L.shift * K.sums.sum()
-    total -= 2 * (f @ L.sums + g @ K.sums)
+    total -= K.shift * of_L.sum() + L.shift * of_K.sum()
+    total -= 2 * (f @ of_L + g @ of_K)
     total += 2 * n * (f @ g) + 2 * f.sum() * g.sum()
     if not diagonal:
         total -= K.diagonal @ L.diagonal

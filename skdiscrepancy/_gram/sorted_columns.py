@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.rows import Codes, Index, Rows
-from skdiscrepancy._gram.run import QUIET, Run, Task, held_bytes, progress, run_all
+from skdiscrepancy._gram.run import QUIET, Run, Work, held_bytes, progress, run_all
 from skdiscrepancy._gram.sources import KernelSource, Source, line_profile
 from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._loops.jit import compiled
@@ -100,7 +100,24 @@ class FeatureSource(Source):
         return sums[np.newaxis]
 
 
-class Features:
+class ShortSums:
+    """One or more kernels whose sums and products need no pairs of rows."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return held_bytes(vars(self).values())
+
+    def is_wide(self, k: int, sums: np.ndarray) -> bool:
+        """Tell whether to sum one minus kernel k, given the row sums of the kernel."""
+        return False
+
+    def least_size(self, k: int) -> float:
+        """Return a size of the matrix below which its entries are rounding errors."""
+        return 0.0
+
+
+class Features(ShortSums):
     """Kernels with explicit features, on rows that are read block by block.
 
     Sums over rows need no pairs. All sums are made in float64.
@@ -209,10 +226,6 @@ class CentredFeatures(Features):
         """Return the value of kernel k for each row with itself."""
         return self.squares(k)
 
-    def is_wide(self, k: int, sums: np.ndarray) -> bool:
-        """Tell that one minus the kernel has no use."""
-        return False
-
     def least_size(self, k: int) -> float:
         """Return a size of the matrix whose rounding is that of the centred features.
 
@@ -288,7 +301,7 @@ NEARLY_ZERO = 1e-30
 WIDE = 0.5
 
 
-class Line:
+class Line(ShortSums):
     """One column in increasing order, and the kernels on it.
 
     Parameters
@@ -306,11 +319,6 @@ class Line:
         self.steps = steps_of(self.values)
         self.n_rows, self.n_kernels = len(column), len(profiles)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return held_bytes(vars(self).values())
-
     def diagonal(self, k: int) -> float | np.ndarray:
         """Return the value of kernel k for each row with itself."""
         profile = self.profiles[k]
@@ -318,20 +326,11 @@ class Line:
             return 2 * self._lengths(profile)
         return float(profile.polynomial[0])
 
-    def least_size(self, k: int) -> float:
-        """Return 0: sums have the digits of their own size."""
-        return 0.0
-
     def _lengths(self, profile: DistanceProfile) -> np.ndarray:
         """Return the distances of the rows from the origin, in their own order."""
         lengths = np.empty(self.n_rows)
         lengths[self.order] = np.abs(self.values - profile.origin)
         return lengths
-
-    def _nearly_zero(self) -> float:
-        """Return a rate for which one minus an exponential is a distance."""
-        span = float(self.values[-1] - self.values[0])
-        return NEARLY_ZERO / span if span > 0 else 1.0
 
     def spans(self) -> Iterator[tuple[int, float]]:
         """Yield each kernel with the range of the column times its rate."""
@@ -386,7 +385,8 @@ class Line:
         """Return a rate of kernel k, and a factor of one minus its exponential."""
         profile = self.profiles[k]
         if isinstance(profile, DistanceProfile):
-            rate = self._nearly_zero()
+            span = float(self.values[-1] - self.values[0])
+            rate = NEARLY_ZERO / span if span > 0 else 1.0
             return rate, 1 / rate
         return profile.rate, 1.0
 
@@ -423,7 +423,7 @@ class Line:
         return sums * (x_factor * y_factor)
 
 
-class Classes:
+class Classes(ShortSums):
     """Labels, whose sums follow from their classes, and the kernels on them.
 
     Parameters
@@ -443,28 +443,15 @@ class Classes:
         ]
         self.n_rows, self.n_kernels = len(labels), len(kernels)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return held_bytes(vars(self).values())
-
     def diagonal(self, k: int) -> np.ndarray:
         """Return the value of kernel k for each row with itself."""
         return self.values[k]
-
-    def is_wide(self, k: int, sums: np.ndarray) -> bool:
-        """Tell that labels are equal or not, but never close."""
-        return False
 
     def sums(
         self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
     ) -> np.ndarray:
         """Return the row sums of kernel k, which is never `wide`."""
         return self.values[k] * np.bincount(self.codes, weights)[self.codes]
-
-    def least_size(self, k: int) -> float:
-        """Return 0: values of labels are exact."""
-        return 0.0
 
     def products(
         self,
@@ -520,52 +507,29 @@ ROW_LOST = 1e-12
 SQUARES_LOST = 1e-8
 
 
-class OrderedGroups(Task):
-    """Groups of the rows of one column.
+def ordered_groups(
+    line: Line, groups: np.ndarray, n_groups: int, k: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the sums of kernel k over groups, over rows, and of squares.
 
-    Parameters
-    ----------
-    line : Line
-        The column, and the kernels on it.
-    bounds : ndarray of shape (n_groups + 1,)
-        Group g has the rows bounds[g] to bounds[g + 1].
+    `groups` are the groups of the sorted rows. The diagonal is left out.
+    O(n * n_groups) time, and O(n) memory.
     """
-
-    def __init__(self, line: Line, bounds: np.ndarray):
-        self.line = line
-        self.groups = np.searchsorted(bounds, line.order, "right") - 1
-        self.n_groups = len(bounds) - 1
-
-    def __call__(self, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the sums of kernel k over groups, over rows, and of squares.
-
-        The diagonal is left out. O(n * n_groups) time, and O(n) memory.
-        """
-        line, profile = self.line, self._profile(k)
-        own = line.diagonal(k)
-        rows = line.sums(k)
-        rows -= own
-        rows[np.abs(rows) < ROW_LOST * own] = 0
-        below = group_sums_below(line.values, self.groups, self.n_groups, profile)
-        return below + below.T, rows, self._squares(k)
-
-    def _profile(self, k: int) -> Profile:
-        profile = self.line.profiles[k]
-        assert isinstance(profile, Profile)
-        return profile
-
-    def _squares(self, k: int) -> float:
-        """Return the sum of the squares of kernel k without the diagonal."""
-        line, squared = self.line, self._profile(k).squared()
-        own = line.diagonal(k) ** 2
-        squares = scan_sums(line.steps, squared)[0]
-        squares -= own
-        total = float(squares.sum())
-        if total > SQUARES_LOST * own * len(squares):
-            return total
+    profile, own = line.profiles[k], line.diagonal(k)
+    assert isinstance(profile, Profile)
+    rows = line.sums(k)
+    rows -= own
+    rows[np.abs(rows) < ROW_LOST * own] = 0
+    below = group_sums_below(line.values, groups, n_groups, profile)
+    squared, own = profile.squared(), own**2
+    squares = scan_sums(line.steps, squared)[0]
+    squares -= own
+    total = float(squares.sum())
+    if total <= SQUARES_LOST * own * len(squares):
         # The diagonal drowns the squares of a narrow kernel.
         one_group = np.zeros(len(line.values), dtype=np.int64)
-        return 2 * float(group_sums_below(line.values, one_group, 1, squared).sum())
+        total = 2 * float(group_sums_below(line.values, one_group, 1, squared).sum())
+    return below + below.T, rows, total
 
 
 class States(NamedTuple):
@@ -827,7 +791,7 @@ def row_sums(
             both.advance()
         if ways.profiles:
             both.step = len(ways.profiles)
-            work = _LineTask(ways.line(), diagonal, weights)
+            work = Work(_line_sums, ways.line(), diagonal, weights)
             parts = run_all(range(len(ways.profiles)), work, run=run)
             for k, part in zip(ways.profiles, parts, strict=True):
                 sums[k] = part
@@ -840,17 +804,11 @@ def row_sums(
     return sums
 
 
-class _LineTask(Task):
-    """The row sums of one kernel on a column."""
-
-    def __init__(self, line: Line, diagonal: bool, weights: np.ndarray | None):
-        self.line = line
-        self.diagonal = diagonal
-        self.weights = weights
-
-    def __call__(self, k: int) -> np.ndarray:
-        sums = self.line.sums(k, self.weights)
-        if self.diagonal:
-            return sums
-        own = self.line.diagonal(k)
-        return sums - (own if self.weights is None else own * self.weights)
+def _line_sums(
+    line: Line, diagonal: bool, weights: np.ndarray | None, k: int
+) -> np.ndarray:
+    """Return the row sums of kernel k on a column."""
+    sums = line.sums(k, weights)
+    if diagonal:
+        return sums
+    return sums - line.diagonal(k) * (1.0 if weights is None else weights)

@@ -291,14 +291,14 @@ class PairWeights(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of shape (n,)
-        Weights of the rows.
-    terms : list of (float, ndarray of shape (n,)) pairs
+    rows : ndarray of shape (n,) or None
+        Weights of the rows. None stands for ones.
+    terms : list of (float, ndarray of shape (n,) or None) pairs
         The weight of the pair (i, j) is the sum of factor * vector[i] * vector[j].
     """
 
-    rows: np.ndarray
-    terms: list[tuple[float, np.ndarray]]
+    rows: Any
+    terms: list[tuple[float, Any]]
 
     def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
         """Return the weights of the pairs of a tile."""

@@ -29,6 +29,11 @@ class SteinProducts(NamedTuple):
     inner: np.ndarray
     cross: np.ndarray
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Squared distances and both products."""
+        return self.distance.read(squared=True), self.inner, self.cross
+
 
 class SteinSource(Source):
     r"""The Stein kernel of a model, for the kernels of a collection.
@@ -76,9 +81,7 @@ class SteinSource(Source):
         products = self._products(rows, cols)
         known = [k for k, kind in enumerate(self.kinds) if kind is not None]
         compiled = stein_sums(
-            products.distance.read(squared=True),
-            products.inner,
-            products.cross,
+            *products.arrays,
             [kind for kind in self.kinds if kind is not None],
             [self.kernels[k].bandwidth for k in known],
         )
@@ -96,11 +99,8 @@ class SteinSource(Source):
         """Return sums of a tile over groups, by compiled loops where possible."""
         sums = None
         if None not in self.kinds:
-            products = self._products(rows, cols)
             sums = stein_group_sums(
-                products.distance.read(squared=True),
-                products.inner,
-                products.cross,
+                *self._products(rows, cols).arrays,
                 [kind for kind in self.kinds if kind is not None],
                 [kernel.bandwidth for kernel in self.kernels],
                 row_groups,
@@ -136,8 +136,7 @@ class SteinSource(Source):
     def _values(
         self, products: SteinProducts, members: Iterable[int], out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
-        _, inner, cross = products
-        squared = products.distance.read(squared=True)
+        squared, inner, cross = products.arrays
         stacked, members = out.ndim > squared.ndim, list(members)
         gaussian = [k for k in members if k in self.rates]
         outs = [out[k] if stacked else out for k in gaussian]

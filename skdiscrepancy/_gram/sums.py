@@ -22,11 +22,11 @@ import numpy as np
 from skdiscrepancy._gram.run import QUIET, Run, Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
-    OrderedGroups,
     States,
     Ways,
     choose_ways,
     diagonal_of,
+    ordered_groups,
     states_of,
     sums_across,
 )
@@ -93,7 +93,8 @@ def group_sums(source: Source, bounds: np.ndarray, *, run: Run = QUIET) -> Group
             both.advance()
         both.step = len(ways.profiles)
         line = ways.line()
-        work = OrderedGroups(line, bounds)
+        of_rows = np.searchsorted(bounds, line.order, "right") - 1
+        work = Work(ordered_groups, line, of_rows, n_groups)
         results = run_all(range(line.n_kernels), work, run)
         for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
             groups[k], rows[k], squares[k] = part

@@ -10,7 +10,7 @@ therefore costs little more than a single kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -103,47 +103,6 @@ def _next_link(
     return None
 
 
-def exponentials(
-    x: np.ndarray,
-    rates: Sequence[float],
-    outs: Sequence[np.ndarray],
-    decay: Callable[[np.ndarray, float, np.ndarray], np.ndarray],
-) -> Iterator[int]:
-    """Write exp(rate * x) to an array for each rate, chain by chain.
-
-    Parameters
-    ----------
-    x : ndarray
-        Distances.
-    rates : sequence of float
-        Rates.
-    outs : sequence of ndarray
-        One array for each rate, with the shape of `x`. All may be one array.
-    decay : callable
-        Function that writes the exponentials for one rate.
-
-    Yields
-    ------
-    k : int
-        Index of the rate whose array was just written. You may change this array.
-    """
-    chains = chains_of(rates, x.dtype)
-    kept: np.ndarray | None = None
-    continues = np.append(chains.squares, 0)[1:]
-    for k, n_squares, more in zip(*chains, continues, strict=True):
-        if n_squares:
-            assert kept is not None
-            for _ in range(n_squares):
-                np.multiply(kept, kept, out=kept)
-            np.copyto(outs[k], kept)
-        else:
-            decay(x, rates[k], outs[k])
-            if more:
-                kept = np.empty_like(outs[k]) if kept is None else kept
-                np.copyto(kept, outs[k])
-        yield int(k)
-
-
 STEIN_CODES = {"gaussian": GAUSSIAN, "imq": IMQ}
 
 
@@ -157,6 +116,11 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
+def _room(x: np.ndarray, n_kernels: int) -> list[np.ndarray]:
+    """Return arrays for the sums of the rows and of the columns of a tile."""
+    return [np.empty((n_kernels, n), dtype=x.dtype) for n in x.shape]
+
+
 def decay_sums(
     x: np.ndarray,
     rates: list[float],
@@ -168,8 +132,7 @@ def decay_sums(
     row those of the columns, and in the sum of a column those of the rows.
     """
     loops = compiled("tiles")
-    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
-    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    row_sums, col_sums = _room(x, len(rates))
     chains = chains_of(rates, x.dtype)
     if loops is not None and x.flags.c_contiguous:
         ordered = np.array(rates, dtype=x.dtype)[chains.order]
@@ -200,8 +163,7 @@ def decay_band_sums(
     loops = compiled("tiles")
     if loops is None or not x.flags.c_contiguous:
         return decay_sums(np.where(band(x.shape, first, width), x, np.inf), rates)
-    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
-    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    row_sums, col_sums = _room(x, len(rates))
     chains = chains_of(rates, x.dtype)
     ordered = np.array(rates, dtype=x.dtype)[chains.order]
     loops.decay_band_sums(
@@ -226,7 +188,21 @@ def decay_values(
 
     You may change an array after its index is yielded. All arrays may be one array.
     """
-    return exponentials(x, rates, outs, decay)
+    chains = chains_of(rates, x.dtype)
+    kept: np.ndarray | None = None
+    continues = np.append(chains.squares, 0)[1:]
+    for k, n_squares, more in zip(*chains, continues, strict=True):
+        if n_squares:
+            assert kept is not None
+            for _ in range(n_squares):
+                np.multiply(kept, kept, out=kept)
+            np.copyto(outs[k], kept)
+        else:
+            decay(x, rates[k], outs[k])
+            if more:
+                kept = np.empty_like(outs[k]) if kept is None else kept
+                np.copyto(kept, outs[k])
+        yield int(k)
 
 
 def decay_group_sums(
@@ -251,8 +227,7 @@ def decay_group_sums(
     loops = compiled("tiles")
     shape = (len(rates), int(row_groups[-1]) + 1, len(col_bounds) - 1)
     group_sums = np.empty(shape, dtype=x.dtype)
-    row_sums = np.empty((len(rates), x.shape[0]), dtype=x.dtype)
-    col_sums = np.empty((len(rates), x.shape[1]), dtype=x.dtype)
+    row_sums, col_sums = _room(x, len(rates))
     squares = np.empty((len(rates), 1), dtype=x.dtype)
     chains = chains_of(rates, x.dtype)
     if loops is None or not x.flags.c_contiguous:
@@ -350,19 +325,10 @@ def stein_sums(
     loops = compiled("tiles")
     if loops is None or not inner.flags.c_contiguous or not kinds:
         return None
-    dtype = distance.dtype
-    row_sums = np.empty((len(kinds), distance.shape[0]), dtype=dtype)
-    col_sums = np.empty((len(kinds), distance.shape[1]), dtype=dtype)
-    plan = _stein_plan(kinds, bandwidths, dtype)
-    loops.stein_sums(
-        ready(distance),
-        ready(inner, dtype),
-        ready(cross, dtype),
-        *plan.arguments,
-        row_sums,
-        col_sums,
-    )
-    return plan.chains.back(row_sums), plan.chains.back(col_sums)
+    row_sums, col_sums = _room(distance, len(kinds))
+    chains, arguments = _stein_plan(distance, inner, cross, kinds, bandwidths)
+    loops.stein_sums(*arguments, row_sums, col_sums)
+    return chains.back(row_sums), chains.back(col_sums)
 
 
 def stein_group_sums(
@@ -387,49 +353,33 @@ def stein_group_sums(
     shape = (n_kernels, int(row_groups[-1]) + 1, len(col_bounds) - 1)
     sums = (
         np.empty(shape, dtype=dtype),
-        np.empty((n_kernels, distance.shape[0]), dtype=dtype),
-        np.empty((n_kernels, distance.shape[1]), dtype=dtype),
+        *_room(distance, n_kernels),
         np.empty((n_kernels, 1), dtype=dtype),
     )
-    plan = _stein_plan(kinds, bandwidths, dtype)
-    loops.stein_group_sums(
-        ready(distance),
-        ready(inner, dtype),
-        ready(cross, dtype),
-        *plan.arguments,
-        drop_diagonal,
-        ready(row_groups, np.int64),
-        ready(col_bounds, np.int64),
-        *sums,
-    )
-    groups, rows, cols, squares = (plan.chains.back(part) for part in sums)
+    chains, arguments = _stein_plan(distance, inner, cross, kinds, bandwidths)
+    of_groups = ready(row_groups, np.int64), ready(col_bounds, np.int64)
+    loops.stein_group_sums(*arguments, drop_diagonal, *of_groups, *sums)
+    groups, rows, cols, squares = (chains.back(part) for part in sums)
     return groups, rows, cols, squares[:, 0]
 
 
-class _SteinPlan(NamedTuple):
-    """Kernels in the order in which their exponentials can be squares."""
-
-    chains: Chains
-    codes: np.ndarray
-    bandwidths: np.ndarray
-
-    @property
-    def arguments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Arguments of the compiled loops."""
-        return self.codes, self.bandwidths, self.chains.squares
-
-
 def _stein_plan(
-    kinds: list[str], bandwidths: list[float], dtype: np.dtype
-) -> _SteinPlan:
-    """Order kernels, with Gaussian kernels by chains first."""
+    distance: np.ndarray,
+    inner: np.ndarray,
+    cross: np.ndarray,
+    kinds: list[str],
+    bandwidths: list[float],
+) -> tuple[Chains, tuple[np.ndarray, ...]]:
+    """Order kernels by chains, and return the arguments of the compiled loops."""
+    dtype = distance.dtype
     codes = np.array([STEIN_CODES[kind] for kind in kinds], dtype=np.int64)
     gaussian, others = np.flatnonzero(codes == GAUSSIAN), codes != GAUSSIAN
     chains = chains_of([-(bandwidths[k] ** -2.0) for k in gaussian], dtype)
     order = np.append(gaussian[chains.order], np.flatnonzero(others))
     squares = np.append(chains.squares, np.zeros(others.sum(), dtype=np.int64))
     ordered = np.array(bandwidths, dtype=dtype)[order]
-    return _SteinPlan(Chains(order, squares), codes[order], ordered)
+    products = ready(distance), ready(inner, dtype), ready(cross, dtype)
+    return Chains(order, squares), (*products, codes[order], ordered, squares)
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:

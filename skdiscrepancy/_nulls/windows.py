@@ -11,11 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._gram.feature_sums import ArrayBlocks, Piece, run_pieces
+from skdiscrepancy._gram.feature_sums import (
+    ArrayBlocks,
+    FeatureTask,
+    PieceRows,
+    sum_pieces,
+)
 from skdiscrepancy._gram.frequency_groups import (
     FeatureSide,
     LineMoments,
-    PairTask,
+    pair_task,
     paired_pieces,
     unbiased_products,
 )
@@ -289,10 +294,7 @@ def _read_passes(
     n = sum(x.blocks.sizes)
     with progress("permutations", len(passes), run.verbose) as line:
         for tiles in passes:
-            work = _WindowTask(x, y, tiles, length, seed)
-            sums: Any = None
-            for _, part in run_pieces(work, run=run):
-                sums = part if sums is None else work.merge(sums, part)
+            sums = sum_pieces(_window_task(x, y, tiles, length, seed), run=run)
             for tile, own in zip(tiles, sums, strict=True):
                 total.add(tile, _Forms.of(x, y, tile, own, n))
             line.advance()
@@ -340,63 +342,66 @@ def _passes(
     yield tiles
 
 
-class _WindowTask(PairTask):
-    """Sums over the windows of a piece."""
+def _window_task(
+    x: FeatureSide, y: FeatureSide, tiles: list[_Tile], length: int, seed: int
+) -> FeatureTask:
+    """Return the sums over the windows of pieces, merged so that few are in memory."""
+    options = {"merge": _merge_windows, "is_large": True}
+    return pair_task(x, y, _window_sums, tiles, length, seed, **options)
 
-    # Sums that are merged in a chain, so that few of them are in memory.
-    is_large = True
 
-    def __init__(
-        self, x: FeatureSide, y: FeatureSide, tiles: list[_Tile], length: int, seed: int
-    ):
-        super().__init__(x, y)
-        self.tiles = tiles
-        self.length = length
-        self.seed = seed
+def _window_sums(
+    x: FeatureSide,
+    y: FeatureSide,
+    tiles: list[_Tile],
+    L: int,
+    seed: int,
+    given: PieceRows,
+) -> list[_TileSums]:
+    """Return the sums over the windows of a piece."""
+    piece, block, index, _ = given
+    # The same order in every pass.
+    draw = np.random.default_rng((seed, piece.rows.start))
+    order = draw.permutation(len(index))
+    first = int(draw.integers(N_GROUPS))
+    step = max(1, STRIP // L) * L
+    totals = [_zeros(x, y, tile, L) for tile in tiles]
+    for start in range(0, len(index), step):
+        end_if_stopped()
+        own = order[start : start + step]
+        rows, others = block[0][own], block[1][own]
+        features: dict[int, np.ndarray] = {}
+        for tile, total in zip(tiles, totals, strict=True):
+            g = tile.group
+            if g not in features:
+                features = {g: y.features(g, others, index[own])}
+            A, B = x.features(g, rows, index[own], tile.kernels), features[g]
+            for sums, F in ((total.x, A), (total.y, B)):
+                sums += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
+            used = len(own) // L * L
+            total.products[...] += A[:, used:] @ B[:, used:].T
+            if used:
+                place = (first + start // L) % N_GROUPS
+                _add_windows(total.spectra, A[:, :used], B[:, :used], L, place)
+    return totals
 
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        x, y, L = self.x, self.y, self.length
-        # The same order in every pass.
-        draw = np.random.default_rng((self.seed, piece.rows.start))
-        order = draw.permutation(len(index))
-        first = int(draw.integers(N_GROUPS))
-        step = max(1, STRIP // L) * L
-        totals = [self._zeros(tile) for tile in self.tiles]
-        for start in range(0, len(index), step):
-            end_if_stopped()
-            own = order[start : start + step]
-            rows, others = block[0][own], block[1][own]
-            features: dict[int, np.ndarray] = {}
-            for tile, total in zip(self.tiles, totals, strict=True):
-                g = tile.group
-                if g not in features:
-                    features = {g: y.features(g, others, index[own])}
-                A, B = x.features(g, rows, index[own], tile.kernels), features[g]
-                for sums, F in ((total.x, A), (total.y, B)):
-                    sums += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
-                used = len(own) // L * L
-                total.products[...] += A[:, used:] @ B[:, used:].T
-                if used:
-                    place = (first + start // L) % N_GROUPS
-                    _add_windows(total.spectra, A[:, :used], B[:, :used], L, place)
-        return totals
 
-    def _zeros(self, tile: _Tile) -> _TileSums:
-        x, y, g = self.x, self.y, tile.group
-        n_x = int(x.ends[g][tile.kernels[-1]] - x.starts[g][tile.kernels[0]])
-        n_y = len(y.is_norm[g])
-        shape = (N_GROUPS, self.length // 2 + 1, n_x, n_y)
-        return _TileSums(
-            np.zeros(shape, dtype=np.complex128),
-            np.zeros((n_x, n_y)),
-            np.zeros((2, n_x)),
-            np.zeros((2, n_y)),
-            self.length,
-        )
+def _zeros(x: FeatureSide, y: FeatureSide, tile: _Tile, length: int) -> _TileSums:
+    g = tile.group
+    n_x = int(x.ends[g][tile.kernels[-1]] - x.starts[g][tile.kernels[0]])
+    n_y = len(y.is_norm[g])
+    return _TileSums(
+        np.zeros((N_GROUPS, length // 2 + 1, n_x, n_y), dtype=np.complex128),
+        np.zeros((n_x, n_y)),
+        np.zeros((2, n_x)),
+        np.zeros((2, n_y)),
+        length,
+    )
 
-    def merge(self, first: Any, second: Any) -> Any:
-        # Into the sums that were computed last, and that nobody else has.
-        return [b.add(a) for a, b in zip(first, second, strict=True)]
+
+def _merge_windows(first: Any, second: Any) -> Any:
+    # Into the sums that were computed last, and that nobody else has.
+    return [b.add(a) for a, b in zip(first, second, strict=True)]
 
 
 def _add_windows(
@@ -424,7 +429,7 @@ class _TileTask(Task):
 
     def __call__(self, tile: _Tile) -> _Forms:
         x, y = self.x, self.y
-        work = _WindowTask(x, y, [tile], self.length, self.seed)
+        work = _window_task(x, y, [tile], self.length, self.seed)
         sums: Any = None
         with np.errstate(all="ignore"):
             for piece in x.blocks.pieces():

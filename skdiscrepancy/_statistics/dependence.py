@@ -37,7 +37,6 @@ from skdiscrepancy._statistics.noise import (
 from skdiscrepancy._statistics.second_order import (
     Normal,
     Statistics,
-    check_gram,
     one_statistic,
     second_order_noise,
     second_order_statistics,
@@ -45,6 +44,7 @@ from skdiscrepancy._statistics.second_order import (
     warn_unused,
 )
 from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.kernels._labels import check_gram
 
 
 class Norms(NamedTuple):
@@ -255,6 +255,7 @@ def complete_statistics(
 
     `weights` are positive weights of the rows that sum to one.
     """
+    offsets, finish, pairs, four = centring_offsets, complete_hsic, None, 1.0
     if weights is not None:
         four = Norms.of(weights).four if unbiased else 1.0
         if four < max(LEAST_NORMS[source.dtype.itemsize] for source in (x, y)):
@@ -263,32 +264,23 @@ def complete_statistics(
                 "unbiased HSIC, which compares four different rows, has too few "
                 "digits. Use design='v' or other weights."
             )
-        products = centred_products(
-            x,
-            y,
-            n,
-            partial(weighted_offsets, weights=weights, unbiased=unbiased),
-            partial(weighted_hsic, weights=weights, unbiased=unbiased),
-            diagonal=not unbiased,
-            weights=pair_weights(weights, unbiased=unbiased),
-            run=run,
-        )
-        values, scales = products.results
-        # The U-statistic divides rounding errors too.
-        sizes = products.sizes / four
-        nu = effective_size(weights, n)
-        return Statistics(values, scales, nu, sizes, products.dtype)
+        offsets = partial(weighted_offsets, weights=weights)
+        finish = partial(weighted_hsic, weights=weights)
+        pairs = pair_weights(weights, unbiased=unbiased)
     products = centred_products(
         x,
         y,
         n,
-        partial(centring_offsets, unbiased=unbiased),
-        partial(complete_hsic, unbiased=unbiased),
+        partial(offsets, unbiased=unbiased),
+        partial(finish, unbiased=unbiased),
         diagonal=not unbiased,
+        weights=pairs,
         run=run,
     )
     values, scales = products.results
-    return Statistics(values, scales, float(n), products.sizes, products.dtype)
+    # The U-statistic divides rounding errors too.
+    sizes, nu = products.sizes / four, effective_size(weights, n)
+    return Statistics(values, scales, nu, sizes, products.dtype)
 
 
 def unbiased_offsets(source: Source, n: int, *, run: Run = QUIET) -> np.ndarray:
@@ -338,12 +330,14 @@ def hsic_statistics(
             x, y, n_rows, unbiased=unbiased, weights=weights, run=run
         )
     n = paired_rows(n_rows, design)
-    reducer = ProductRowSums(
-        PairedSource(x, n), PairedSource(y, n), factor=0.25, moments=True
-    )
-    return second_order_statistics(
-        design, n, reducer, random_state=random_state, run=run
-    )
+    core = _paired_core(x, y, n)
+    return second_order_statistics(design, n, core, random_state=random_state, run=run)
+
+
+def _paired_core(x: Source, y: Source, n: int) -> ProductRowSums:
+    """Return the sums of the core on n pairs of rows."""
+    both = PairedSource(x, n), PairedSource(y, n)
+    return ProductRowSums(*both, factor=0.25, moments=True)
 
 
 def hsic_from_gram(
@@ -463,12 +457,9 @@ def hsic_noise(
         The noise.
     """
     if second_order or not design.complete:
-        half = n // 2
-        reducer = ProductRowSums(
-            PairedSource(x, half), PairedSource(y, half), factor=0.25, moments=True
-        )
+        core = _paired_core(x, y, n // 2)
         return second_order_noise(
-            design, half, reducer, values, scales, normalize=normalize, run=run
+            design, n // 2, core, values, scales, normalize=normalize, run=run
         )
     if n < LEAST_ROWS:
         return too_few_rows(n)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -465,15 +465,14 @@ class ComparisonResult(Result):
         if places[0] == places[1]:
             raise ValueError(f"second == {shown(second)}, must differ from first.")
         grid = np.ix_(places, places)
-        return ComparisonResult(
-            [self.names[i] for i in places],
-            self.scores[places],
-            self.standard_errors[places],
-            self.differences[grid],
-            self.difference_errors[grid],
-            self.discrepancy,
-            self.larger_is_better,
-            None if self.n_degrees is None else self.n_degrees[grid],
+        return replace(
+            self,
+            names=[self.names[i] for i in places],
+            scores=self.scores[places],
+            standard_errors=self.standard_errors[places],
+            differences=self.differences[grid],
+            difference_errors=self.difference_errors[grid],
+            n_degrees=None if self.n_degrees is None else self.n_degrees[grid],
         )
 
     @property

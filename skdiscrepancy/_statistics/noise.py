@@ -1,7 +1,5 @@
 """How sure a statistic is: its noise, standard error and confidence interval.
 
-How sure a discrepancy is: its standard error and its confidence interval.
-
 A statistic is close to |mu + e|^2 - E |e|^2, where mu is the difference of two mean
 embeddings and e is normal noise. So the statistic minus the discrepancy |mu|^2 is a
 linear form of the noise, 2 <mu, e>, plus a quadratic form. Far from the null hypothesis

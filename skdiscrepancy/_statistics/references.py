@@ -40,7 +40,6 @@ from skdiscrepancy._statistics.two_samples import (
     feature_statistics,
     paired_size,
     two_sample_statistics,
-    weighted_feature_statistics,
 )
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike
@@ -88,41 +87,25 @@ class Reference(NamedTuple):
         paired: bool,
         random_state: RandomStateLike,
         weights: np.ndarray | None = None,
+        held_out: np.ndarray | None = None,
         run: Run = QUIET,
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
 
-        Parameters
-        ----------
-        Y : ndarray or SparseRows of shape (n, n_features)
-            The sample.
-        design : Design
-            Pairs of rows that enter the statistic.
-        paired : bool
-            Whether the core on pairs (X_i, Y_i) is used.
-        random_state : object
-            Seeds the pairs of a random design.
-        weights : ndarray of shape (n,) or None, default=None
-            Positive weights of the rows of the sample. Pairs (X_i, Y_i) have none.
-        run : Run, default=QUIET
-            Threads and progress.
-
-        Returns
-        -------
-        statistics : Statistics
-            Statistics of all kernels.
+        If `paired`, the core on pairs (X_i, Y_i) is used, which has no weights. The
+        rows `held_out` of the reference are the sample, and are compared with the other
+        rows.
         """
         X = as_rows(self.rows)
         m, n = len(X), len(Y)
         if not paired:
-            source = kernel_source(self.kernels, X, Y, reference=True)
-            unbiased = not design.biased
             return two_sample_statistics(
-                source,
+                kernel_source(self.kernels, X, Y, reference=True),
                 m,
                 n,
-                unbiased=unbiased,
+                unbiased=not design.biased,
                 kept=self.sums,
+                held_out=held_out,
                 weights=self.of_both(weights),
                 run=run,
             )
@@ -133,14 +116,15 @@ class Reference(NamedTuple):
                 "have no weights."
             )
         size = paired_size(m, n, design)
-        core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+        core = self._paired(X[:size], Y[:size])
         return second_order_statistics(
-            design,
-            size,
-            RowSums(core, moments=True),
-            random_state=random_state,
-            run=run,
+            design, size, core, random_state=random_state, run=run
         )
+
+    def _paired(self, X: Any, Y: Any) -> RowSums:
+        """Return the sums of the core on pairs (X_i, Y_i)."""
+        source = PairedSource(kernel_source(self.kernels, X, Y), len(X))
+        return RowSums(source, moments=True)
 
     def of_both(self, weights: np.ndarray | None) -> Weights | None:
         """Return the weights of the reference and of a sample, if any has weights."""
@@ -187,15 +171,9 @@ class Reference(NamedTuple):
             return too_few_rows(min(m, n))
         if paired:
             size = min(m, n)
-            core = PairedSource(kernel_source(self.kernels, X[:size], Y[:size]), size)
+            core = self._paired(X[:size], Y[:size])
             return second_order_noise(
-                design,
-                size,
-                RowSums(core, moments=True),
-                values,
-                scales,
-                normalize=normalize,
-                run=run,
+                design, size, core, values, scales, normalize=normalize, run=run
             )
         source = kernel_source(self.kernels, X, Y, reference=True)
         first = noise_rows(m, n_samples=2)
@@ -224,26 +202,21 @@ class Reference(NamedTuple):
         weights = None if self.weights is None else self.weights[rows]
         # In sorted order, equal values have one place, but may have several weights.
         ordered = weights is not None and X.shape[1] == 1
+        reference = self
+        held_out: np.ndarray | None = rows
         if paired or ordered or self.sums is None:
             others = np.delete(np.arange(len(X)), rows)
             some = others[: len(rows)] if paired else others
             of_others = None if self.weights is None else self.weights[some]
-            return Reference(self.rows[some], self.kernels, of_others).statistics(
-                Y,
-                design,
-                paired=paired,
-                random_state=random_state,
-                weights=weights,
-                run=run,
-            )
-        return two_sample_statistics(
-            kernel_source(self.kernels, X, Y, reference=True),
-            len(X),
-            len(Y),
-            unbiased=not design.biased,
-            kept=self.sums,
-            held_out=rows,
-            weights=self.of_both(weights),
+            reference = Reference(self.rows[some], self.kernels, of_others)
+            held_out = None
+        return reference.statistics(
+            Y,
+            design,
+            paired=paired,
+            random_state=random_state,
+            weights=weights,
+            held_out=held_out,
             run=run,
         )
 
@@ -313,6 +286,7 @@ class FeatureReference(NamedTuple):
         paired: bool = False,
         random_state: Any = None,
         weights: np.ndarray | None = None,
+        held_out: bool = False,
         run: Run = QUIET,
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
@@ -321,15 +295,16 @@ class FeatureReference(NamedTuple):
         (X_i, Y_i), and no random pairs.
         """
         maps, blocks, kept = self._parts(Y)
-        options: dict[str, Any] = {
-            "unbiased": not design.biased,
-            "scales": self.scales,
-            "run": run,
-        }
-        stacked = stacked_weights((self.weights, weights), blocks.sizes)
-        if stacked is not None:
-            return weighted_feature_statistics(maps, blocks, stacked, **options)
-        return feature_statistics(maps, blocks, kept=kept, **options)
+        return feature_statistics(
+            maps,
+            blocks,
+            stacked_weights((self.weights, weights), blocks.sizes),
+            unbiased=not design.biased,
+            scales=self.scales,
+            kept=kept,
+            held_out=held_out,
+            run=run,
+        )
 
     def statistics_of_held_out(
         self,
@@ -345,26 +320,16 @@ class FeatureReference(NamedTuple):
         The sums of the other rows follow from the sums that are kept.
         """
         Y = as_rows(self.rows)[rows]
-        maps, blocks, kept = self._parts(Y)
-        if kept is None:
-            others = np.delete(np.arange(blocks.sizes[0]), rows)
-            other = self._replace(rows=self.rows[others])
-            if self.weights is None:
-                return other.statistics(Y, design, run=run)
-            other, weights = (
-                other._replace(weights=self.weights[others]),
-                self.weights[rows],
-            )
-            return other.statistics(Y, design, weights=weights, run=run)
-        return feature_statistics(
-            maps,
-            blocks,
-            unbiased=not design.biased,
-            scales=self.scales,
-            kept=kept,
-            held_out=True,
-            run=run,
+        _, blocks, kept = self._parts(Y)
+        if kept is not None:
+            return self.statistics(Y, design, held_out=True, run=run)
+        others = np.delete(np.arange(blocks.sizes[0]), rows)
+        of_others, weights = (
+            None if self.weights is None else self.weights[some]
+            for some in (others, rows)
         )
+        other = self._replace(rows=self.rows[others], weights=of_others)
+        return other.statistics(Y, design, weights=weights, run=run)
 
     def contributions(
         self, Y: Any, weights: np.ndarray | None = None, *, run: Run = QUIET

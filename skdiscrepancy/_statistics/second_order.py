@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import RandomStateLike, warn_user
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.walks import RowSums, design_moments, walk
@@ -173,24 +171,6 @@ def one_statistic(statistics: Statistics, *, normalize: bool) -> float:
             values, statistics.scales, rounding=statistics.rounding
         )
     return float(values[0])
-
-
-def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:
-    """Check the shape and symmetry of a Gram matrix, and return it as a float array."""
-    gram = check_rows(K, name)
-    if symmetric:
-        if gram.shape[0] != gram.shape[1]:
-            raise ValueError(f"{name} has shape {gram.shape}, must be square.")
-        tolerance = ROUNDING * np.finfo(gram.dtype).eps * max(gram.max(), -gram.min())
-        if any(
-            np.any(
-                np.abs(gram[start : start + 512] - gram[:, start : start + 512].T)
-                > tolerance
-            )
-            for start in range(0, len(gram), 512)
-        ):
-            raise ValueError(f"{name} must be symmetric.")
-    return gram
 
 
 def warn_unused(n_unused: int, n_rows: int, why: str) -> None:

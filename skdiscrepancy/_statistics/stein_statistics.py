@@ -15,12 +15,12 @@ from skdiscrepancy._gram.walks import Moments, RowSums, walk
 from skdiscrepancy._statistics.second_order import (
     Statistics,
     check_finite,
-    check_gram,
     one_statistic,
     second_order_statistics,
     warn_left_out,
 )
 from skdiscrepancy.designs import Design, Region, check_design, square
+from skdiscrepancy.kernels._labels import check_gram
 
 
 def stein_statistics(

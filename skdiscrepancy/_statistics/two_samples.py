@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from skdiscrepancy._gram.feature_sums import (
     FeatureTask,
     KeptFeatures,
     Lines,
-    Piece,
+    PieceRows,
     Totals,
     feature_totals,
     row_values,
@@ -35,25 +35,25 @@ from skdiscrepancy._gram.walks import RowSums
 from skdiscrepancy._statistics.second_order import (
     Statistics,
     check_finite,
-    check_gram,
     one_statistic,
     second_order_statistics,
     warn_left_out,
     warn_unused,
 )
 from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.kernels._labels import check_gram
 
 # Numbers of a part that stay in the cache.
 PART = 2**16
 
 
-def weighted_mmd(
+def two_sample_mmd(
     within_x: np.ndarray,
     within_y: np.ndarray,
     cross_x: np.ndarray,
     cross_y: np.ndarray,
-    of_x: np.ndarray,
-    of_y: np.ndarray,
+    of_x: np.ndarray | None = None,
+    of_y: np.ndarray | None = None,
     *,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,7 +62,8 @@ def weighted_mmd(
     With weights w of X and v of Y that sum to one each, the V-statistic is the sum of
     w_i w_i' k(x_i, x_i') + v_j v_j' k(y_j, y_j') - 2 w_i v_j k(x_i, y_j). The
     U-statistic leaves out i = i' and j = j', and divides the first sum by
-    1 - sum w_i^2, and the second by 1 - sum v_j^2.
+    1 - sum w_i^2, and the second by 1 - sum v_j^2. For equal weights this is the
+    estimator of [1]_ (Lemma 6).
 
     Parameters
     ----------
@@ -74,8 +75,8 @@ def weighted_mmd(
         Sums of v_j k(x_i, y_j) over j.
     cross_y : ndarray of shape (n_kernels, n)
         Sums of w_i k(x_i, y_j) over i.
-    of_x, of_y : ndarray of shape (m,) and (n,)
-        Positive weights w and v, of any sum.
+    of_x, of_y : ndarray of shape (m,) and (n,), or None
+        Positive weights w and v, of any sum. None stands for ones.
     unbiased : bool
         U-statistic or V-statistic.
 
@@ -86,25 +87,28 @@ def weighted_mmd(
         sigma_k^2 = 4 n_h (Var a_i / m' + Var b_j / n'), where a_i and b_j are the
         differences of weighted row means, and their variances are weighted too. The
         effective sizes m' = 1 / sum w_i^2 and n' = 1 / sum v_j^2 replace m and n, also
-        in n_h = 2 m' n' / (m' + n'). Equal weights give the scale without weights.
+        in n_h = 2 m' n' / (m' + n').
+
+    References
+    ----------
+    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     """
+    m, n = within_x.shape[1], within_y.shape[1]
+    total_x = m if of_x is None else of_x.sum()
+    total_y = n if of_y is None else of_y.sum()
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        mean_a, var_a, size_a = _weighted_moments(
-            within_x, cross_x, of_x, of_y.sum(), unbiased
-        )
-        mean_b, var_b, size_b = _weighted_moments(
-            within_y, cross_y, of_y, of_x.sum(), unbiased
-        )
-        m, n = (effective_size(w, len(w)) for w in (of_x, of_y))
+        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, total_y, unbiased)
+        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, total_x, unbiased)
+        m, n = effective_size(of_x, m), effective_size(of_y, n)
         variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
         return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
 
 
-def _weighted_moments(
+def _moments(
     within: np.ndarray,
     cross: np.ndarray,
-    weights: np.ndarray,
+    weights: np.ndarray | None,
     total_cross: float,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -113,8 +117,12 @@ def _weighted_moments(
     Differences of row means are computed twice, part by part. For long rows this is
     faster than to keep them, because parts stay in the cache.
     """
-    total = weights.sum()
-    others = other_weights(weights) if unbiased else np.full(len(weights), total)
+    if weights is None:
+        total, weights = within.shape[1], np.ones(within.shape[1])
+        others = np.broadcast_to(float(total - unbiased), total)
+    else:
+        total = weights.sum()
+        others = other_weights(weights) if unbiased else np.full(len(weights), total)
     step = max(1, PART // len(within))
     parts = [slice(at, at + step) for at in range(0, len(weights), step)]
     means, variances, sizes = np.zeros((3, len(within)))
@@ -126,8 +134,10 @@ def _weighted_moments(
         of_own -= of_other
         means += of_own @ weights[some] / total
     for some in parts:
-        values = within[:, some] / others[some]
-        values -= cross[:, some] / total_cross
+        values = of_own
+        if len(parts) > 1:
+            values = within[:, some] / others[some]
+            values -= cross[:, some] / total_cross
         values -= means[:, np.newaxis]
         values *= values
         variances += values @ weights[some] / total
@@ -153,75 +163,6 @@ def weighted_contributions(
     total_x, total_y = of_x.sum(), of_y.sum()
     level = (within_x @ of_x / total_x**2)[:, np.newaxis]
     return np.sum(within_y / total_y - 2 * cross_y / total_x + level, axis=0)
-
-
-def two_sample_mmd(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    *,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the squared MMD and its scale from the row sums of Gram matrices.
-
-    Parameters
-    ----------
-    within_x : ndarray of shape (n_kernels, m)
-        Sums of k(x_i, x_i') over i'; without i' = i if `unbiased`.
-    within_y : ndarray of shape (n_kernels, n)
-        Sums of k(y_j, y_j') over j'; without j' = j if `unbiased`.
-    cross_x : ndarray of shape (n_kernels, m)
-        Sums of k(x_i, y_j) over j.
-    cross_y : ndarray of shape (n_kernels, n)
-        Sums of k(x_i, y_j) over i.
-    unbiased : bool
-        U-statistic [1]_ (Lemma 6), or V-statistic.
-
-    Returns
-    -------
-    statistics, scales : ndarray of shape (n_kernels,)
-        Squared MMD and sigma_k, where sigma_k^2 = 4 n_h (Var a_i / m + Var b_j / n),
-        n_h = 2 m n / (m + n), and a_i and b_j are the differences of row means.
-
-    References
-    ----------
-    .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
-    """
-    m, n = within_x.shape[1], within_y.shape[1]
-    harmonic = 2 * m * n / (m + n)
-    # Results that are not finite are refused, without a warning before.
-    with np.errstate(all="ignore"):
-        mean_a, var_a = _moments(within_x, m - unbiased, cross_x, n)
-        mean_b, var_b = _moments(within_y, n - unbiased, cross_y, m)
-        # mean(a) + mean(b) is the statistic: both hold the cross term once.
-        variances = 4 * harmonic * (var_a / m + var_b / n)
-        return mean_a + mean_b, np.sqrt(variances)
-
-
-def _moments(
-    within: np.ndarray, n_within: int, cross: np.ndarray, n_cross: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and variances of the differences of row means.
-
-    Differences are computed twice, part by part. For long rows this is faster than to
-    keep them, because parts stay in the cache.
-    """
-    n, step = within.shape[1], max(1, PART // len(within))
-
-    def differences() -> Iterator[np.ndarray]:
-        for start in range(0, n, step):
-            some = slice(start, start + step)
-            values = within[:, some] / n_within
-            values -= cross[:, some] / n_cross
-            yield values
-
-    means = sum(values.sum(axis=1) for values in differences()) / n
-    variances = np.zeros(len(means))
-    for values in differences():
-        values -= means[:, np.newaxis]
-        variances += np.einsum("ki,ki->k", values, values)
-    return means, variances / n
 
 
 class PooledGram(Source):
@@ -288,12 +229,11 @@ def two_sample_statistics(
             f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
         )
     results, dtypes = np.empty((3, source.n_kernels)), [source.dtype] * source.n_kernels
-    finish = _values_scales_sizes if weights is None else weighted_mmd
     for part in two_sample_sums(
         source,
         m,
         n,
-        partial(finish, unbiased=unbiased),
+        partial(two_sample_mmd, unbiased=unbiased),
         diagonal=not unbiased,
         keep_order=False,
         kept=kept,
@@ -311,28 +251,6 @@ def two_sample_statistics(
         of_x = None if of_x is None else np.delete(of_x, held_out)
     nu = harmonic_size(effective_size(of_x, m), effective_size(of_y, n))
     return Statistics(values, scales, nu, sizes, dtypes)
-
-
-def _values_scales_sizes(
-    within_x: np.ndarray,
-    within_y: np.ndarray,
-    cross_x: np.ndarray,
-    cross_y: np.ndarray,
-    *,
-    unbiased: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return statistics, scales, and the largest mean that enters a statistic."""
-    m, n = within_x.shape[1], within_y.shape[1]
-    values, scales = two_sample_mmd(
-        within_x, within_y, cross_x, cross_y, unbiased=unbiased
-    )
-    counts = max(m - unbiased, 1), max(n - unbiased, 1), n, m
-    sums = within_x, within_y, cross_x, cross_y
-    sizes = [
-        np.maximum(part.max(axis=1), -part.min(axis=1)) / count
-        for part, count in zip(sums, counts, strict=True)
-    ]
-    return values, scales, np.max(sizes, axis=0)
 
 
 def paired_size(m: int, n: int, design: Design) -> int:
@@ -438,9 +356,25 @@ def mmd_from_gram(
     return one_statistic(statistics, normalize=normalize)
 
 
+# Largest size of the diagonal that is subtracted, relative to all other pairs.
+MOST_CANCELLATION = 1e6
+
+
+class _Sample(NamedTuple):
+    """The sum of squared weights that sum to one, and 1 minus this sum."""
+
+    squares: float
+    others: float
+
+    @classmethod
+    def of(cls, weights: np.ndarray) -> _Sample:
+        return cls(float(weights @ weights), float(weights @ other_weights(weights)))
+
+
 def feature_statistics(
     maps: FeatureMaps,
     blocks: Blocks,
+    weights: np.ndarray | None = None,
     *,
     unbiased: bool,
     scales: bool = True,
@@ -450,10 +384,10 @@ def feature_statistics(
 ) -> Statistics:
     """Compute the complete statistics of two samples from features of their rows.
 
-    With the sums S_x and S_y of the features, the V-statistic is |S_x/m - S_y/n|^2. The
-    scale sigma_k takes a second pass over the rows: it is the standard deviation of
-    inner products with vectors that depend on S_x and S_y, and one pass would need all
-    products of two features.
+    With the weighted means x and y of the features, the V-statistic is |x - y|^2. The
+    U-statistic and the scale are as in :func:`two_sample_mmd`. The scale takes a second
+    pass over the rows: it is the standard deviation of inner products with vectors that
+    depend on x and y, and one pass would need all products of two features.
 
     Parameters
     ----------
@@ -461,12 +395,15 @@ def feature_statistics(
         Features of the kernels.
     blocks : Blocks
         Rows of the two samples.
+    weights : ndarray of shape (m + n,) or None, default=None
+        Positive weights of the stacked rows, which sum to one for each sample. None
+        stands for equal weights.
     unbiased : bool
         U-statistic or V-statistic.
     scales : bool, default=True
         Whether the scales are needed. All scales are 1 otherwise.
     kept : KeptFeatures or None, default=None
-        Sums over the first sample, if they are kept.
+        Sums over the first sample without weights, if they are kept.
     held_out : bool, default=False
         Whether the rows of the second sample are rows of the first, and are compared
         with its other rows. Needs `kept`.
@@ -478,60 +415,80 @@ def feature_statistics(
     statistics : Statistics
         Statistics, with the standard errors from the draw of random features.
     """
+    m: float
+    n: float
     m, n = blocks.sizes
-    if held_out:
-        m -= n
-    if min(m, n) < 1 + unbiased:
-        raise ValueError(
-            f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
-        )
-    verbose = run.verbose
+    if weights is None:
+        m -= n if held_out else 0
+        if min(m, n) < 1 + unbiased:
+            raise ValueError(
+                f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
+            )
+        samples = [_Sample(1 / size, 1 - 1 / size) for size in (m, n)]
+    else:
+        samples = [_Sample.of(w) for w in np.split(weights, [blocks.sizes[0]])]
+        if unbiased and max(s.squares / s.others for s in samples) > MOST_CANCELLATION:
+            raise ValueError(
+                "sample_weight has almost all weight in one row, so the U-statistic "
+                "from random features has too few digits. Use n_components=None, "
+                "design='v' or other weights."
+            )
+        m, n = (1 / s.squares for s in samples)
+    K = maps.n_kernels
+    values, errors, sizes, deviations = *np.zeros((3, K)), np.ones(K)
     quiet = np.errstate(all="ignore")
-    with progress("kernel sums", 1 + scales, verbose) as passes, quiet:
-        totals = _totals(maps, blocks, kept, held_out, run=run)
+    with progress("kernel sums", 1 + scales, run.verbose) as passes, quiet:
+        means = _mean_features(maps, blocks, weights, kept, held_out, run=run)
         passes.advance()
-        K = maps.n_kernels
-        values, errors, sizes = np.zeros(K), np.zeros(K), np.zeros(K)
         for k in range(K):
-            terms = _terms(maps, totals, k, m, n, unbiased)
-            values[k] = terms.sum()
-            errors[k] = feature_error(maps, k, terms)
-            sizes[k] = np.max(totals.diagonals[:, k] / (m, n))
-        deviations = np.ones(K)
+            terms = _terms(means, k, samples, unbiased)
+            values[k], errors[k] = terms.sum(), feature_error(maps, k, terms)
+            sizes[k] = max(
+                diagonal / s.squares * (1 + unbiased * s.squares / s.others)
+                for diagonal, s in zip(means.diagonals[:, k], samples, strict=True)
+            )
         if scales:
-            lines = [
-                _lines(totals, (0, 1), (m, n), unbiased),
-                _lines(totals, (1, 0), (n, m), unbiased),
-            ]
-            squares = _squares(maps, blocks, lines, kept, held_out, run=run)
-            variances = squares[0] / m**2 + squares[1] / n**2
-            harmonic = 2 * m * n / (m + n)
-            deviations = np.sqrt(4 * harmonic * variances)
+            if weights is None:
+                lines = [
+                    _lines(means, (0, 1), m, unbiased),
+                    _lines(means, (1, 0), n, unbiased),
+                ]
+                squares = _squares(maps, blocks, lines, kept, held_out, run=run)
+                var_a, var_b = squares[0] / m, squares[1] / n
+            else:
+                var_a, var_b = _variances(
+                    maps, blocks, weights, means, unbiased, run=run
+                )
+            deviations = np.sqrt(4 * harmonic_size(m, n) * (var_a / m + var_b / n))
             passes.advance()
-    nu = 2 * m * n / (m + n)
     dtype = np.dtype(np.float64)
-    return Statistics(values, deviations, nu, sizes, dtype, errors)
+    return Statistics(values, deviations, harmonic_size(m, n), sizes, dtype, errors)
 
 
-def _totals(
+def _mean_features(
     maps: FeatureMaps,
     blocks: Blocks,
-    kept: KeptFeatures | None,
+    weights: np.ndarray | None = None,
+    kept: KeptFeatures | None = None,
     held_out: bool = False,
     *,
     run: Run = QUIET,
 ) -> Totals:
-    """Return the sums of the features of two samples, with those that are kept."""
-    if kept is None:
-        return feature_totals(maps, blocks, samples=(0, 1), run=run)
-    totals = feature_totals(maps, blocks, samples=(1,), run=run)
-    first, diagonals = kept.sums, kept.diagonals
+    """Return the sums over two samples, with weights that sum to one for each."""
+    if weights is not None:
+        return feature_totals(maps, blocks, weights, samples=(0, 1), run=run)
+    m, n, *_ = blocks.sizes
+    some = (0, 1) if kept is None else (1,)
+    found = feature_totals(maps, blocks, samples=some, run=run)
+    (first, second, *_), (own, other, *_) = found
+    if kept is not None:
+        first, own = kept.sums, kept.diagonals
     if held_out:
-        first = [S - T for S, T in zip(first, totals.sums[1], strict=True)]
-        diagonals = diagonals - totals.diagonals[1]
-    return Totals(
-        [first, *totals.sums[1:]], np.array([diagonals, *totals.diagonals[1:]])
-    )
+        m -= n
+        first = [S - T for S, T in zip(first, second, strict=True)]
+        own = own - other
+    means = [[S / m for S in first], [T / n for T in second]]
+    return Totals(means, np.array([own / m**2, other / n**2]))
 
 
 def _squares(
@@ -544,39 +501,32 @@ def _squares(
     run: Run = QUIET,
 ) -> np.ndarray:
     """Sum the squares of one function for each sample, with the sums that are kept."""
-
-    def squared(lines: list[Lines], **options: Any) -> np.ndarray:
-        return sums_of_squares(maps, blocks, lines, run=run, **options)
-
     if kept is None or kept.moments is None:
-        squares = squared(lines)
+        squares = sums_of_squares(maps, blocks, lines, run=run)
     else:
-        squares = squared(lines, samples=(1,))
+        squares = sums_of_squares(maps, blocks, lines, samples=(1,), run=run)
         squares[0] = kept.sums_of_squares(maps, lines[0], blocks.sizes[0])
     if held_out:
         # The first sample holds the rows of the second.
-        squares[0] -= squared([lines[0]] * 2, samples=(1,))[1]
+        first = [lines[0]] * 2
+        squares[0] -= sums_of_squares(maps, blocks, first, samples=(1,), run=run)[1]
     return np.maximum(squares, 0)
 
 
-def _terms(
-    maps: FeatureMaps, totals: Totals, k: int, m: int, n: int, unbiased: bool
-) -> np.ndarray:
+def _terms(means: Totals, k: int, samples: list[_Sample], unbiased: bool) -> np.ndarray:
     """Return the part of each feature in the statistic of a kernel.
 
     A difference of means loses fewer digits than a difference of sums over pairs.
     """
-    x, y = totals.sums[0][k] / m, totals.sums[1][k] / n
+    x, y = means.sums[0][k], means.sums[1][k]
     terms = np.square(x - y)
     if not unbiased:
         return terms
-    for mean, diagonal, size in zip(
-        (x, y), totals.diagonals[:, k], (m, n), strict=True
-    ):
+    for mean, diagonal, s in zip((x, y), means.diagonals[:, k], samples, strict=True):
         # The pairs (i, i) have the mean k(x_i, x_i), which is spread over all features:
         # for each frequency, cos^2 + sin^2 = 1.
-        own = np.square(mean) - diagonal / size / len(mean)
-        terms = terms + own / (size - 1)
+        own = np.square(mean) * s.squares - diagonal / len(mean)
+        terms = terms + own / s.others
     return terms
 
 
@@ -595,20 +545,15 @@ def feature_error(maps: FeatureMaps, k: int, terms: np.ndarray) -> float:
     return float(np.sqrt(variance))
 
 
-def _lines(
-    totals: Totals, order: tuple[int, int], sizes: tuple[int, int], unbiased: bool
-) -> Lines:
+def _lines(means: Totals, order: tuple[int, int], m: float, unbiased: bool) -> Lines:
     """Return mean_i' k(x_i, x_i') - mean_j k(x_i, y_j) minus its mean over i."""
-    (own, other), (m, n) = order, sizes
-    weights, offsets = [], []
-    for S, T, diagonal in zip(
-        totals.sums[own], totals.sums[other], totals.diagonals[own], strict=True
-    ):
-        w = S / (m - unbiased) - T / n
-        weights.append(w)
-        offsets.append((S @ w - unbiased * diagonal / (m - 1 or 1)) / m)
-    diagonal_weight = unbiased / (m - 1 or 1)
-    return Lines(weights, np.array(offsets), diagonal_weight)
+    own, other = order
+    factor, share = m / (m - unbiased), unbiased / (m - 1 or 1)
+    weights = [
+        factor * x - y for x, y in zip(means.sums[own], means.sums[other], strict=True)
+    ]
+    inner = [x @ w for x, w in zip(means.sums[own], weights, strict=True)]
+    return Lines(weights, inner - share * m * means.diagonals[own], share)
 
 
 def feature_contributions(
@@ -627,7 +572,8 @@ def feature_contributions(
     """
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, kept, weights, run=run)
+        totals = _mean_features(maps, blocks, weights, kept, run=run)
+        means = list(zip(*totals.sums[:2], strict=True))
         offsets = np.array([-x @ x for x, _ in means])
         lines = Lines([y - 2 * x for x, y in means], offsets)
         values = row_values(maps, blocks, lines, 1, run=run)
@@ -647,172 +593,55 @@ def feature_witness(
     `weights` of the stacked rows sum to one for each sample.
     """
     with np.errstate(all="ignore"):
-        means = _means(maps, blocks, None, weights, run=run)
-        lines = Lines([y - x for x, y in means], np.zeros(maps.n_kernels))
+        x_means, y_means, *_ = _mean_features(maps, blocks, weights, run=run).sums
+        weights_of = [y - x for x, y in zip(x_means, y_means, strict=True)]
+        lines = Lines(weights_of, np.zeros(maps.n_kernels))
         values = row_values(maps, blocks, lines, 2, run=run)
     return check_finite(values / maps.n_kernels)
 
 
-def _means(
-    maps: FeatureMaps,
-    blocks: Blocks,
-    kept: KeptFeatures | None,
-    weights: np.ndarray | None,
-    *,
-    run: Run = QUIET,
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the means of the features of the first two samples, for each kernel."""
-    m, n, *_ = blocks.sizes
-    if weights is not None:
-        totals = feature_totals(maps, blocks, weights, samples=(0, 1), run=run)
-        return list(zip(*totals.sums[:2], strict=True))
-    of_x, of_y, *_ = _totals(maps, blocks, kept, run=run).sums
-    return [(x / m, y / n) for x, y in zip(of_x, of_y, strict=True)]
-
-
-# Largest size of the diagonal that is subtracted, relative to all other pairs.
-MOST_CANCELLATION = 1e6
-
-
-class _Sample(NamedTuple):
-    """Weights of a sample, and numbers that follow from them.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_rows,)
-        Weights that sum to one.
-    squares : float
-        Sum of the squared weights.
-    others : float
-        1 - sum w_i^2, from the sums of the other weights.
-    """
-
-    weights: np.ndarray
-    squares: float
-    others: float
-
-    @classmethod
-    def of(cls, weights: np.ndarray) -> _Sample:
-        others = float(weights @ other_weights(weights))
-        return cls(weights, float(weights @ weights), others)
-
-
-def weighted_feature_statistics(
+def _variances(
     maps: FeatureMaps,
     blocks: Blocks,
     weights: np.ndarray,
-    *,
+    means: Totals,
     unbiased: bool,
-    scales: bool = True,
-    run: Run = QUIET,
-) -> Statistics:
-    """Compute the complete statistics of weighted rows from features of the rows.
-
-    With the weighted means S_x and S_y of the features, the V-statistic is
-    |S_x - S_y|^2. The U-statistic and the scale are as in :func:`weighted_mmd`.
-
-    Parameters
-    ----------
-    maps : FeatureMaps
-        Features of the kernels.
-    blocks : Blocks
-        Rows of the two samples.
-    weights : ndarray of shape (m + n,)
-        Positive weights of the stacked rows, which sum to one for each sample.
-    unbiased : bool
-        U-statistic or V-statistic.
-    scales : bool, default=True
-        Whether the scales are needed. All scales are 1 otherwise.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    statistics : Statistics
-        Statistics, with the standard errors from the draw of random features.
-    """
-    samples = [_Sample.of(w) for w in np.split(weights, [blocks.sizes[0]])]
-    if unbiased and max(s.squares / s.others for s in samples) > MOST_CANCELLATION:
-        raise ValueError(
-            "sample_weight has almost all weight in one row, so the U-statistic from "
-            "random features has too few digits. Use n_components=None, design='v' or "
-            "other weights."
-        )
-    K, verbose = maps.n_kernels, run.verbose
-    values, errors, sizes, deviations = *np.zeros((3, K)), np.ones(K)
-    m, n = (effective_size(s.weights, len(s.weights)) for s in samples)
-    quiet = np.errstate(all="ignore")
-    with progress("kernel sums", 1 + scales, verbose) as passes, quiet:
-        totals = feature_totals(maps, blocks, weights, samples=(0, 1), run=run)
-        passes.advance()
-        for k in range(K):
-            terms = _weighted_terms(totals, k, samples, unbiased)
-            values[k], errors[k] = terms.sum(), feature_error(maps, k, terms)
-            sizes[k] = max(
-                diagonal / s.squares * (1 + unbiased * s.squares / s.others)
-                for diagonal, s in zip(totals.diagonals[:, k], samples, strict=True)
-            )
-        if scales:
-            work = _MomentsTask(maps, blocks, weights, totals, unbiased)
-            moments = np.zeros((2, 2, K))
-            for piece, part in run_pieces(work, run=run):
-                moments[piece.sample] += part
-            var_a, var_b = np.maximum(moments[:, 1] - moments[:, 0] ** 2, 0)
-            deviations = np.sqrt(4 * harmonic_size(m, n) * (var_a / m + var_b / n))
-            passes.advance()
-    dtype = np.dtype(np.float64)
-    return Statistics(values, deviations, harmonic_size(m, n), sizes, dtype, errors)
-
-
-def _weighted_terms(
-    totals: Totals, k: int, samples: list[_Sample], unbiased: bool
+    *,
+    run: Run,
 ) -> np.ndarray:
-    """Return the part of each feature in the statistic of a kernel."""
-    x, y = totals.sums[0][k], totals.sums[1][k]
-    terms = np.square(x - y)
-    if not unbiased:
-        return terms
-    for mean, diagonal, s in zip((x, y), totals.diagonals[:, k], samples, strict=True):
-        # The diagonal is spread over all features.
-        own = np.square(mean) * s.squares - diagonal / len(mean)
-        terms = terms + own / s.others
-    return terms
+    """Return the weighted variances of the differences of row means of each sample."""
+    parts = np.split(weights, [blocks.sizes[0]])
+    others = np.concatenate([other_weights(w) for w in parts])
+    work = FeatureTask(blocks, _moments_of, maps, weights, others, means, unbiased)
+    moments = np.zeros((2, 2, maps.n_kernels))
+    for piece, part in run_pieces(work, run=run):
+        moments[piece.sample] += part
+    return np.maximum(moments[:, 1] - moments[:, 0] ** 2, 0)
 
 
-class _MomentsTask(FeatureTask):
-    """Weighted sums of the differences of row means of a piece, and of their squares.
+def _moments_of(
+    maps: FeatureMaps,
+    weights: np.ndarray,
+    others: np.ndarray,
+    totals: Totals,
+    unbiased: bool,
+    given: PieceRows,
+) -> np.ndarray:
+    """Return weighted sums of the differences of row means, and of their squares.
 
     The differences are measured from numbers near their means, which lose no digits.
     """
-
-    def __init__(
-        self,
-        maps: FeatureMaps,
-        blocks: Blocks,
-        weights: np.ndarray,
-        totals: Totals,
-        unbiased: bool,
-    ):
-        super().__init__(maps, blocks)
-        self.weights = weights
-        split = [blocks.sizes[0]]
-        self.others = np.concatenate(
-            [other_weights(w) for w in np.split(weights, split)]
-        )
-        self.totals = totals
-        self.unbiased = unbiased
-
-    def sums(self, piece: Piece, block: Any, index: np.ndarray, extra: Any) -> Any:
-        found = np.zeros((2, self.maps.n_kernels))
-        for strip, k, F in self.maps.strips(block, index):
-            w = self.weights[index[strip]]
-            own = self.totals.sums[piece.sample][k]
-            other = self.totals.sums[1 - piece.sample][k]
-            means = F @ own
-            if self.unbiased:
-                unit = self.maps.has_unit_norm(k)
-                means = means - w * (1.0 if unit else aligned_products(F, F))
-                means /= self.others[index[strip]]
-            values = means - F @ other - own @ (own - other)
-            found[:, k] += w @ values, w @ values**2
-        return found
+    found = np.zeros((2, maps.n_kernels))
+    sample, index = given.piece.sample, given.positions
+    for strip, k, F in maps.strips(given.block, given.positions):
+        w = weights[index[strip]]
+        own = totals.sums[sample][k]
+        other = totals.sums[1 - sample][k]
+        means = F @ own
+        if unbiased:
+            unit = maps.has_unit_norm(k)
+            means = means - w * (1.0 if unit else aligned_products(F, F))
+            means /= others[index[strip]]
+        values = means - F @ other - own @ (own - other)
+        found[:, k] += w @ values, w @ values**2
+    return found

@@ -24,9 +24,9 @@ from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._nulls.row_order import warn_if_dependent
-from skdiscrepancy._statistics.second_order import check_gram, warn_left_out
+from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._labels import PrecomputedKernel
+from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
 
 # Options of `mmd_test` that are not parameters of the estimator, and their defaults.
 MMD_TEST_OPTIONS: dict[str, Any] = {

@@ -56,6 +56,19 @@ def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False
     return False
 
 
+def read_both(kernel: Any, X: Any, Y: Any) -> list[Any]:
+    """Return X, and Y unless it is None, as rows that a kernel takes."""
+    given = [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]
+    samples = [
+        check_rows(Z, name, accept_sparse=accept_sparse(Z, name, [kernel]))
+        for Z, name in given
+    ]
+    n_features, other = samples[0].shape[1], samples[-1].shape[1]
+    if other != n_features:
+        raise ValueError(f"Y has {other} features, must have {n_features} as X.")
+    return samples
+
+
 # A function of blocks has no value for single pairs. Pairs are taken from the diagonals
 # of small matrices.
 PAIRS_AT_ONCE = 32
@@ -334,19 +347,12 @@ class RowKernel(Kernel):
             Values of the kernel.
         """
         self.check_params()
-        A = check_rows(X, accept_sparse=accept_sparse(X, "X", [self]))
-        kernel = self.resolve(X, A.shape[1])
+        samples = read_both(self, X, Y)
+        kernel = self.resolve(X, samples[0].shape[1])
         for member in kernel.members():
             if hasattr(member, "bandwidth") and not isinstance(member, RowKernel):
                 check_number(member.bandwidth, f"bandwidth of {member!r}", strict=True)
-        B = A
-        if Y is not None:
-            B = check_rows(Y, "Y", accept_sparse=accept_sparse(Y, "Y", [self]))
-        if A.shape[1] != B.shape[1]:
-            raise ValueError(
-                f"Y has {B.shape[1]} features, must have {A.shape[1]} as X."
-            )
-        A, B = of_one_kind(A, B)
+        A, B = of_one_kind(samples[0], samples[-1])
         with np.errstate(all="ignore"):
             K = kernel.gram(as_block(A), as_block(B))
         if not np.all(np.isfinite(K)):

@@ -29,21 +29,11 @@ from scipy.stats import qmc
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from skdiscrepancy._data.arrays import (
-    aligned_products,
-    as_block,
-    check_rows,
-    inner_products,
-)
+from skdiscrepancy._data.arrays import aligned_products, as_block, inner_products
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import shown
 from skdiscrepancy._data.rows import Rows
-from skdiscrepancy.kernels._base import (
-    KernelLike,
-    ProductKernel,
-    RowKernel,
-    accept_sparse,
-)
+from skdiscrepancy.kernels._base import KernelLike, ProductKernel, RowKernel, read_both
 from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,
@@ -113,10 +103,7 @@ class FeatureKernel(RowKernel):
     def __init__(self, transformer: Any):
         self.transformer = transformer
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True. The transformer must take sparse data."""
-        return True
+    takes_sparse = True
 
     def check_params(self) -> None:
         """Refuse what cannot be fitted and cannot transform."""
@@ -220,18 +207,8 @@ class FeatureKernel(RowKernel):
         self.check_params()
         if hasattr(self, "transformer_"):
             return super().__call__(X, Y)
-        samples = [
-            check_rows(Z, name, accept_sparse=accept_sparse(Z, name, [self]))
-            for Z, name in ((X, "X"), (Y, "Y"))
-            if Z is not None
-        ]
-        if len({sample.shape[1] for sample in samples}) > 1:
-            raise ValueError(
-                f"Y has {samples[1].shape[1]} features, must have "
-                f"{samples[0].shape[1]} as X."
-            )
-        blocks = [as_block(sample) for sample in samples]
-        return self.learn(samples)(*blocks)
+        samples = read_both(self, X, Y)
+        return self.learn(samples)(*map(as_block, samples))
 
 
 def _run(transformer: Any, method: str, A: Any) -> Any:

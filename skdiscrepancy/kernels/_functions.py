@@ -254,10 +254,7 @@ class LinearKernel(RowKernel):
     [[11.0]]
     """
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True."""
-        return True
+    takes_sparse = True
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return inner_products(A, B)
@@ -307,10 +304,7 @@ class PolynomialKernel(RowKernel):
         self.gamma = gamma
         self.coef0 = coef0
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True."""
-        return True
+    takes_sparse = True
 
     def check_params(self) -> None:
         """Refuse parameters for which the kernel is not positive definite."""
@@ -361,10 +355,7 @@ class CosineKernel(RowKernel):
     [[1.0, 0.0]]
     """
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True."""
-        return True
+    takes_sparse = True
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return inner_products(_unit_rows(A), _unit_rows(B))

@@ -168,6 +168,20 @@ ROUNDING = 100
 BLOCK_ROWS = 512
 
 
+def check_gram(K: ArrayLike, name: str, *, symmetric: bool = True) -> np.ndarray:
+    """Check the shape and symmetry of a Gram matrix, and return it as a float array."""
+    gram = check_rows(K, name)
+    if symmetric:
+        if gram.shape[0] != gram.shape[1]:
+            raise ValueError(f"{name} has shape {gram.shape}, must be square.")
+        limit = ROUNDING * np.finfo(gram.dtype).eps * max(gram.max(), -gram.min())
+        for i in range(0, len(gram), BLOCK_ROWS):
+            part = slice(i, i + BLOCK_ROWS)
+            if np.any(np.abs(gram[part] - gram[:, part].T) > limit):
+                raise ValueError(f"{name} must be symmetric.")
+    return gram
+
+
 class _GramMatrix(np.ndarray):
     """Array that is printed as its shape."""
 
@@ -239,14 +253,7 @@ class PrecomputedKernel(RowKernel):
 
     def check_params(self) -> None:
         """Refuse a matrix that is not square, finite and symmetric."""
-        K = check_rows(self.K, "K")
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(f"K has shape {K.shape}, must be square.")
-        limit = ROUNDING * np.finfo(K.dtype).eps * max(K.max(), -K.min())
-        for i in range(0, len(K), BLOCK_ROWS):
-            part = slice(i, i + BLOCK_ROWS)
-            if np.any(np.abs(K[part] - K[:, part].T) > limit):
-                raise ValueError("K must be symmetric.")
+        check_gram(self.K, "K")
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return self._entries(np.ix_(self._positions(A), self._positions(B)))

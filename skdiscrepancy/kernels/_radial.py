@@ -30,7 +30,7 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy._data.rows import Rows
 from skdiscrepancy._loops.constants import FAR
 from skdiscrepancy._loops.tile_loops import decay
-from skdiscrepancy.kernels._base import Kernel, KernelLike, accept_sparse
+from skdiscrepancy.kernels._base import Kernel, KernelLike, read_both
 
 
 class RadialKernel(Kernel):
@@ -263,26 +263,18 @@ class RadialKernel(Kernel):
             samples are float32, else float64.
         """
         self._check_params()
-        X = check_rows(X, accept_sparse=accept_sparse(X, "X", [self]))
-        if Y is None:
-            rows = Rows(X)
-        else:
-            Y = check_rows(Y, "Y", accept_sparse=accept_sparse(Y, "Y", [self]))
-            if X.shape[1] != Y.shape[1]:
-                raise ValueError(
-                    f"Y has {Y.shape[1]} features, must have {X.shape[1]} as X."
-                )
-            rows = Rows(X, Y)
+        samples = read_both(self, X, Y)
+        first, rows = samples[0], Rows(*samples)
         dtype = np.result_type(*(part.dtype for part in rows.parts))
         if self.metric is not None:
-            A, B = of_one_kind(X, X if Y is None else Y)
+            A, B = of_one_kind(first, samples[-1])
             K = self.gram(as_block(A), as_block(B))
         else:
-            warn_if_indefinite([self], X.shape[1])
+            warn_if_indefinite([self], first.shape[1])
             if self.norm == 2:
                 rows.check_range()
-            A = rows.take(slice(0, len(X)))
-            B = A if Y is None else rows.take(slice(len(X), len(rows)))
+            A = rows.take(slice(0, len(first)))
+            B = A if Y is None else rows.take(slice(len(first), len(rows)))
             distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
             with np.errstate(over="ignore", under="ignore"):
                 K = self.evaluate(distance, distance)
