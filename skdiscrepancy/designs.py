@@ -108,6 +108,11 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
 
     complete = False
     biased = False
+
+    def _least_rows(self, n_variables: int = 1) -> int:
+        """Return the smallest number of rows; HSIC has two variables."""
+        return n_variables if self.biased else 2 * n_variables
+
     upper = True
 
     @abstractmethod

@@ -28,20 +28,15 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import (
+    WORDS,
     Column,
     Layout,
     is_table,
     needs_encoding,
     read_columns,
+    series_of,
 )
 from skdiscrepancy._data.targets import are_integers, are_labels
-
-# What the values of each kind are called in error messages.
-WORDS = {"number": "numbers", "date": "dates", "duration": "durations"}
-
-
-WORDS |= {"ordered": "ordered levels", "category": "categories"}
-
 
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
@@ -59,10 +54,10 @@ ALMOST_ALL = 0.9
 class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
     """Encoder of tables with numbers, categories, dates and missing values.
 
-    Pass a DataFrame of pandas or polars, or an array of objects. Each column of the
-    table becomes a block of numeric columns. The mean L1 distance between two rows of a
-    block is 1, so each column of the table has the same weight. The coefficient of
-    Gower [1]_ divides by the range instead.
+    Pass a DataFrame of pandas or polars, a table of pyarrow, or an array of objects.
+    Each column of the table becomes a block of numeric columns. The mean L1 distance
+    between two rows of a block is 1, so each column of the table has the same weight.
+    The coefficient of Gower [1]_ divides by the range instead.
 
     - A number, date, duration or ordered level becomes two columns. The first column is
       the value minus its median, divided by a scale. Dates and durations count in
@@ -561,11 +556,11 @@ def fit_encoder(
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    lazy = any(isinstance(table, LazyRows) for table in tables)
-    if encoder is None or (lazy and isinstance(encoder, str)):
+    if any(isinstance(table, LazyRows) for table in tables):
+        refuse_encoder_of_blocks(encoder)
         return None
-    if lazy:
-        _refuse_rows_in_blocks(encoder)
+    if encoder is None:
+        return None
     if isinstance(encoder, str):
         if not any(map(needs_encoding, tables)):
             return None
@@ -579,16 +574,25 @@ def fit_encoder(
 
 def encode(encoder: Any, X: Any) -> Any:
     """Return a table as a fitted encoder encodes it, or X itself without encoder."""
-    if encoder is not None and isinstance(X, LazyRows):
-        _refuse_rows_in_blocks(encoder)
-    return X if encoder is None else encoder.transform(X)
+    if encoder is None:
+        return X
+    if isinstance(X, LazyRows):
+        raise ValueError(
+            f"{X.name} is read by blocks, must be a table in memory for encoder == "
+            f"{encoder!r}, because `fit` has fitted {encoder!r} to a table with "
+            "categories or missing values."
+        )
+    return encoder.transform(X)
 
 
-def _refuse_rows_in_blocks(encoder: Any) -> None:
-    raise ValueError(
-        f"encoder == {shown(encoder)}, must be None or 'auto' for data that are read "
-        "by blocks. The columns must be numbers, because no encoder sees all rows."
-    )
+def refuse_encoder_of_blocks(encoder: Any) -> None:
+    """Refuse a transformer for data that are read by blocks."""
+    if encoder is not None and not isinstance(encoder, str):
+        raise ValueError(
+            f"encoder == {shown(encoder)}, must be None or 'auto' for data that are "
+            "read by blocks. The columns must be numbers, because no encoder sees all "
+            "rows."
+        )
 
 
 def layout_of(encoder: Any, X: Any) -> Any:
@@ -732,8 +736,8 @@ def _are_labels(table: Any, columns: list[Column]) -> bool:
 def _objects(table: Any) -> np.ndarray:
     """Return the values of a table with their types, which arrays would not keep."""
     values = np.empty(table.shape, dtype=object)
-    for j, name in enumerate(names_of(table)):
-        values[:, j] = list(table[name])
+    for j, column in enumerate(series_of(table)):
+        values[:, j] = column.to_list()
     return values
 
 

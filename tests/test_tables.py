@@ -19,6 +19,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy import mmd_column_tests, mmd_score
 from skdiscrepancy._data.frames import is_table, needs_encoding, read_columns
 from skdiscrepancy.tables import TableEncoder
 
@@ -283,6 +284,25 @@ def test_nullable_types_are_encoded_like_objects(plain, dtype):
     assert_array_equal(
         encoder.get_feature_names_out(), expected.get_feature_names_out()
     )
+
+
+def test_arrow_tables_are_encoded_and_scored_like_pandas_tables():
+    pa = pytest.importorskip("pyarrow")
+    # Arrow has no ordered categories.
+    frames = [mixed_table(seed=seed).drop(columns="size") for seed in (0, 1)]
+    tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in frames]
+    encoder = TableEncoder().fit(tables[0])
+    assert_array_equal(
+        encoder.transform(tables[1]), TableEncoder().fit(frames[0]).transform(frames[1])
+    )
+    assert list(encoder.feature_names_in_) == list(frames[0].columns)
+    assert mmd_score(*tables) == mmd_score(*frames)
+    weights = np.arange(N)
+    assert mmd_score(*tables, sample_weight=weights) == mmd_score(
+        *frames, sample_weight=weights
+    )
+    found, expected = (mmd_column_tests(*Z, random_state=0) for Z in (tables, frames))
+    assert_array_equal(found.pvalues, expected.pvalues)
 
 
 def test_row_is_encoded_alike_in_every_call():

@@ -19,6 +19,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from narwhals.stable.v2.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.metrics.pairwise import manhattan_distances
@@ -42,25 +43,18 @@ def is_a(X: Any, package: str, name: str) -> bool:
     return isinstance(X, getattr(module, name, ()))
 
 
-def refuse_lazy(X: Any, name: str) -> None:
-    """Raise an error for a table of polars that is not computed yet."""
+def refuse_unreadable(X: Any, name: str) -> None:
+    """Refuse blocks, masked entries, and a table that is not computed yet."""
+    refuse_blocks(X, name)
+    refuse_masked(X, name)
     if is_a(X, "polars", "LazyFrame"):
         raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
 
 def is_dask(X: Any, *names: str) -> bool:
     """Tell whether X is one of the collections of dask, by the names of the classes."""
-    found = (
-        getattr(sys.modules.get(module), name, None)
-        for module, name in (
-            ("dask.array", "Array"),
-            ("dask.dataframe", "DataFrame"),
-            ("dask.dataframe", "Series"),
-        )
-        if name in names
-    )
-    # Nobody has an object of a class whose module is not imported.
-    return any(isinstance(X, kind) for kind in found if kind is not None)
+    modules = {"Array": "dask.array"}
+    return any(is_a(X, modules.get(name, "dask.dataframe"), name) for name in names)
 
 
 def kind_of_blocks(X: Any) -> str | None:
@@ -427,9 +421,7 @@ def as_timedelta64(value: Any) -> np.timedelta64:
 
 def as_array(labels: Any, name: str) -> np.ndarray:
     """Return labels as an array that keeps the type of each label."""
-    refuse_blocks(labels, name)
-    refuse_lazy(labels, name)
-    refuse_masked(labels, name)
+    refuse_unreadable(labels, name)
     try:
         array = np.asarray(labels)
     except ValueError:
@@ -604,12 +596,8 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     dtype : object
         Allowed types of the sample, None for labels of any type.
     """
-    refuse_blocks(X, name)
-    refuse_masked(X, name)
-    refuse_lazy(X, name)
-    columns = names_of(X)
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"{name} has the columns {columns}, must have each once.")
+    refuse_unreadable(X, name)
+    columns = unique_names(X, name)
     if dtype is not None:
         _refuse_date_columns(X, name)
     try:
@@ -634,10 +622,28 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
 
 def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
-    if is_a(X, "polars", "LazyFrame"):
+    # Arrays are the usual case.
+    if isinstance(X, np.ndarray) or not (
+        is_into_dataframe(X) or is_dask(X, "DataFrame")
+    ):
         return []
     # In arrow tables, `columns` holds the data instead of the names.
-    return list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
+    return list(X.column_names if is_a(X, "pyarrow", "Table") else X.columns)
+
+
+def unique_names(X: Any, name: str) -> list[Any]:
+    """Return the column names of a table, and refuse two columns of one name."""
+    names = names_of(X)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{name} has the columns {shown(names)}, must have each once.")
+    return names
+
+
+def _types_of(X: Any) -> list[Any]:
+    """Return the types of the columns of a table, or an empty list for other data."""
+    if not names_of(X):
+        return []
+    return list(X.schema.types if is_a(X, "pyarrow", "Table") else X.dtypes)
 
 
 def _refuse_date_columns(X: Any, name: str) -> None:
@@ -647,8 +653,7 @@ def _refuse_date_columns(X: Any, name: str) -> None:
         _refuse_dates(X, name, f"the type {X.dtype}")
     elif kind == "O" and holds_dates(np.asarray(X)):
         _refuse_dates(X, name, "dates")
-    names = names_of(X)
-    for column, kind in zip(names, X.dtypes if names else (), strict=False):
+    for column, kind in zip(names_of(X), _types_of(X), strict=True):
         if str(kind).lower().startswith(DATE_TYPES) or (
             getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))
         ):
@@ -657,11 +662,12 @@ def _refuse_date_columns(X: Any, name: str) -> None:
 
 def _refuse_mixed_columns(X: Any, name: str) -> None:
     """Raise an error for columns of labels whose types do not fit into one array."""
-    for column in X.columns:
+    for column in names_of(X):
         refuse_missing(np.asarray(X[column]), name)
+    types = list(map(str, _types_of(X)))
     raise ValueError(
-        f"{name} has columns of the types {list(map(str, X.dtypes))}, must have types "
-        "that fit into one array. Convert dates to strings for a kernel on labels."
+        f"{name} has columns of the types {types}, must have types that fit into one "
+        "array. Convert dates to strings for a kernel on labels."
     )
 
 

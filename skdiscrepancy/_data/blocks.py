@@ -410,6 +410,9 @@ class LazyRows(ABC):
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self[:]
 
+    def __truediv__(self, scale: np.ndarray) -> LazyRows:
+        return DividedRows(self, scale)
+
     @property
     def labels(self) -> list[tuple[str, Any]]:
         """Sample and name or position of each column, also of columns not chosen."""
@@ -514,11 +517,14 @@ class StreamRows(LazyRows):
         Returns an iterable of blocks, each time from the first block.
     name : str
         Name of the sample, for error messages.
+    columns : bool, default=False
+        Whether a block may be a single column.
     """
 
-    def __init__(self, make: Callable[[], Iterable[Any]], name: str):
-        self.make = make
-        self.name = name
+    def __init__(
+        self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
+    ):
+        self.make, self.name, self._may_be_columns = make, name, columns
         self._sizes: list[int] = []
         n_features: int | None = None
         dtypes = []
@@ -550,12 +556,13 @@ class StreamRows(LazyRows):
     def _raw(self) -> Iterator[Any]:
         blocks = self.make()
         try:
-            return iter(blocks)
+            blocks = iter(blocks)
         except TypeError:
             raise TypeError(
                 f"The function {self.name} returned {shown(blocks)}, must return an "
                 "iterable of blocks of rows."
             ) from None
+        return map(as_table, blocks) if self._may_be_columns else blocks
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
@@ -960,7 +967,7 @@ def _opened(Z: Any, name: str) -> Any:
         found.kinds = _kinds_in_memory(Z)
         return found
     if callable(Z) and not is_dask(Z, "Array"):
-        return StreamRows(partial(_columns_of, Z, name), name)
+        return StreamRows(Z, name, columns=True)
     return open_rows(Z, name)
 
 
@@ -969,19 +976,6 @@ def _kinds_in_memory(Z: Any) -> str:
     if hasattr(Z, "dtypes"):
         return "".join(sorted({getattr(kind, "kind", "O") for kind in Z.dtypes}))
     return str(np.asarray(Z).dtype.kind)
-
-
-def _columns_of(make: Callable[[], Any], name: str) -> Iterator[Any]:
-    """Yield blocks as tables. A block may be a single column."""
-    blocks = make()
-    try:
-        blocks = iter(blocks)
-    except TypeError:
-        raise TypeError(
-            f"The function {name} returned {blocks!r}, must return an iterable of "
-            "blocks of rows."
-        ) from None
-    yield from map(as_table, blocks)
 
 
 class _JointStream(StreamRows):

@@ -11,7 +11,9 @@ from decimal import Decimal
 from itertools import compress
 from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.stable.v2.dependencies import is_into_dataframe
 from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
@@ -26,9 +28,8 @@ from skdiscrepancy._data.arrays import (
     is_number,
     is_span,
     names_of,
-    refuse_blocks,
-    refuse_lazy,
-    refuse_masked,
+    refuse_unreadable,
+    unique_names,
 )
 from skdiscrepancy._data.checks import shown
 
@@ -40,6 +41,13 @@ STEPS = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", 
 
 
 STEPS |= {"fs": 10**15, "as": 10**18}
+
+
+# Types of columns that are never numbers, and types that numpy has, too.
+LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
+
+
+VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,32 +118,50 @@ def as_table(X: Any) -> Any:
     # A frame keeps missing values and types that arrays do not have.
     if is_a(X, "pandas", "Series"):
         return X.to_frame(name=0)
-    if is_a(X, "polars", "Series") and not _are_known_numbers(X):
-        return X.to_frame(name="0")
+    if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
+        return table
     return np.asarray(X)[:, np.newaxis]
 
 
 def is_table(X: Any) -> bool:
-    """Return whether the data are a DataFrame of pandas or polars."""
-    return any(is_a(X, package, "DataFrame") for package in ("pandas", "polars"))
+    """Return whether the data are a DataFrame of pandas or polars, or the like."""
+    return not isinstance(X, np.ndarray) and is_into_dataframe(X)
+
+
+def take_columns(table: Any, names: list[Any]) -> Any:
+    """Return some columns of a DataFrame as a DataFrame of its type."""
+    return table.select(names) if is_a(table, "pyarrow", "Table") else table[names]
+
+
+def in_order(table: Any, first: Any, name: str, name_of_first: str) -> Any:
+    """Return a DataFrame with its columns in the order of another DataFrame.
+
+    Data without names are returned as they are.
+    """
+    if not (is_table(first) and is_table(table)):
+        return table
+    names, own = names_of(first), names_of(table)
+    if len(own) != len(names) or set(own) != set(names):
+        raise ValueError(
+            f"{name} has the columns {own}, must have the columns of {name_of_first}, "
+            f"{names}."
+        )
+    return table if own == names else take_columns(table, names)
+
+
+def series_of(table: Any) -> list[nw.Series]:
+    """Return the columns of a DataFrame whose names are all different."""
+    return list(nw.from_native(table, eager_only=True).iter_columns())
 
 
 def needs_encoding(X: Any) -> bool:
     """Return whether a table has a column that is not all numbers, all of them known.
 
-    Parameters
-    ----------
-    X : object
-        Sample, not validated.
-
-    Returns
-    -------
-    needed : bool
-        False for everything but DataFrames of pandas and polars.
+    A table with two columns of one name is refused where it is read.
     """
-    if not is_table(X):
+    if not is_table(X) or len(set(names := names_of(X))) < len(names):
         return False
-    return not all(map(_are_known_numbers, _series(X)))
+    return not all(map(_are_known_numbers, series_of(X)))
 
 
 def read_columns(
@@ -161,17 +187,10 @@ def read_columns(
         One entry for each column.
     """
     if is_table(X):
-        names = names_of(X)
-        if len(set(names)) < len(names):
-            raise ValueError(
-                f"{name} has the columns {shown(names)}, must have each once."
-            )
-        columns: Iterable[Any] = _series(X)
-        read: Callable = _read_polars
-        if is_a(X, "pandas", "DataFrame"):
-            read = _read_pandas
+        names = unique_names(X, name)
+        columns: Iterable[Any] = series_of(X)
+        read: Callable = _read_series
     else:
-        refuse_blocks(X, name)
         table = _as_objects_or_numbers(X, name)
         names, columns, read = list(range(table.shape[1])), table.T, _read_array
     # An estimator refuses another number of columns, with the words of scikit-learn.
@@ -202,31 +221,18 @@ class _Place:
         )
 
 
-def _series(X: Any) -> list[Any]:
-    if is_a(X, "pandas", "DataFrame"):
-        return [X.iloc[:, j] for j in range(X.shape[1])]
-    return list(X.get_columns())
-
-
-def _are_known_numbers(column: Any) -> bool:
-    dtype = column.dtype
-    if is_a(column, "polars", "Series"):
-        if not dtype.is_numeric():
-            return False
-        nan = dtype.is_float() and column.is_nan().any()
-        return not (column.null_count() or nan)
-    if getattr(dtype, "categories", None) is not None or dtype.kind not in "iufO":
+def _are_known_numbers(column: nw.Series) -> bool:
+    if isinstance(column.dtype, LABELS):
         return False
-    if dtype.kind != "O":
-        return not column.hasnans
-    values = column.tolist()
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "iuf" and not np.isnan(values).any()
     return all(map(is_number, values)) and not any(map(is_missing, values))
 
 
 def _as_objects_or_numbers(X: Any, name: str) -> np.ndarray:
     """Return data that are not a DataFrame as a two-dimensional array."""
-    refuse_masked(X, name)
-    refuse_lazy(X, name)
+    refuse_unreadable(X, name)
     if issparse(X):
         raise TypeError(f"{name} is sparse, must be a DataFrame or a dense array.")
     table = _stacked_rows(X) if isinstance(X, (list, tuple)) else np.asarray(X)
@@ -255,7 +261,7 @@ def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
     return table
 
 
-def _read_array(values: np.ndarray, place: _Place) -> Column:
+def _read_array(values: np.ndarray, place: _Place, empty: Kind = "number") -> Column:
     kind = values.dtype.kind
     if kind == "c":
         raise _complex(values[0] if len(values) else 0j, place)
@@ -272,41 +278,27 @@ def _read_array(values: np.ndarray, place: _Place) -> Column:
         return _dates([(slice(None), values)], len(values), place)
     if kind == "m":
         return Column(place.label, "duration", _durations(values))
-    return _read_objects(values.tolist(), place)
+    return _read_objects(values.tolist(), place, empty)
 
 
-def _read_pandas(column: Any, place: _Place) -> Column:
-    dtype = column.dtype
-    if hasattr(dtype, "ordered"):
-        codes = column.cat.codes.to_numpy().astype(np.int64)
-        levels = dtype.categories.tolist()
-        return (_ordered if dtype.ordered else _category)(codes, levels, place)
-    if isinstance(dtype, np.dtype) and dtype.kind != "O" and not place.is_categorical:
-        return _read_array(column.to_numpy(), place)
-    if dtype.kind in "iuf" and not place.is_categorical:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Column(place.label, "number", _finite(values, place))
-    if str(dtype).startswith("datetime64") and not place.is_categorical:
-        return _read_array(column.dt.tz_convert(None).to_numpy(), place)
-    of_category = dtype.kind == "b" or str(dtype).startswith("str")
-    empty: Kind = "category" if of_category else "number"
-    return _read_objects(column.tolist(), place, empty)
-
-
-def _read_polars(column: Any, place: _Place) -> Column:
-    dtype = column.dtype
-    kind = str(dtype)
-    if kind.startswith("Enum"):
-        codes = column.to_physical().cast(int).fill_null(-1).to_numpy()
-        return _ordered(codes, list(dtype.categories), place)
-    if kind.startswith("Categorical"):
-        column = column.cast(str)
-    elif dtype.is_numeric() and not place.is_categorical:
-        return _read_array(column.cast(float).to_numpy(), place)
-    elif kind.startswith(("Date", "Duration")) and not place.is_categorical:
-        return _read_array(column.to_numpy(), place)
-    of_category = kind.startswith(("Boolean", "String", "Categorical"))
-    empty: Kind = "category" if of_category else "number"
+def _read_series(column: nw.Series, place: _Place) -> Column:
+    """Read a column of a DataFrame of any library that narwhals reads."""
+    dtype, native = column.dtype, column.to_native()
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        levels = column.cat.get_categories().to_list()
+        if column.implementation.is_pandas_like():
+            codes = native.cat.codes.to_numpy().astype(np.int64)
+        else:
+            positions = {level: i for i, level in enumerate(levels)}
+            found = (positions.get(value, -1) for value in column.to_list())
+            codes = np.fromiter(found, np.int64, len(column))
+        ordered = isinstance(dtype, nw.Enum)
+        return (_ordered if ordered else _category)(codes, levels, place)
+    # narwhals takes a column of objects that are all missing for strings.
+    objects = str(getattr(native, "dtype", "")) == "object"
+    empty: Kind = "number" if objects or not isinstance(dtype, LABELS) else "category"
+    if not place.is_categorical and (dtype.is_numeric() or isinstance(dtype, VALUES)):
+        return _read_array(column.to_numpy(), place, empty)
     return _read_objects(column.to_list(), place, empty)
 
 
@@ -490,9 +482,22 @@ WORDS = {
     "number": "numbers",
     "date": "dates",
     "duration": "durations",
-    "ordered": "ordered categories",
+    "ordered": "ordered levels",
     "category": "categories",
 }
+
+
+def find_column(X: Any, name: str, kinds: Sequence[str]) -> tuple[str, Any] | None:
+    """Return what the first column that needs an encoder has, and its name.
+
+    `kinds` need no encoder if all values are known.
+    """
+    for column in read_columns(X, name) if needs_encoding(X) else ():
+        if column.missing.any():
+            return "missing values", column.name
+        if column.kind not in kinds:
+            return WORDS[column.kind], column.name
+    return None
 
 
 def check_column_encoder(
@@ -518,15 +523,12 @@ def check_column_encoder(
             f"encoder == {shown(encoder)}, must be 'auto' or None, because every "
             "column has its own kernel."
         )
-    for column in read_columns(X, name) if needs_encoding(X) else ():
-        missing = column.missing.any()
-        if missing or column.kind not in kinds:
-            what = "missing values" if missing else WORDS[column.kind]
-            raise ValueError(
-                f"{name} has {what} in column {column.name!r}, must have "
-                f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values "
-                "for encoder == None. Set encoder='auto' to read the column as it is."
-            )
+    if found := find_column(X, name, kinds):
+        raise ValueError(
+            f"{name} has {found[0]} in column {found[1]!r}, must have "
+            f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values for "
+            "encoder == None. Set encoder='auto' to read the column as it is."
+        )
 
 
 @dataclass(frozen=True)
@@ -572,5 +574,7 @@ class Layout:
             blocks.append(list(range(start, start + len(self.blocks[column]))))
             start += len(self.blocks[column])
         names = [self.names[column] for column in columns] if self.names else []
-        table = self.table[names] if names and self.table is not None else None
+        table = None
+        if names and self.table is not None:
+            table = take_columns(self.table, names)
         return Layout(names, blocks, table)

@@ -16,6 +16,7 @@ from skdiscrepancy._data.arrays import (
     as_rows,
     check_rows,
     encode_labels,
+    is_a,
     is_numeric,
     readable,
     refuse_missing,
@@ -71,17 +72,21 @@ def count_labels(y: np.ndarray) -> int:
     return int(encode_labels(y.reshape(len(y), -1)).max()) + 1
 
 
-def refuse_different_labels(y: np.ndarray) -> None:
+def refuse_different_labels(y: np.ndarray, name: str = "y") -> None:
     """Raise an error if all labels are different and so carry no information."""
     if count_labels(y) == len(y):
         raise ValueError(
-            f"y holds {len(y)} labels that are all different, so they carry no "
-            "information about X. y must hold numbers, or labels that occur more than "
+            f"{name} holds {len(y)} labels that are all different, so they carry no "
+            f"information. {name} must hold numbers, or labels that occur more than "
             "once."
         )
 
 
-def refuse_numbers_among_labels(y: np.ndarray) -> None:
+def refuse_numbers_among_labels(
+    y: np.ndarray,
+    name: str = "y",
+    remedy: str = "To use numbers as labels, set target_kernel='indicator'.",
+) -> None:
     """Raise an error for columns of numbers beside columns of labels.
 
     If the numbers were labels, no two rows would be equal.
@@ -91,9 +96,8 @@ def refuse_numbers_among_labels(y: np.ndarray) -> None:
     for j, column in enumerate(y.T):
         if is_numeric(column) and not are_integers(column):
             raise ValueError(
-                f"Column {j} of y holds numbers and another one labels, must be of one "
-                "kind for target_kernel == 'auto'. To use numbers as labels, set "
-                "target_kernel='indicator'."
+                f"Column {j} of {name} holds numbers and another one labels, must be "
+                f"of one kind. {remedy}"
             )
 
 
@@ -177,6 +181,8 @@ def rows_with_weight(X: Any, weights: np.ndarray) -> Any:
         return X.iloc[some]
     if isinstance(X, (list, tuple)):
         return [X[i] for i in some]
+    if is_a(X, "pyarrow", "Table"):
+        return X.take(some)
     return X[some] if hasattr(X, "__getitem__") else np.asarray(X)[some]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
@@ -21,7 +22,8 @@ from skdiscrepancy._data.checks import (
     shown,
     values_of,
 )
-from skdiscrepancy._data.targets import check_weights
+from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
@@ -30,11 +32,14 @@ from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._columns import resolve_columns
-from skdiscrepancy.kernels._labels import sample_dtype
+from skdiscrepancy.kernels._labels import refuse_balanced
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
-from skdiscrepancy.tables import check_encoder, fit_encoder
+from skdiscrepancy.tables import check_encoder
+
+# Why weights refuse balanced kernels.
+NO_BALANCE = "with {}, because it divides by numbers of rows"
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     fuse_nu: Any
     encoder: Any
     encoder_: Any
+    n_components: int | None
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
@@ -121,16 +127,20 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _check_weights(
         self,
         sample_weight: Any,
-        n: int,
+        X: Any,
         design: Design,
-        least: int | None = None,
+        least: int,
         name: str = "sample_weight",
     ) -> np.ndarray:
-        """Check the weights of n rows, which need a complete design.
+        """Check the weights of the rows of X, which need a complete design.
 
-        `least` rows, or as many as a second-order statistic needs, have a weight. The
-        weights sum to one.
+        At least `least` rows have a weight. The weights sum to one.
         """
+        if isinstance(X, LazyRows):
+            raise ValueError(
+                f"{name} must be None for a sample that is read by blocks. Pass an "
+                "array, a sparse matrix or a DataFrame."
+            )
         if not design.complete:
             raise ValueError(
                 f"design == {shown(self.design)}, must be 'v' or 'u' with {name}, "
@@ -141,15 +151,36 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"second_order == True, must be False with {name}, because two rows of "
                 "different weights form no pair."
             )
-        if least is None:
-            least = 1 if design.biased else 2
-        return check_weights(sample_weight, n, least, name)
+        return check_weights(sample_weight, n_rows(X) or 0, least, name)
 
-    def _fit_encoder(self, tables: list[Any], kernels: list[KernelLike]) -> None:
-        """Fit the encoder to the rows of all tables, if they need one."""
-        # Kernels on labels read columns of any type themselves.
-        reads_labels = sample_dtype(kernels) is None and isinstance(self.encoder, str)
-        self.encoder_ = None if reads_labels else fit_encoder(self.encoder, tables)
+    def _weighted(
+        self,
+        samples: list[Any],
+        sample_weight: Any,
+        settings: Settings,
+        name: str = "sample_weight",
+    ) -> tuple[Any, ...]:
+        """Return the rows of each sample that have a weight, and their weights."""
+        # Data without rows are refused when they are validated.
+        if sample_weight is None or None in map(n_rows, samples):
+            return *samples, None
+        refuse_balanced(settings.kernels, NO_BALANCE.format(name))
+        design, least = settings.design, settings.design._least_rows(len(samples))
+        weights = self._check_weights(sample_weight, samples[0], design, least, name)
+        return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
+
+    def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
+        """Return how samples of at least so many rows are read for kernels."""
+        return Reader(
+            kernels,
+            least,
+            self.encoder,
+            self,
+            by_blocks=True,
+            n_components=self.n_components,
+            verbose=self.verbose,
+            encoder_=getattr(self, "encoder_", None),
+        )
 
     def _collection(
         self,

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import as_labels, check_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_run_options,
@@ -25,7 +24,8 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
-from skdiscrepancy._data.targets import tag_target, validate_with_target
+from skdiscrepancy._data.targets import tag_target
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.products import source_pair_totals
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.sources import Source, kernel_source
@@ -35,7 +35,6 @@ from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandw
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._columns import resolve_columns
-from skdiscrepancy.kernels._labels import sample_dtype
 from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 
@@ -49,16 +48,14 @@ class CKASettings(NamedTuple):
         The kernel on X and the kernel on Y, bandwidths still to be chosen.
     unbiased : bool
         Whether HSIC is the U-statistic.
+    least_rows : int
+        Smallest number of rows that HSIC takes.
     """
 
     kernel: list[KernelLike]
     target_kernel: list[KernelLike]
     unbiased: bool
-
-    @property
-    def least_rows(self) -> int:
-        """Smallest number of rows that HSIC takes."""
-        return 4 if self.unbiased else 2
+    least_rows: int
 
 
 def check_cka_params(
@@ -76,7 +73,7 @@ def check_cka_params(
         of_x if target_kernel is None else _one_kernel(target_kernel, "target_kernel")
     )
     check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
-    return CKASettings(of_x, of_y, not checked.biased)
+    return CKASettings(of_x, of_y, not checked.biased, checked._least_rows(2))
 
 
 def _one_kernel(kernel: Any, name: str) -> list[KernelLike]:
@@ -118,10 +115,7 @@ def as_representation(
             f"{name} has shape {shape}, must have two dimensions: flatten the values "
             f"of each row with reshape({shape[0]}, -1), or pass a list of layers."
         )
-    Z = check_rows(
-        Z, name, dtype=sample_dtype(kernel), ensure_min_samples=least, estimator="CKA"
-    )
-    return Z if Z.dtype.kind == "f" else as_labels(Z, name)
+    return Reader(kernel, least, dense=True).rows(Z, name)
 
 
 class Terms(NamedTuple):
@@ -708,15 +702,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
     ) -> tuple[Terms, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
         tables = X, y
-        X, y = validate_with_target(
-            self,
-            X,
-            y,
-            reset=first,
-            dtype=sample_dtype(settings.kernel),
-            ensure_min_samples=settings.least_rows,
-        )
-        X = X if X.dtype.kind == "f" else as_labels(X, "X")
+        reader = Reader(settings.kernel, settings.least_rows, None, self, dense=True)
+        X, y = reader.rows_with_target(X, y, reset=first)
         shown = self.kernel if self.target_kernel is None else self.target_kernel
         y = as_target(y, settings.target_kernel, shown)
         if first:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import as_labels, check_columns, is_on_disk
+from skdiscrepancy._data.arrays import is_on_disk
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -23,20 +23,9 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
-from skdiscrepancy._data.targets import (
-    n_rows,
-    rows_with_weight,
-    tag_target,
-    validate_with_target,
-)
-from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
-from skdiscrepancy._estimators.readers import (
-    lazy_target_kernels,
-    least_pairs,
-    pair_of_rows,
-    read_pair,
-    validate_lazy_pair,
-)
+from skdiscrepancy._data.targets import n_rows, tag_target
+from skdiscrepancy._estimators.base import NO_BALANCE, BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
 from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
@@ -67,7 +56,7 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import Kernel, KernelLike, accept_sparse
+from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import (
     KERNELS,
@@ -453,13 +442,14 @@ class HSICEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         kernels = settings.kernels
-        X, y = self._read(X, y, settings)
+        reader = self._reader(kernels, settings.design._least_rows(2))
+        X, y = reader.pair_of_blocks(X, y)
         tables = table_of(X), table_of(y)
-        self._fit_encoder([X], kernels)
+        self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(
             self.encoder, y, labels=self._reads_labels()
         )
-        X, y = self._validate(X, y, kernels, settings.design, reset=True)
+        X, y = self._validate(X, y, reader, reset=True)
         if isinstance(y, LazyRows):
             target_kernels = lazy_target_kernels(self.target_kernel, y, kernels)
         else:
@@ -482,11 +472,11 @@ class HSICEstimator(BaseDiscrepancy):
         self._remember()
         return self
 
-    def _read(self, X: Any, y: Any, settings: Settings | None = None) -> Any:
+    def _read(self, X: Any, y: Any) -> Any:
         """Return data in blocks as rows that are read by blocks."""
-        settings = self._check_params() if settings is None else settings
-        least = least_pairs(settings.design)
-        return read_pair(self, X, y, settings.kernels, least)
+        settings = self._check_params()
+        least = settings.design._least_rows(2)
+        return self._reader(settings.kernels, least).pair_of_blocks(X, y)
 
     def _check_params(self, n_kernels: int = 1) -> Settings:
         settings = super()._check_params(n_kernels)
@@ -557,7 +547,7 @@ class HSICEstimator(BaseDiscrepancy):
         n_pairs = len(self.kernels_) * len(self.target_kernels_)
         settings = self._check_params(n_pairs)
         design = settings.design
-        X, y, weights = self._weighted(X, y, sample_weight, settings)
+        X, y, weights = self._weighted([X, y], sample_weight, settings)
         X, y = self._validate_fitted(X, y, design)
         if self.n_components is not None:
             result = evaluate_features(self, X, y, design)
@@ -682,28 +672,22 @@ class HSICEstimator(BaseDiscrepancy):
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
     def _weighted(
-        self, X: Any, y: Any, sample_weight: Any, settings: Settings
-    ) -> tuple[Any, Any, np.ndarray | None]:
-        """Return the rows of X and y that have a weight, and their weights."""
-        if sample_weight is None:
-            return X, y, None
-        n = n_rows(X)
-        # Data without rows are refused when they are validated.
-        if n is None or n_rows(y) is None:
-            return X, y, None
-        if self.n_components is not None:
-            raise ValueError(
-                f"n_components == {self.n_components}, must be None with "
-                "sample_weight, because only exact kernels weight the rows of HSIC."
-            )
-        why = "with sample_weight, because it divides by numbers of rows"
-        refuse_balanced(settings.kernels, why)
-        refuse_balanced(getattr(self, "target_kernels_", []), why, "target_kernel")
-        check_consistent_length(X, y)
-        least = 2 if settings.design.biased else 4
-        weights = self._check_weights(sample_weight, n, settings.design, least)
-        X, y = (rows_with_weight(Z, weights) for Z in (X, y))
-        return X, y, weights[weights > 0]
+        self,
+        samples: list[Any],
+        sample_weight: Any,
+        settings: Settings,
+        name: str = "sample_weight",
+    ) -> tuple[Any, ...]:
+        if sample_weight is not None and None not in map(n_rows, samples):
+            if self.n_components is not None:
+                raise ValueError(
+                    f"n_components == {self.n_components}, must be None with {name}, "
+                    "because only exact kernels weight the rows of HSIC."
+                )
+            of_y = getattr(self, "target_kernels_", [])
+            refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
+            check_consistent_length(*samples)
+        return super()._weighted(samples, sample_weight, settings, name)
 
     def _reads_labels(self) -> bool:
         """Return whether the parameter `target_kernel` asks for labels."""
@@ -716,11 +700,10 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
         self._refuse_changed()
-        X, y = read_pair(self, X, y, self.kernels_, least_pairs(design))
-        X, y = self._validate(X, y, self.kernels_, design, reset=False)
-        if not isinstance(y, np.ndarray):
-            return X, y
-        y = as_target(y, self.target_kernels_, self.target_kernel)
+        reader = self._reader(self.kernels_, design._least_rows(2))
+        X, y = self._validate(*reader.pair_of_blocks(X, y), reader, reset=False)
+        if not isinstance(y, LazyRows):
+            y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
@@ -728,24 +711,16 @@ class HSICEstimator(BaseDiscrepancy):
         return X, y
 
     def _validate(
-        self, X: Any, y: Any, kernels: list[KernelLike], design: Design, *, reset: bool
+        self, X: Any, y: Any, reader: Reader, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return X and y as the kernels read them."""
         if isinstance(X, LazyRows):
-            return validate_lazy_pair(self, X, y, reset=reset)
-        least = least_pairs(design)
-        options = {"dtype": sample_dtype(kernels), "ensure_min_samples": least}
+            encode(self.target_encoder_, y)
+            return reader.rows(X, reset=reset), y
         y = encode_target(
             self.encoder, self.target_encoder_, y, labels=self._reads_labels()
         )
-        if self.encoder_ is not None:
-            check_columns(self, X, reset=reset)
-            X = encode(self.encoder_, X)
-        options["accept_sparse"] = accept_sparse(X, "X", kernels)
-        if self.encoder_ is not None:
-            X, y = validate_with_target(None, X, y, **options)
-        else:
-            X, y = validate_with_target(self, X, y, reset=reset, **options)
-        return (X if X.dtype.kind == "f" else as_labels(X, "X")), y
+        return reader.rows_with_target(X, y, reset=reset)
 
 
 @takes_parameters_of(HSICEstimator)
@@ -807,5 +782,6 @@ def hsic_score(
     estimator = HSICEstimator(**params)
     X, y = estimator._read(as_table(X), y)
     # Rows of weight 0 must have no effect on the bandwidths.
-    X, y, weights = estimator._weighted(X, y, sample_weight, estimator._check_params())
+    settings = estimator._check_params()
+    X, y, weights = estimator._weighted([X, y], sample_weight, settings)
     return estimator.fit(X, y).score(X, y, weights)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, check_rows, validate_rows
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -41,12 +40,9 @@ from skdiscrepancy._estimators.ksd_models import (
     fit_model,
     gradients_at,
     in_scale,
-    read_sample,
-    refuse_weights,
     refuse_without_density,
     standardized,
     unseeded,
-    validate_lazy_rows,
 )
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.sources import Source
@@ -79,7 +75,6 @@ from skdiscrepancy._statistics.stein_statistics import stein_statistics, witness
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.pooling import check_pooling
-from skdiscrepancy.tables import encode, fit_encoder
 
 
 def stein_methods(design: Design) -> tuple[str, ...]:
@@ -240,8 +235,8 @@ def evaluate_rows(
     """
     weights = None
     if sample_weight is not None:
-        refuse_weights(X)
-        weights = estimator._check_weights(sample_weight, len(X), design)
+        least = design._least_rows()
+        weights = estimator._check_weights(sample_weight, X, design, least)
         X, gradients = X[weights > 0], gradients[weights > 0]
         weights = weights[weights > 0]
     if estimator.n_components is not None:
@@ -505,7 +500,7 @@ class KSDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
-        X = self._validate(X, reset=False, least=1 if design.biased else 2)
+        X = self._validate(X, reset=False, least=design._least_rows())
         warn_left_out(design, len(X))
         gradients = self._gradients(X)
         return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
@@ -630,28 +625,25 @@ class KSDEstimator(BaseDiscrepancy):
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
         # The Gaussian distribution that None stands for needs two rows.
-        least = 1 if design.biased and self.model is not None else 2
-        X = read_sample(self, X, least)
+        least = 2 if self.model is None else design._least_rows()
+        reader = self._reader(None, least)
+        X = reader.blocks(X)
         # Categories and missing values have no density, so "auto" has nothing to do.
-        encoder = None if isinstance(self.encoder, str) else self.encoder
-        self.encoder_ = fit_encoder(encoder, [X])
+        reader.encoder = None if isinstance(self.encoder, str) else self.encoder
+        self.encoder_ = reader.fit([X])
         return self._validate(X, reset=True, least=least)
 
     def _read(self, X: Any) -> Any:
         """Return data in blocks as rows that are read by blocks."""
-        return read_sample(self, X, 1 if self._check_params().design.biased else 2)
+        least = self._check_params().design._least_rows()
+        return self._reader(None, least).blocks(X)
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
             self._refuse_changed()
-        X = read_sample(self, X, least)
-        if isinstance(X, LazyRows):
-            return validate_lazy_rows(self, X, reset=reset)
         if self.encoder_ is None:
             refuse_without_density(X)
-            return validate_rows(self, X, reset=reset, ensure_min_samples=least)
-        check_columns(self, X, reset=reset)
-        return check_rows(encode(self.encoder_, X), ensure_min_samples=least)
+        return self._reader(None, least).rows(X, reset=reset)
 
     @explains_keywords
     def witness(self, points: ArrayLike, X: ArrayLike) -> np.ndarray:
@@ -779,8 +771,8 @@ def ksd_score(
         # Remove rows of weight 0 before fitting, because they must have no effect.
         design = estimator._check_params().design
         X = estimator._validate_first(X, design)
-        refuse_weights(X)
-        weights = estimator._check_weights(sample_weight, len(X), design)
+        least = design._least_rows()
+        weights = estimator._check_weights(sample_weight, X, design, least)
         some = weights > 0
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)

@@ -14,19 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import (
-    check_columns,
-    check_rows,
-    kind_of_blocks,
-    refuse_blocks,
-)
-from skdiscrepancy._data.blocks import (
-    DividedRows,
-    LazyRows,
-    lazy_pair,
-    lazy_rows,
-    spread_rows,
-)
+from skdiscrepancy._data.arrays import check_rows, kind_of_blocks, refuse_blocks
+from skdiscrepancy._data.blocks import LazyRows, lazy_pair, spread_rows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     draw_seeds,
@@ -34,14 +23,13 @@ from skdiscrepancy._data.checks import (
     shown,
     warn_user,
 )
-from skdiscrepancy._data.frames import as_table, needs_encoding, read_columns
+from skdiscrepancy._data.frames import as_table, find_column
 from skdiscrepancy._gram.feature_sums import (
     Blocks,
     DerivedBlocks,
     LazyBlocks,
     paired_blocks,
 )
-from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy._models.dispatch import (
     SampleGaussianScore,
     ScoreFunction,
@@ -52,15 +40,6 @@ from skdiscrepancy._models.dispatch import (
 )
 from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
-
-# Words for kinds of columns that have no density.
-KINDS = {
-    "category": "categories",
-    "date": "dates",
-    "duration": "durations",
-    "ordered": "ordered categories",
-}
-
 
 # Number of rows to hash at a time, so that a memory-mapped sample is not copied.
 HASHED_ROWS = 4096
@@ -252,17 +231,12 @@ def check_differentiable(kernel: Any) -> list[Any]:
 
 def refuse_without_density(X: Any) -> None:
     """Refuse a table with columns that are not numbers, or with missing values."""
-    if not needs_encoding(X):
-        return
-    for column in read_columns(X):
-        what = "missing values" if column.missing.any() else KINDS.get(column.kind)
-        if what is not None:
-            raise ValueError(
-                f"X has {what} in column {column.name!r}, must have known numbers. KSD "
-                "compares rows with the density of a model, so each column must be a "
-                "number. Drop or convert the column, or pass a transformer as "
-                "`encoder`."
-            )
+    if found := find_column(X, "X", ("number",)):
+        raise ValueError(
+            f"X has {found[0]} in column {found[1]!r}, must have known numbers. KSD "
+            "compares rows with the density of a model, so each column must be a "
+            "number. Drop or convert the column, or pass a transformer as `encoder`."
+        )
 
 
 def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
@@ -287,61 +261,13 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
     return X.shape, hashlib.blake2b(numbers.tobytes(), digest_size=16).digest()
 
 
-def read_sample(estimator: Any, X: Any, least: int) -> Any:
-    """Return data in blocks as rows that are read by blocks, and other data unchanged.
-
-    Parameters
-    ----------
-    estimator : KSDEstimator
-        Estimator, whose parameters are checked.
-    X : object
-        Sample, not validated.
-    least : int
-        Smallest number of rows.
-
-    Returns
-    -------
-    X : object
-        LazyRows, or the sample itself.
-    """
-    kind = None if isinstance(X, LazyRows) else kind_of_blocks(X)
-    if kind is None:
-        return X
-    if estimator.n_components is None and kind != "an iterator":
-        raise ValueError(
-            "n_components == None, must be an integer such as 256, because X is "
-            f"{kind}, and exact kernels need all rows in memory. If the rows fit into "
-            "memory, pass an array."
-        )
-    watch = partial(progress, "blocks", verbose=estimator.verbose, delay=BRIEF)
-    return lazy_rows(X, "X", least, watch if estimator.verbose else None)
-
-
-def validate_lazy_rows(estimator: Any, X: LazyRows, *, reset: bool) -> Any:
-    """Check the columns of a sample that is read by blocks."""
-    if estimator.encoder_ is not None:
-        raise ValueError(
-            f"encoder == {estimator.encoder!r}, must be None or 'auto' for data that "
-            "are read by blocks. The columns must be numbers, because no encoder sees "
-            "all rows."
-        )
-    check_columns(estimator, X.header, reset=reset)
-    return X
-
-
-def refuse_weights(X: Any) -> None:
-    """Refuse weights of rows that are read by blocks."""
-    if isinstance(X, LazyRows):
-        raise ValueError("sample_weight must be None if X is read by blocks.")
-
-
 def standardized(X: Any) -> tuple[np.ndarray, Any]:
     """Return the standard deviations of the columns, and X divided by them."""
     if isinstance(X, LazyRows):
-        scale = check_deviations(*_deviations(X), X.dtype)
-        return scale, DividedRows(X, scale)
-    deviations = X.std(axis=0, dtype=np.float64)
-    scale = check_deviations(deviations, np.abs(X).max(axis=0), X.dtype)
+        found = _deviations(X)
+    else:
+        found = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
+    scale = check_deviations(*found, X.dtype)
     return scale, X / scale
 
 
@@ -419,11 +345,7 @@ def lazy_stein_blocks(
 
 
 def _scaled(samples: Any, scale: np.ndarray | None) -> list[Any]:
-    if scale is None:
-        return list(samples)
-    return [
-        DividedRows(X, scale) if isinstance(X, LazyRows) else X / scale for X in samples
-    ]
+    return list(samples) if scale is None else [X / scale for X in samples]
 
 
 def _divided(rows: Blocks, scale: np.ndarray | None) -> Blocks:

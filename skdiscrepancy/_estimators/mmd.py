@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import is_
@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import as_array, as_block, as_rows, refuse_missing
-from skdiscrepancy._data.blocks import LazyRows, table_of
+from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_flag,
@@ -28,19 +28,12 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
-from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
+from skdiscrepancy._data.targets import check_weights
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
 from skdiscrepancy._estimators.readers import (
-    least_rows,
     n_columns,
-    read_blocks,
-    reference_rows,
-    refuse_other_tables,
     refuse_second_sample,
     refuse_weighted_reference,
-    samples_to_test,
-    validate_pair,
-    validate_sample,
 )
 from skdiscrepancy._estimators.two_sample_tests import (
     draw_features,
@@ -172,7 +165,7 @@ def _by_size(X: Any, size: int, least: int) -> Iterator[Any]:
 
 def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the rows of each label of a column, without the column."""
-    if not hasattr(frame, "columns") or not hasattr(frame, "drop"):
+    if not hasattr(frame, "columns") or not hasattr(frame, "dtypes"):
         raise TypeError(
             f"by == {shown(by)}, must be None unless batches is a DataFrame of pandas "
             f"or polars, and batches is a {type(frame).__name__}."
@@ -509,12 +502,10 @@ class MMDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
-        X = self._read(X, "X", settings)
-        X, weights = self._weighted(X, sample_weight, settings)
-        self._fit_encoder([X], settings.kernels)
-        rows = self._validate(
-            X, settings.kernels, reset=True, least=least_rows(settings.design)
-        )
+        reader = self._reader(settings.kernels, settings.design._least_rows())
+        X, weights = self._weighted([reader.blocks(X)], sample_weight, settings)
+        self.encoder_ = reader.fit([X])
+        rows = reader.rows(X, reset=True)
         self._learn([rows], settings, table_of(X), weights)
         if not self._is_paired(settings.design):
             reference = self._known_reference()
@@ -587,8 +578,8 @@ class MMDEstimator(BaseDiscrepancy):
         settings = self._check_params(len(self.kernels_))
         design = settings.design
         refuse_second_sample(X, y)
-        X, weights = self._weighted(X, sample_weight, settings)
-        Y = self._validate(X, self.kernels_, reset=False, least=least_rows(design))
+        X, weights = self._weighted([X], sample_weight, settings)
+        Y = self._reader(self.kernels_, design._least_rows()).rows(X, reset=False)
         return self._evaluate(Y, design, weights, errors=errors)
 
     @explains_keywords
@@ -659,11 +650,19 @@ class MMDEstimator(BaseDiscrepancy):
             paired=paired,
         )
         refuse_second_sample(X, y)
-        least = least_rows(settings.design)
-        X = self._read(X, "X", settings)
+        # `set_params` may have changed the kernels, and so the types they read.
+        reader = self._reader(settings.kernels, settings.design._least_rows())
+        X = reader.blocks(X)
         # Names and order of the columns must agree with `fit`.
-        Y = self._validate(X, self.kernels_, reset=False, least=least)
-        reference, Y, layout = samples_to_test(self, X, Y, settings.kernels, least)
+        Y = self._reader(self.kernels_, reader.least).rows(X, reset=False)
+        if self.encoder_ is None:
+            reference = reader.rows(as_block(self._reference_rows()), "reference_")
+            Y = reader.rows(as_block(Y))
+        else:
+            # Permutations must not change the encoding.
+            reader.fit([self._reference_table, X])
+            reference, Y = (reader.rows(Z) for Z in (self._reference_table, X))
+        layout = layout_of(reader.encoder_, table_of(X))
         bandwidth = self.bandwidth
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
@@ -685,9 +684,8 @@ class MMDEstimator(BaseDiscrepancy):
         options = self._check_options(settings.design, paired=paired, **given)
         if paired:
             refuse_other_order(X, Y)
-        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
-        rows, others = self._validate_pair(X, Y, settings)
-        layout = layout_of(self.encoder_, table_of(X))
+        table, [rows, others] = self._read_together([X, Y], settings)
+        layout = layout_of(self.encoder_, table)
         how = {"bandwidth": self.bandwidth, "table": layout, "paired": paired}
         return test_samples(self, rows, others, settings, options, effect=effect, **how)
 
@@ -710,26 +708,20 @@ class MMDEstimator(BaseDiscrepancy):
     def _is_paired(self, design: Design) -> bool:
         return self.second_order or not design.complete
 
-    def _read(self, X: Any, name: str, settings: Settings) -> Any:
-        """Return data in blocks as rows that are read by blocks."""
-        least = least_rows(settings.design)
-        return read_blocks(
-            X, name, settings.kernels, least, self.n_components, self.verbose
-        )
+    def _read_together(
+        self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")
+    ) -> tuple[Any, list[np.ndarray]]:
+        """Return the first table, and samples of all tables, encoded together."""
+        reader = self._reader(settings.kernels, settings.design._least_rows())
+        tables = [reader.blocks(*pair) for pair in zip(tables, names, strict=True)]
+        samples = reader.together(tables, names)
+        self.encoder_ = reader.encoder_
+        return table_of(tables[0]), samples
 
-    def _validate(
-        self, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
-    ) -> np.ndarray:
-        return validate_sample(self, X, kernels, reset=reset, least=least)
-
-    def _validate_pair(
-        self, X: Any, Y: Any, settings: Settings
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return two samples with the same columns, encoded together."""
-        refuse_other_tables(X, Y)
-        self._fit_encoder([X, Y], settings.kernels)
-        least = least_rows(settings.design)
-        return validate_pair(self, X, Y, settings.kernels, least)
+    def _reference_rows(self) -> Any:
+        """Return the rows of the reference sample."""
+        rows = as_rows(self.reference_)
+        return self._reader(self.kernels_, 1).blocks(rows, "the reference sample")
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(super().__sklearn_tags__(), self.kernel)
@@ -755,28 +747,6 @@ class MMDEstimator(BaseDiscrepancy):
         draw_features(self, samples)
         self._remember()
         return self
-
-    def _weighted(
-        self,
-        X: Any,
-        sample_weight: Any,
-        settings: Settings,
-        name: str = "sample_weight",
-    ) -> tuple[Any, np.ndarray | None]:
-        """Return the rows of a sample that have a weight, and their weights."""
-        # Data without rows are refused when they are validated.
-        if sample_weight is None or (n := n_rows(X)) is None:
-            return X, None
-        if isinstance(X, LazyRows):
-            raise ValueError(
-                f"{name} must be None for a sample that is read by blocks. Pass an "
-                "array, a sparse matrix or a DataFrame."
-            )
-        refuse_balanced(
-            settings.kernels, f"with {name}, because it divides by numbers of rows"
-        )
-        weights = self._check_weights(sample_weight, n, settings.design, name=name)
-        return rows_with_weight(X, weights), weights[weights > 0]
 
     @in_one_blas_thread
     def _evaluate(
@@ -810,7 +780,7 @@ class MMDEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             return feature_reference(self)
         # Exact kernels refuse rows that are read by blocks.
-        reference_rows(self)
+        self._reference_rows()
         found = Reference(self.reference_, self.kernels_, self.reference_weight_)
         kept = self._reference
         # Rows, kernels and weights are the same objects.
@@ -827,11 +797,12 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
         settings = self._check_params()
-        X, Y = self._read(X, "X", settings), self._read(Y, "Y", settings)
-        X, weights = self._weighted(X, sample_weight, settings)
-        Y, of_y = self._weighted(Y, sample_weight_Y, settings, "sample_weight_Y")
-        rows, others = self._validate_pair(X, Y, settings)
-        fitted = self._learn([rows, others], settings, table_of(X), weights)
+        reader = self._reader(settings.kernels, settings.design._least_rows())
+        X, Y = reader.blocks(X), reader.blocks(Y, "Y")
+        X, weights = self._weighted([X], sample_weight, settings)
+        Y, of_y = self._weighted([Y], sample_weight_Y, settings, "sample_weight_Y")
+        table, [rows, others] = self._read_together([X, Y], settings)
+        fitted = self._learn([rows, others], settings, table, weights)
         return fitted._evaluate(others, settings.design, of_y)
 
     @explains_keywords
@@ -895,18 +866,16 @@ class MMDEstimator(BaseDiscrepancy):
         """Return the scores, labels and sizes of batches."""
         check_is_fitted(self)
         design = self._check_params(len(self.kernels_)).design
-        least = least_rows(design)
+        reader = self._reader(self.kernels_, design._least_rows())
         labels: list[Any] = []
         sizes: list[int] = []
 
         def validated() -> Iterator[tuple[Any, Any]]:
-            parts = divide(batches, batch_size, by, least)
+            parts = divide(batches, batch_size, by, reader.least)
             seeds = _seeds(self.random_state)
             for label, batch in parts:
                 try:
-                    rows = self._validate(
-                        batch, self.kernels_, reset=False, least=least
-                    )
+                    rows = reader.rows(batch, reset=False)
                 except ValueError as error:
                     raise ValueError(f"Batch {label!r}: {error}") from error
                 labels.append(label)
@@ -925,7 +894,7 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         """Return the scores of random rows of the reference against all other rows."""
         design = self._check_params(len(self.kernels_)).design
-        m, least = self._known_reference().rows.shape[0], least_rows(design)
+        m, least = self._known_reference().rows.shape[0], design._least_rows()
         if m - size < least:
             raise ValueError(
                 f"A batch has {size} rows, must have at most {m - least}. To compute "
@@ -988,8 +957,8 @@ class MMDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         self._check_params()
-        points = self._validate(points, self.kernels_, reset=False, least=1)
-        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        reader = self._reader(self.kernels_, 1)
+        points, Y = reader.rows(points, reset=False), reader.rows(Y, reset=False)
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(Y), 1)
@@ -1002,9 +971,9 @@ class MMDEstimator(BaseDiscrepancy):
         of_both = self.reference_weight_, weights
         if self.n_components is not None:
             _refuse_balanced(self.kernels_)
-            return witness_of_features(self, points, reference_rows(self), Y, of_both)
+            return witness_of_features(self, points, self._reference_rows(), Y, of_both)
         return witness_values(
-            self.kernels_, points, reference_rows(self), Y, of_both, run=self._run
+            self.kernels_, points, self._reference_rows(), Y, of_both, run=self._run
         )
 
     @explains_keywords
@@ -1048,7 +1017,7 @@ class MMDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         self._check_params()
-        Y = self._validate(Y, self.kernels_, reset=False, least=1)
+        Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
         reference, weights = self._known_reference(), None
         if sample_weight is not None:
             _refuse_balanced(self.kernels_)

@@ -1,9 +1,11 @@
-"""How the estimators read samples, targets and weights."""
+"""How every question reads samples, targets and weights."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,16 +13,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data.arrays import (
-    as_block,
     as_labels,
     as_numbers,
-    as_rows,
     check_columns,
     check_rows,
     encode_labels,
     is_numeric,
     kind_of_blocks,
-    names_of,
+    unique_names,
     validate_rows,
 )
 from skdiscrepancy._data.blocks import (
@@ -31,226 +31,219 @@ from skdiscrepancy._data.blocks import (
     of_blocks,
     table_of,
 )
-from skdiscrepancy._data.targets import MAX_LABELS, are_labels, refuse_different_labels
+from skdiscrepancy._data.targets import (
+    MAX_LABELS,
+    are_labels,
+    refuse_different_labels,
+    validate_with_target,
+)
 from skdiscrepancy._gram.run import BRIEF, progress
-from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, accept_sparse
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import encode, fit_encoder, layout_of
+from skdiscrepancy.tables import encode, fit_encoder, refuse_encoder_of_blocks
 
 
-def least_rows(design: Design) -> int:
-    """Return the smallest number of rows that the statistic of a design needs."""
-    return 1 if design.biased else 2
+@dataclass
+class Reader:
+    """Reads samples as kernels need them: arrays, tables, sparse data and blocks.
 
-
-def read_blocks(
-    Z: Any,
-    name: str,
-    kernels: list[KernelLike],
-    least: int,
-    n_components: int | None,
-    verbose: int = 0,
-) -> Any:
-    """Return data in blocks as rows that are read by blocks, and other data unchanged.
-
-    Parameters
+    Attributes
     ----------
-    Z : object
-        Sample, not validated.
-    name : str
-        Name of the sample, for error messages.
-    kernels : list of kernel objects
-        Kernels.
+    kernels : list of kernel objects or None
+        Kernels that read the samples. None reads any numbers.
     least : int
         Smallest number of rows.
+    encoder : "auto", None or transformer
+        How to encode tables.
+    estimator : estimator or None
+        Stores the number and names of the columns.
+    dense : bool
+        Whether samples must not be sparse.
+    by_blocks : bool
+        Whether data may be in blocks.
     n_components : int or None
         Number of random features. Exact kernels need all rows in memory.
-    verbose : int, default=0
-        Whether the progress is shown.
-
-    Returns
-    -------
-    Z : object
-        LazyRows, or the sample itself.
+    verbose : int
+        Whether the progress of reading blocks is shown.
+    encoder_ : transformer or None
+        The fitted encoder.
     """
-    kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
-    labels = any(isinstance(kernel, IndicatorKernel) for kernel in kernels)
-    if kind is None:
+
+    kernels: list[KernelLike] | None
+    least: int = 1
+    encoder: Any = None
+    estimator: Any = None
+    dense: bool = False
+    by_blocks: bool = False
+    n_components: int | None = None
+    verbose: int = 0
+    encoder_: Any = None
+
+    def blocks(self, Z: Any, name: str = "X") -> Any:
+        """Return data in blocks as rows that are read by blocks, and others as is."""
+        if not self.by_blocks:
+            return Z
+        kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
+        if kind is None:
+            return of_blocks(Z, name) if self._stays_on_disk(Z) else Z
+        self._refuse_in_memory(name, kind)
+        return lazy_rows(Z, name, self.least, self._watch)
+
+    def pair_of_blocks(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return X and y as rows that are read by blocks, if one of them is in blocks.
+
+        A target in memory becomes numbers.
+        """
+        if isinstance(X, LazyRows) and isinstance(y, LazyRows):
+            return X, y
+        of_x = kind_of_blocks(X)
+        of_y = _kind_of_target(y, blocks=of_x is not None)
+        if of_x is not None:
+            self._refuse_in_memory("X", of_x, " on X")
+        elif of_y is not None:
+            self._refuse_in_memory("y", of_y, " on X")
+        else:
+            return X, y
+        refuse_encoder_of_blocks(self.encoder)
+        return pair_of_rows(X, y, self.least, self._watch)
+
+    def _refuse_in_memory(self, name: str, kind: str, where: str = "") -> None:
+        """Refuse data in blocks for kernels that need all rows in memory."""
+        if self.n_components is None and kind != "an iterator":
+            raise ValueError(
+                f"n_components == None, must be an integer such as 256, because {name} "
+                f"is {kind}, and exact kernels need all rows in memory. If the rows "
+                "fit into memory, pass an array."
+            )
+        if self._has_labels:
+            raise ValueError(
+                f"{name} is {kind}, must be an array or a table for an "
+                f"IndicatorKernel{where}, which needs all rows in memory."
+            )
+
+    def _stays_on_disk(self, Z: Any) -> bool:
         # Integers on disk would become floats in memory.
         disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
-        if not disk or labels or n_components is None:
+        features = self.kernels is not None and self.n_components is not None
+        return disk and features and not self._has_labels
+
+    @property
+    def _has_labels(self) -> bool:
+        return any(isinstance(kernel, IndicatorKernel) for kernel in self.kernels or ())
+
+    @property
+    def _watch(self) -> Any:
+        watch = partial(progress, "blocks", verbose=self.verbose, delay=BRIEF)
+        return watch if self.verbose else None
+
+    def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
+        """Fit the encoder to the rows of all tables, if they need one; return it."""
+        # Kernels on labels read columns of any type themselves.
+        labels = self.kernels is not None and sample_dtype(self.kernels) is None
+        by_kernels = labels and isinstance(self.encoder, str)
+        self.encoder_ = None
+        if not by_kernels:
+            self.encoder_ = fit_encoder(self.encoder, tables, names)
+        return self.encoder_
+
+    def rows(self, Z: Any, name: str = "X", *, reset: bool | None = None) -> np.ndarray:
+        """Return a sample as the kernels read it, or rows that stand for an array.
+
+        `reset` says whether the estimator stores the columns or compares them with the
+        stored ones. With None, it does neither.
+        """
+        Z = self.blocks(Z, name)
+        lazy = isinstance(Z, LazyRows)
+        if reset is not None and (lazy or self.encoder_ is not None):
+            check_columns(self.estimator, table_of(Z), reset=reset)
+            reset = None
+        Z = encode(self.encoder_, Z)
+        if lazy:
             return Z
-        return of_blocks(Z, name)
-    if n_components is None and kind != "an iterator":
-        raise ValueError(
-            f"n_components == None, must be an integer such as 256, because {name} is "
-            f"{kind}, and exact kernels need all rows in memory. If the rows fit into "
-            "memory, pass an array."
-        )
-    if labels:
-        raise ValueError(
-            f"{name} is {kind}, must be an array or a table for an IndicatorKernel, "
-            "which needs all rows in memory."
-        )
-    watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
-    return lazy_rows(Z, name, least, watch if verbose else None)
+        options = self._options(Z, name)
+        if reset is None:
+            Z = check_rows(Z, name, **options)
+        else:
+            Z = validate_rows(self.estimator, Z, reset=reset, **options)
+        return _floats_or_labels(Z, name)
+
+    def rows_with_target(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        """Return X as the kernels read it, and y as an array of numbers or labels."""
+        if self.encoder_ is None:
+            options = {**self._options(X, "X"), "reset": reset}
+            X, y = validate_with_target(self.estimator, X, y, **options)
+        else:
+            check_columns(self.estimator, X, reset=reset)
+            X = encode(self.encoder_, X)
+            X, y = validate_with_target(None, X, y, **self._options(X, "X"))
+        return _floats_or_labels(X, "X"), y
+
+    def together(
+        self, tables: Sequence[Any], names: Sequence[str] = ("X", "Y")
+    ) -> list[np.ndarray]:
+        """Return samples with the same columns, encoded by the rows of all of them."""
+        for table, name in zip(tables[1:], names[1:], strict=True):
+            refuse_other_columns(tables[0], table, names[0], name)
+        self.fit(list(tables), names)
+        reset = None if self.estimator is None else True
+        first = self.rows(tables[0], names[0], reset=reset)
+        samples = [first]
+        for table, name in zip(tables[1:], names[1:], strict=True):
+            rows = self.rows(table, name)
+            if rows.shape[1] != first.shape[1]:
+                raise ValueError(
+                    f"{name} has {rows.shape[1]} features, must have {first.shape[1]} "
+                    f"as {names[0]}."
+                )
+            samples.append(rows)
+        return samples
+
+    def _options(self, Z: Any, name: str) -> dict[str, Any]:
+        """Return the options of :func:`sklearn.utils.check_array` for a sample."""
+        options: dict[str, Any] = {"ensure_min_samples": self.least}
+        if self.kernels is not None:
+            options["dtype"] = sample_dtype(self.kernels)
+            if not self.dense:
+                options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
+        return options
 
 
-def reference_rows(estimator: Any) -> Any:
-    """Return the rows of the reference sample of a fitted estimator."""
-    return read_blocks(
-        as_rows(estimator.reference_),
-        "the reference sample",
-        estimator.kernels_,
-        1,
-        estimator.n_components,
-    )
+def _floats_or_labels(rows: Any, name: str) -> Any:
+    return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
 
-def as_sample(
-    Z: Any,
-    name: str,
-    kernels: list[KernelLike],
-    least: int,
-    n_components: int | None = None,
-) -> Any:
-    """Return a sample as the kernels read it, without a check of column names."""
-    Z = read_blocks(Z, name, kernels, least, n_components)
-    if isinstance(Z, LazyRows):
-        return Z
-    Z = check_rows(Z, name, **_options(Z, name, kernels, least))
-    return Z if Z.dtype.kind == "f" else as_labels(Z, name)
-
-
-def samples_to_test(
-    estimator: Any, X: Any, Y: Any, kernels: list[KernelLike], least: int
-) -> tuple[Any, Any, Any]:
-    """Return the reference sample, another sample, and the layout of their columns.
-
-    Parameters
-    ----------
-    estimator : MMDEstimator
-        Fitted estimator.
-    X : object
-        The other sample, not validated.
-    Y : ndarray or rows
-        The other sample, validated.
-    kernels : list of kernel objects
-        Kernels of the parameter `kernel`. `set_params` may have changed them, and so
-        the types they read.
-    least : int
-        Smallest number of rows.
-
-    Returns
-    -------
-    reference, sample, layout : tuple
-        With an encoder, both samples are encoded anew, because permutations must not
-        change the encoding.
-    """
-    if estimator.encoder_ is None:
-        reference, sample = (
-            as_sample(as_block(rows), name, kernels, least, estimator.n_components)
-            for rows, name in ((reference_rows(estimator), "reference_"), (Y, "X"))
-        )
-        return reference, sample, table_of(X)
-    tables = [estimator._reference_table, X]
-    encoder = fit_encoder(estimator.encoder, tables)
-    reference, sample = (
-        as_sample(encode(encoder, table), "X", kernels, least) for table in tables
-    )
-    return reference, sample, layout_of(encoder, X)
-
-
-def refuse_other_columns(names: Any, Y: Any, name: str = "Y") -> None:
-    """Refuse a second sample whose columns have other names than those of X.
+def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:
+    """Refuse a second sample whose columns have other names than the first sample.
 
     If only one of the samples has names, columns are compared by their position.
-
-    Parameters
-    ----------
-    names : ndarray of str or None
-        Names of the columns of X, if X has names.
-    Y : object
-        Second sample, with as many columns.
-    name : str, default="Y"
-        Name of the second sample, for the error message.
     """
-    second = BaseEstimator()
-    check_columns(second, table_of(Y), reset=True)
-    names_of_y = getattr(second, "feature_names_in_", None)
-    if names is None or names_of_y is None or np.array_equal(names, names_of_y):
+    names = [_string_names(table_of(X), first), _string_names(table_of(Y), name)]
+    if None in names or names[0] == names[1]:
         return
     raise ValueError(
-        f"{name} has the columns {_shortened(names_of_y)}, and X has the columns "
-        f"{_shortened(names)}. The columns of {name} should be those of X, in the same "
-        f"order. For DataFrames of the same columns, select [X.columns] from {name}."
+        f"{name} has the columns {_shortened(names[1])}, and {first} has the columns "
+        f"{_shortened(names[0])}. The columns of {name} should be those of {first}, in "
+        f"the same order. For DataFrames of the same columns, select [{first}.columns] "
+        f"from {name}."
     )
 
 
-def refuse_other_tables(X: Any, Y: Any, name: str = "Y") -> None:
-    """Refuse two tables with different columns, before they are encoded together."""
-    if names_of(X) and names_of(Y):
-        first = BaseEstimator()
-        check_columns(first, X, reset=True)
-        refuse_other_columns(getattr(first, "feature_names_in_", None), Y, name)
+def _string_names(table: Any, name: str) -> list[str] | None:
+    """Return the names of columns that scikit-learn knows, None without names."""
+    if not unique_names(table, name):
+        return None
+    estimator = BaseEstimator()
+    check_columns(estimator, table, reset=True)
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else list(names)
 
 
-def _shortened(names: np.ndarray, most: int = 10) -> str:
+def _shortened(names: list[str] | None, most: int = 10) -> str:
     """Return a list of names as text, without the last of many names."""
+    names = names or []
     text = ", ".join(repr(str(name)) for name in names[:most])
     return f"[{text}{', ...' if len(names) > most else ''}]"
-
-
-def validate_sample(
-    estimator: Any, X: Any, kernels: list[KernelLike], *, reset: bool, least: int
-) -> Any:
-    """Return a sample as the kernels read it, with a check of its columns."""
-    X = read_blocks(X, "X", kernels, least, estimator.n_components, estimator.verbose)
-    if isinstance(X, LazyRows):
-        encode(estimator.encoder_, X)
-        check_columns(estimator, X.header, reset=reset)
-        return X
-    if estimator.encoder_ is not None:
-        check_columns(estimator, X, reset=reset)
-        return as_sample(encode(estimator.encoder_, X), "X", kernels, least)
-    options = _options(X, "X", kernels, least)
-    X = validate_rows(estimator, X, reset=reset, **options)
-    return X if X.dtype.kind == "f" else as_labels(X, "X")
-
-
-def validate_pair(
-    estimator: Any,
-    X: Any,
-    Y: Any,
-    kernels: list[KernelLike],
-    least: int,
-    name: str = "Y",
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return two samples with the same columns, as the encoder encodes them."""
-    X = validate_sample(estimator, X, kernels, reset=True, least=least)
-    names = getattr(estimator, "feature_names_in_", None)
-    values = as_sample(
-        encode(estimator.encoder_, Y), name, kernels, least, estimator.n_components
-    )
-    if values.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"{name} has {values.shape[1]} features, must have {X.shape[1]} as X."
-        )
-    refuse_other_columns(names, Y, name)
-    return X, values
-
-
-def _options(
-    Z: Any, name: str, kernels: list[KernelLike], least: int
-) -> dict[str, Any]:
-    """Return the options of :func:`sklearn.utils.check_array` for a sample."""
-    return {
-        "dtype": sample_dtype(kernels),
-        "ensure_min_samples": least,
-        "accept_sparse": accept_sparse(Z, name, kernels),
-    }
 
 
 def refuse_second_sample(X: Any, y: Any) -> None:
@@ -302,67 +295,12 @@ def n_columns(Z: Any) -> int | None:
     return int(np.prod(shape[1:])) if len(shape) > 1 else None
 
 
-def least_pairs(design: Design) -> int:
-    """Return the smallest number of rows that the statistic of a design needs."""
-    return 2 if design.biased else 4
-
-
-def read_pair(
-    estimator: Any, X: Any, y: Any, kernels: list[KernelLike], least: int
-) -> tuple[Any, Any]:
-    """Return X and y as rows that are read by blocks, if one of them is in blocks.
-
-    Parameters
-    ----------
-    estimator : HSICEstimator
-        Estimator, whose parameters are checked.
-    X, y : object
-        Samples, not validated.
-    kernels : list of kernel objects
-        Kernels on X.
-    least : int
-        Smallest number of rows.
-
-    Returns
-    -------
-    X, y : object
-        Two samples of LazyRows, or the samples themselves.
-    """
-    if isinstance(X, LazyRows) and isinstance(y, LazyRows):
-        return X, y
-    of_x = kind_of_blocks(X)
-    kinds = {"X": of_x, "y": _kind_of_target(y, blocks=of_x is not None)}
-    given = [(name, kind) for name, kind in kinds.items() if kind is not None]
-    if not given:
-        return X, y
-    name, kind = given[0]
-    if estimator.n_components is None:
-        raise ValueError(
-            f"n_components == None, must be an integer such as 256, because {name} is "
-            f"{kind}, and exact kernels need all rows in memory. If the rows fit into "
-            "memory, pass an array."
-        )
-    if any(isinstance(kernel, IndicatorKernel) for kernel in kernels):
-        raise ValueError(
-            f"{name} is {kind}, must be an array or a table for an IndicatorKernel on "
-            "X, which needs all rows in memory."
-        )
-    if not (estimator.encoder is None or isinstance(estimator.encoder, str)):
-        raise ValueError(
-            f"encoder == {estimator.encoder!r}, must be None or 'auto' for data that "
-            "are read by blocks. The columns must be numbers, because no encoder sees "
-            "all rows."
-        )
-    return pair_of_rows(X, y, least, estimator.verbose)
-
-
-def pair_of_rows(X: Any, y: Any, least: int, verbose: int = 0) -> tuple[Any, Any]:
+def pair_of_rows(X: Any, y: Any, least: int, watch: Any = None) -> tuple[Any, Any]:
     """Return X and y as rows that are read by blocks."""
-    watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
     kinds = None
     if _kind_of_target(y, blocks=kind_of_blocks(X) is not None) is None:
         y, kinds = _numbers(y)
-    rows = lazy_pair(X, y, ("X", "y"), least, watch if verbose else None)
+    rows = lazy_pair(X, y, ("X", "y"), least, watch)
     if kinds is not None:
         rows[1].kinds = kinds
     return rows
@@ -404,22 +342,3 @@ def lazy_target_kernels(
     # Any labels, or any numbers, of the right kind.
     example = np.array([["a"], ["a"]]) if labels else np.array([[0.5], [1.5]])
     return choose_target_kernels(target_kernel, example, kernels)
-
-
-def validate_lazy_pair(
-    estimator: Any, X: LazyRows, y: LazyRows, *, reset: bool
-) -> tuple[Any, Any]:
-    """Check the columns of X and y."""
-    for encoder in (estimator.encoder_, estimator.target_encoder_):
-        if encoder is not None:
-            raise ValueError(
-                "X or y is read by blocks, must be a table in memory, because `fit` "
-                f"has fitted {encoder!r} to a table with categories or missing values."
-            )
-    check_columns(estimator, X.header, reset=reset)
-    if not reset and y.shape[1] != estimator.n_targets_in_:
-        raise ValueError(
-            f"y has {y.shape[1]} columns, must have {estimator.n_targets_in_} as in "
-            "fit."
-        )
-    return X, y

@@ -192,8 +192,7 @@ def mmd_subsets(
             f"kernel == {shown(kernel)} has {len(settings.kernels)} kernels, must be "
             "one kernel for mmd_subsets."
         )
-    table = as_table(X)
-    X, Y = mmd._validate_pair(table, as_table(Y), settings)
+    table, [X, Y] = mmd._read_together([as_table(X), as_table(Y)], settings)
     if subset_size > min(len(X), len(Y)):
         raise ValueError(
             f"subset_size == {subset_size}, must be at most {min(len(X), len(Y))}, the "

@@ -27,6 +27,7 @@ from skdiscrepancy._data.frames import (
     is_table,
     needs_encoding,
     read_columns,
+    take_columns,
 )
 from skdiscrepancy._data.targets import tag_target, validate_with_target
 from skdiscrepancy._gram.factors import (
@@ -144,7 +145,8 @@ class TableSelector(SelectorMixin):
             return super().transform(X)
         check_columns(self, X, reset=False)
         columns = names_of(X)
-        return X[[columns[j] for j in self.get_support(indices=True)]]
+        kept = [columns[j] for j in self.get_support(indices=True)]
+        return take_columns(X, kept)
 
     def inverse_transform(self, X: Any) -> Any:
         """Insert a column of zeros for each column that was not selected.

@@ -21,8 +21,10 @@ from skdiscrepancy._data.arrays import (
     check_rows,
     encode_labels,
     is_numeric,
+    names_of,
     refuse_blocks,
     refuse_missing,
+    unique_names,
 )
 from skdiscrepancy._data.checks import (
     MOST_DRAWS,
@@ -37,9 +39,11 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import (
     Column,
     check_column_encoder,
+    in_order,
     is_table,
     needs_encoding,
     read_columns,
+    take_columns,
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.hsic import HSICEstimator
@@ -145,17 +149,11 @@ def read_samples(
         if (getattr(table, "shape", None) or (1,))[0] == 0:
             raise ValueError(f"{name} has 0 rows, must have at least one.")
         check_column_encoder(encoder, table, name, kinds=("number", "category"))
-    (labels, first), *others = map(_split, tables, names)
+    labels, first = _split(tables[0], names[0])
     columns = [first]
-    for (own, parts), table, name in zip(others, tables[1:], names[1:], strict=True):
-        if hasattr(tables[0], "columns") and hasattr(table, "columns"):
-            if set(own) != set(labels):
-                raise ValueError(
-                    f"{name} has the columns {own}, must have the columns of "
-                    f"{names[0]}, {labels}."
-                )
-            parts = [parts[own.index(label)] for label in labels]
-        elif len(own) != len(labels):
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        own, parts = _split(in_order(table, tables[0], name, names[0]), name)
+        if len(own) != len(labels):
             raise ValueError(
                 f"{name} has {len(own)} features, must have {len(labels)} as "
                 f"{names[0]}."
@@ -169,14 +167,9 @@ def _split(X: Any, name: str) -> tuple[list[Any], list[Any]]:
 
     Columns of DataFrames are DataFrames of one column. Others are arrays.
     """
-    if hasattr(X, "columns"):
-        names = list(X.columns)
-        if len(set(names)) < len(names):
-            raise ValueError(f"{name} has the columns {names}, must have each once.")
-        if is_table(X):
-            columns = [X[[column]] for column in names]
-        else:
-            columns = [_array_of(X[column], column, name) for column in names]
+    if is_table(X):
+        names = unique_names(X, name)
+        columns = [take_columns(X, [column]) for column in names]
     else:
         X = X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
         X = check_rows(X, name, dtype=None)
@@ -193,7 +186,7 @@ def _read(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
     if any(map(needs_encoding, parts)):
         return _read_encoded(_as_tables(parts), names)
     arrays = [
-        _array_of(part[part.columns[0]], part.columns[0], name)
+        _array_of(part[names_of(part)[0]], names_of(part)[0], name)
         if is_table(part)
         else part
         for part, name in zip(parts, names, strict=True)
@@ -205,9 +198,10 @@ def _read(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
 def _as_tables(parts: Sequence[Any]) -> list[Any]:
     """Return DataFrames of one column, also for arrays beside DataFrames."""
     first = next(part for part in parts if is_table(part))
+    make = getattr(type(first), "from_pydict", type(first))
+    [label] = names_of(first)
     return [
-        part if is_table(part) else type(first)({first.columns[0]: part[:, 0].tolist()})
-        for part in parts
+        part if is_table(part) else make({label: part[:, 0].tolist()}) for part in parts
     ]
 
 
@@ -243,11 +237,7 @@ def _codes_of(columns: list[Column]) -> list[np.ndarray]:
 
 def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
     """Return a column of numbers, or of labels."""
-    kind = str(getattr(values, "dtype", "")).lower()
     values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
-    if kind.startswith(("category", "categorical", "enum")):
-        refuse_missing(values, f"{column!r} of {name}")
-        return values.astype(str).astype(object)
     wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
     if values.dtype == object:
         wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import refuse_blocks
-from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import KSDEstimator
@@ -24,7 +23,6 @@ from skdiscrepancy._estimators.ksd_models import (
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.readers import refuse_other_tables, validate_pair
 from skdiscrepancy._gram.products import centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._gram.sources import MeanSource, kernel_source
@@ -64,20 +62,11 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
         The unbiased statistic of each candidate.
     """
     settings = estimator._check_params()
-    X = estimator._read(X, "X", settings)
     names = [f"candidate {c}" for c in range(len(candidates))]
-    candidates = [
-        estimator._read(Y, name, settings)
-        for Y, name in zip(candidates, names, strict=True)
-    ]
-    for Y, name in zip(candidates, names, strict=True):
-        refuse_other_tables(X, Y, name)
-    estimator._fit_encoder([X, *candidates], settings.kernels)
-    samples: list[Any] = []
-    for Y, name in zip(candidates, names, strict=True):
-        rows, others = validate_pair(estimator, X, Y, settings.kernels, 2, name)
-        samples.append(others)
-    estimator._learn([rows, *samples], settings, table_of(X))
+    table, [rows, *samples] = estimator._read_together(
+        [X, *candidates], settings, ["X", *names]
+    )
+    estimator._learn([rows, *samples], settings, table)
     least = min(map(len, (rows, *samples)))
     if least < LEAST_ROWS:
         raise ValueError(too_few_rows(least))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 
 from skdiscrepancy._data.checks import check_run_options, shown
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.cka import (
     Terms,
@@ -588,16 +588,12 @@ def _read_columns(
     X: Any, name: str, encoder: Any
 ) -> tuple[list[Any], list[ColumnSample]]:
     """Return the names of columns, and the columns, which may be one-dimensional."""
-    one_name = None
-    if len(getattr(X, "shape", ())) == 1 or (
-        isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 0
-    ):
-        one_name = getattr(X, "name", None)
-        one_name = name.lower() if one_name is None else one_name
-    names, columns = read_samples((as_table(X),), (name,), encoder)
-    if one_name is not None:
-        return [one_name], columns
-    if not hasattr(X, "columns"):
+    table = as_table(X)
+    names, columns = read_samples((table,), (name,), encoder)
+    if table is not X:
+        own = getattr(X, "name", None)
+        return [name.lower() if own is None else own], columns
+    if not is_table(X):
         names = [f"{name.lower()}{j}" for j in range(len(names))]
     return names, columns
 

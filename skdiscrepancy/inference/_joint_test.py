@@ -13,16 +13,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from skdiscrepancy._data.arrays import (
-    as_array,
-    as_labels,
-    as_numbers,
-    encode_labels,
-    is_numeric,
-)
+from skdiscrepancy._data.arrays import as_array, as_labels, as_numbers
 from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
 from skdiscrepancy._data.frames import check_column_encoder
-from skdiscrepancy._data.targets import are_integers, are_labels
+from skdiscrepancy._data.targets import (
+    are_labels,
+    refuse_different_labels,
+    refuse_numbers_among_labels,
+)
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import Source, kernel_source
 from skdiscrepancy._nulls.pvalues import TestResult, check_options
@@ -108,30 +106,15 @@ def read_variable(
     if all_labels:
         return JointVariable(rows, kernels[:1])
     if are_labels(rows):
-        _check_labels(rows, name)
+        remedy = "Pass a DataFrame, or one variable for each column."
+        refuse_numbers_among_labels(rows, name, remedy)
+        refuse_different_labels(rows, name)
         return JointVariable(rows, [IndicatorKernel()])
     rows = as_numbers(rows, name)
     if not np.all(np.isfinite(rows)):
         raise ValueError(f"{name} contains infinity, must hold finite numbers.")
     warn_if_indefinite(kernels, rows.shape[1])
     return JointVariable(rows, _collection(rows, kernels, bandwidth, n_bandwidths))
-
-
-def _check_labels(rows: np.ndarray, name: str) -> None:
-    """Refuse labels that are all different, and numbers beside labels."""
-    if rows.dtype == object and rows.shape[1] > 1:
-        for j, column in enumerate(rows.T):
-            if is_numeric(column) and not are_integers(column):
-                raise ValueError(
-                    f"Column {j} of {name} holds numbers and another column labels. "
-                    "Pass a DataFrame, or one variable for each column."
-                )
-    n_labels = int(encode_labels(rows).max()) + 1
-    if n_labels == len(rows):
-        raise ValueError(
-            f"{name} holds {n_labels} labels that are all different, so they carry no "
-            "information. Labels must occur more than once."
-        )
 
 
 def _collection(

@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import (
     as_array,
-    as_labels,
-    check_rows,
     encode_labels,
     names_of,
     refuse_blocks,
@@ -29,9 +27,10 @@ from skdiscrepancy._data.checks import (
     draw_seeds,
     shown,
 )
-from skdiscrepancy._data.frames import as_table, is_table
+from skdiscrepancy._data.frames import as_table, is_table, take_columns
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._estimators.two_sample_tests import two_sample_test
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._gram.sources import kernel_source
@@ -41,10 +40,9 @@ from skdiscrepancy._statistics.evaluations import step_down
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._column_tests import CORRECTIONS, adjust_pvalues
-from skdiscrepancy.kernels._base import KernelLike, accept_sparse
-from skdiscrepancy.kernels._labels import sample_dtype
+from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._names import check_kernel
-from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
+from skdiscrepancy.tables import check_encoder, layout_of
 
 # Unbiased MMD leaves out pairs of equal rows.
 MIN_ROWS = 2
@@ -138,7 +136,7 @@ def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
                 f"samples[0] has no columns beside groups == {groups!r}, must have at "
                 "least one."
             )
-        labels, table = table[groups], table[rest]
+        labels, table = table[groups], take_columns(table, rest)
     elif isinstance(groups, (str, int)):
         raise ValueError(
             f"groups == {groups!r}, must be one label for each row, because samples[0] "
@@ -184,27 +182,11 @@ def _encoded(
                 f"{title} has the columns {shown(own)}, must have the columns of "
                 f"{titles[0]} in the same order, {shown(first)}."
             )
-    # Kernels on labels read columns of any type themselves.
-    reads_labels = sample_dtype(kernels) is None and isinstance(encoder, str)
-    fitted = None if reads_labels else fit_encoder(encoder, tables, titles)
-    rows: list[Any] = []
-    for table, title in zip(tables, titles, strict=True):
-        values = encode(fitted, table)
-        part = check_rows(
-            values,
-            title,
-            dtype=sample_dtype(kernels),
-            accept_sparse=accept_sparse(values, title, kernels),
-        )
-        part = part if part.dtype.kind == "f" else as_labels(part, title)
+    reader = Reader(kernels, encoder=encoder)
+    rows = reader.together(tables, titles)
+    for part, title in zip(rows, titles, strict=True):
         _check_size(len(part), title)
-        if rows and part.shape[1] != rows[0].shape[1]:
-            raise ValueError(
-                f"{title} has {part.shape[1]} features, must have {rows[0].shape[1]} "
-                f"as {titles[0]}."
-            )
-        rows.append(part)
-    return rows, layout_of(fitted, tables[0])
+    return rows, layout_of(reader.encoder_, tables[0])
 
 
 def _check_size(n_rows: int, title: str) -> None:

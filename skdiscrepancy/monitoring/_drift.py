@@ -19,7 +19,7 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.distances import block_distances
-from skdiscrepancy._data.frames import Column, is_table, read_columns
+from skdiscrepancy._data.frames import Column, in_order, is_table, read_columns
 from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
@@ -501,15 +501,7 @@ def _effect_size(
 def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
     """Return the new table and the columns of both tables, in the same order."""
     first = _read(reference, "reference", None)
-    if is_table(reference) and is_table(new):
-        names = [column.name for column in first]
-        others = list(new.columns)
-        if len(others) != len(names) or set(others) != set(names):
-            raise ValueError(
-                f"new has the columns {others}, must have the columns of reference, "
-                f"{names}."
-            )
-        new = new[names]
+    new = in_order(new, reference, "new", "reference")
     n_columns = len(_read(new, "new", None))
     if n_columns != len(first):
         raise ValueError(

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, check_rows, validate_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
@@ -25,6 +24,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._gram.sorted_columns import row_sums
 from skdiscrepancy._gram.sources import kernel_source
@@ -43,7 +43,7 @@ from skdiscrepancy.monitoring._stream import (
     pool,
     simulate_thresholds,
 )
-from skdiscrepancy.tables import check_encoder, encode, fit_encoder, layout_of
+from skdiscrepancy.tables import check_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
@@ -226,8 +226,9 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             Fitted monitor, which has seen no rows of a stream.
         """
         kernels, size, run_length = self._check_params()
-        encoder = fit_encoder(self.encoder, [X])
-        rows = self._validate(X, encoder, reset=True, ensure_min_samples=2)
+        reader = Reader(None, 2, self.encoder, self)
+        encoder = reader.fit([X])
+        rows = reader.rows(X, reset=True)
         _check_size(len(rows), size, run_length)
         warn_if_dependent(
             columns_of(rows, kernels, all_rows=False),
@@ -387,17 +388,8 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             if row.dtype.kind in "US":
                 raise ValueError(f"X == {shown(X)}, {one_row}, of numbers, not text.")
             X = row[np.newaxis]
-        rows = self._validate(X, self.encoder_, reset=False)
+        rows = Reader(None, 1, None, self, encoder_=self.encoder_).rows(X, reset=False)
         return rows.astype(dtype, copy=False)
-
-    def _validate(
-        self, X: Any, encoder: Any, *, reset: bool, **options: Any
-    ) -> np.ndarray:
-        """Return rows as the kernels read them, with a check of their columns."""
-        if encoder is None:
-            return validate_rows(self, X, reset=reset, **options)
-        check_columns(self, X, reset=reset)
-        return check_rows(encode(encoder, X), **options)
 
     def _judge(self) -> bool:
         """Compare the statistic of the window with its threshold."""

@@ -177,7 +177,7 @@ class WitnessDisplay:
         if isinstance(estimator, MMDEstimator):
             if estimator.reference_.dtype.kind != "f":
                 raise ValueError("The reference has labels, must have numbers.")
-            rows = estimator._validate(X, estimator.kernels_, reset=False, least=1)
+            rows = estimator._reader(estimator.kernels_, 1).rows(X, reset=False)
             if isinstance(rows, SparseRows) or issparse(estimator.reference_):
                 raise TypeError("X or the reference is sparse, must be dense to draw.")
             axes, kept = _axes(estimator, columns, names)
