@@ -569,7 +569,7 @@ def fit_encoder(
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
-    return fitted.fit(_stacked(tables, titles))
+    return _run(fitted, "fit", _stacked(tables, titles))
 
 
 def encode(encoder: Any, X: Any) -> Any:
@@ -582,7 +582,29 @@ def encode(encoder: Any, X: Any) -> Any:
             f"{encoder!r}, because `fit` has fitted {encoder!r} to a table with "
             "categories or missing values."
         )
-    return encoder.transform(X)
+    if isinstance(encoder, TableEncoder):
+        return encoder.transform(X)
+    encoded = _run(encoder, "transform", X)
+    values = encoded.data if issparse(encoded) else np.asarray(encoded)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError(
+            f"encoder == {shown(encoder)} returned NaN or infinity for X or Y, must "
+            "return finite numbers. Rescale the data, or impute missing values."
+        )
+    return encoded
+
+
+def _run(encoder: Any, method: str, X: Any) -> Any:
+    """Call a method of your own encoder, and name the parameter if it fails."""
+    try:
+        # Numbers beyond floating point end in values that are refused.
+        with np.errstate(all="ignore"):
+            return getattr(encoder, method)(X)
+    except TypeError as error:
+        raise TypeError(
+            f"encoder == {shown(encoder)}, must be able to {method} the columns of X: "
+            f"{error}"
+        ) from error
 
 
 def refuse_encoder_of_blocks(encoder: Any) -> None:
@@ -644,7 +666,16 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
                 f"{title} has the shape {part.shape}, must have as many features as "
                 f"{titles[0]}, which has the shape {parts[0].shape}."
             )
-    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
+    try:
+        return np.concatenate(parts)
+    except TypeError:
+        dtypes = ", ".join(str(part.dtype) for part in parts)
+        raise TypeError(
+            f"The samples have values of the types {dtypes}, must be of one type for "
+            "an encoder of your own."
+        ) from None
 
 
 # Kinds of columns that are labels in y.

@@ -236,6 +236,18 @@ def test_dates_in_arrays_are_refused_by_the_name_of_their_column():
         mmd_column_tests(X, X)
 
 
+def test_y_may_hold_dates_or_labels_without_a_float():
+    pd = pytest.importorskip("pandas")
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    days = pd.period_range("2020", periods=20, freq="D")
+    for y, same in ((days, np.arange(20.0)), ([0, 10**400] * 10, ["a", "b"] * 10)):
+        found, expected = (
+            hsic_column_tests(X, target, n_resamples=19, random_state=0)
+            for target in (y, same)
+        )
+        assert_allclose(found.statistics, expected.statistics)
+
+
 def test_decimals_are_numbers():
     pd = pytest.importorskip("pandas")
     values = np.arange(20) / 4

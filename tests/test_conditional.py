@@ -22,7 +22,12 @@ from skdiscrepancy.inference._conditional import (
     components_of,
     residual_test,
 )
-from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel, LinearKernel
+from skdiscrepancy.kernels import (
+    ColumnKernel,
+    GaussianKernel,
+    IndicatorKernel,
+    LinearKernel,
+)
 
 FEW = {"n_resamples": 99, "random_state": 0}
 z, e, f = np.random.RandomState(0).normal(size=(3, 120))
@@ -364,6 +369,18 @@ def test_the_result_is_a_test_result():
 def test_wrong_options_are_named(options, error, message):
     with pytest.raises(error, match=message):
         conditional_hsic_test(X, y, z, **options)
+
+
+def test_a_kernel_on_one_column_is_the_kernel_of_that_column():
+    both = np.column_stack((X, z))
+    kernel = ColumnKernel(GaussianKernel(), 0)
+    found = conditional_hsic_test(
+        both, y, z, kernel=kernel, target_kernel="gaussian", **FEW
+    )
+    expected = conditional_hsic_test(both[:, 0], y, z, kernel="gaussian", **FEW)
+    # Two factors of one kernel, each complete to about 1e-8 of its trace.
+    assert_allclose(found.statistics, expected.statistics, rtol=1e-5)
+    assert found.pvalue == expected.pvalue
 
 
 def test_kernels_that_are_not_positive_definite_are_refused():

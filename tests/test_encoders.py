@@ -414,6 +414,38 @@ def test_bad_encoder_is_refused(Estimator, encoder):
         Estimator(encoder=encoder).fit(X, X[:, 0])
 
 
+def test_an_encoder_that_overflows_is_refused_without_a_warning_of_numpy():
+    X = 1e300 * np.random.RandomState(0).normal(size=(10, 1))
+    estimator = MMDEstimator(encoder=StandardScaler())
+    with pytest.raises(ValueError, match=r"encoder == StandardScaler\(\) returned NaN"):
+        estimator.fit(X).score(X)
+
+
+@pytest.mark.parametrize("encoder", [TableEncoder(), StandardScaler()])
+def test_an_empty_list_is_refused_by_name_with_an_encoder(encoder):
+    X = [[0.0], [1.0], [3.0]]
+    for estimator in (MMDEstimator(), KSDEstimator(lambda X: -X)):
+        with pytest.raises(ValueError, match="X has 0 rows"):
+            clone(estimator).set_params(encoder=encoder).fit(X).score([])
+
+
+def test_an_encoder_that_does_not_read_dates_is_named():
+    X = pd.DataFrame({"a": np.arange(10.0), "day": pd.Timestamp("2020-01-01")})
+    with pytest.raises(TypeError, match=r"encoder == StandardScaler\(\), must be able"):
+        mmd_score(X, X, encoder=StandardScaler())
+    numbers = np.arange(6.0)[:, np.newaxis]
+    with pytest.raises(TypeError, match="the types float64, datetime64"):
+        mmd_score(numbers, numbers.astype("M8[s]"), encoder=StandardScaler())
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_categories_beside_booleans_are_refused_by_name_without_encoder(ordered):
+    levels = pd.Categorical(["a", "b"] * 5, ordered=ordered)
+    X = pd.DataFrame({"flag": [True, False] * 5, "level": levels})
+    with pytest.raises(ValueError, match=r"X has text in column 'level'.*TableEncoder"):
+        mmd_test(X, X, encoder=None)
+
+
 def test_errors_name_the_column_and_what_to_do():
     X = mixed_table(40, 0)
     with pytest.raises(ValueError, match=r"'colour'.*TableEncoder"):

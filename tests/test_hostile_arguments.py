@@ -583,6 +583,10 @@ def test_a_slice_that_is_not_of_positions_is_refused(columns):
         lambda: CKAEstimator().fit(1e300 * np.tile(X, 30), X),
         lambda: mmd_test(X, -X, kernel=PolynomialKernel(999), n_resamples=19),
         lambda: hsic_test_from_gram(1e300 * X @ X.T, 1e300 * X @ X.T),
+        lambda: HSICSelector(target_kernel=lambda A, B: 1e200 * (A @ B.T)).fit(
+            X, X[:, 0]
+        ),
+        lambda: conditional_hsic_test(X, X[:, 0], X, target_bandwidth=5e-324),
     ],
 )
 def test_sums_beyond_floating_point_are_refused_without_a_warning_of_numpy(call):
@@ -597,9 +601,21 @@ def test_sums_beyond_floating_point_are_refused_without_a_warning_of_numpy(call)
     [
         (lambda: cka_score(X, X, design=Blocks(n_blocks=HUGE)), "design == Blocks"),
         (lambda: cka_score({HUGE: np.nan * X}, X), "layer 1000.* of X"),
+        (lambda: HSICSelector(groups={"a": [HUGE]}).fit(X, X[:, 0]), "'a'.* column 10"),
+        (lambda: HSICSelector(groups={HUGE: 3}).fit(X, X[:, 0]), "must be a list"),
+        (
+            lambda: HSICSelector(groups={HUGE: [0], 0: [0]}).fit(X, X[:, 0]),
+            "group 1000.* already",
+        ),
+        (
+            lambda: HSICSelectorCV(
+                HSICSelector(step=HUGE), param_grid={"nope": [1]}
+            ).fit(X, X[:, 0]),
+            "Invalid parameter 'nope' in param_grid",
+        ),
     ],
 )
-def test_messages_of_cka_do_not_print_all_digits(call, words):
+def test_messages_do_not_print_all_digits(call, words):
     with pytest.raises(ValueError, match=words) as caught:
         call()
     assert max(map(len, str(caught.value).split())) < 100
@@ -676,6 +692,41 @@ def test_missing_dates_are_refused_before_a_pipeline():
     dates = np.array([["2020-01-01"], ["NaT"]] * 3, dtype="M8[D]")
     with pytest.raises(ValueError, match="NaT"):
         MMDScorer()(model, dates)
+
+
+def test_dates_that_a_pipeline_cannot_transform_are_named():
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    model = make_pipeline(StandardScaler(), GaussianMixture(random_state=0)).fit(X)
+    dates = pd.DataFrame({"a": X[:, 0], "day": pd.Timestamp("2020-01-01")})
+    for scorer in (KSDScorer(), MMDScorer()):
+        with (
+            pytest.warns(UserWarning, match="X has feature names"),
+            pytest.raises(TypeError, match="X has values that the pipeline cannot"),
+        ):
+            scorer(model, dates)
+
+
+def test_a_sparse_sample_that_a_pipeline_cannot_transform_is_named():
+    X = np.random.RandomState(0).normal(size=(20, 1))
+    model = make_pipeline(StandardScaler(), GaussianMixture(random_state=0)).fit(X)
+    with pytest.raises(ValueError, match="X has values that the pipeline cannot"):
+        KSDScorer()(model, csr_array(X))
+
+
+@pytest.mark.parametrize("metric", ["haversine", lambda a, b: "a", lambda a, b: a])
+def test_metrics_that_fail_are_named(metric):
+    X = np.random.RandomState(0).normal(size=(20, 3))
+    kernel = GaussianKernel(bandwidth=1.0, metric=metric)
+    for design in ("u", "l"):
+        with pytest.raises((TypeError, ValueError), match="metric == "):
+            mmd_score(X, X, kernel=kernel, design=design)
+
+
+@pytest.mark.parametrize("text", ["a", ["a"], ["a", "b"]])
+@pytest.mark.parametrize("kernel", [GaussianKernel(bandwidth=1.0), LinearKernel()])
+def test_text_without_columns_is_refused_by_the_name_of_the_sample(kernel, text):
+    with pytest.raises(ValueError, match=r"Y has text .*must have numbers"):
+        kernel([[1.0]], text)
 
 
 MANY = 10**9

@@ -432,6 +432,13 @@ def test_masked_rows_are_refused_before_a_step_of_a_pipeline_reads_them():
             scorer(pipeline, masked)
 
 
+@pytest.mark.parametrize("call", [mmd_score, hsic_matrix])
+def test_rows_that_hold_lists_name_the_sample(call):
+    rows = [[0.5, [1, 2]]] * 9
+    with pytest.raises(ValueError, match=r"X (has|holds) .*lists"):
+        call(rows, rows)
+
+
 @pytest.mark.parametrize("name", ["X", "Y"])
 def test_labels_in_rows_of_different_lengths_name_the_sample(name):
     samples = {"X": [["a"], ["b"]], "Y": [["a"], ["b"]], name: [["a"], ["a", "b"]]}

@@ -259,6 +259,8 @@ def test_orders_of_rectangles_are_permutations():
         ((X, X[:9]), {}, "y has 9 rows, must have 60 as X"),
         ((np.where(X > 2, np.nan, X),), {}, "NaN"),
         ((np.where(X > 2, np.inf, X),), {}, "infinity"),
+        (([[np.inf, 1.0], [-np.inf, 2.0]] * 5,), {}, "'x0' of X contains infinity"),
+        ((X, [np.inf, 1.0] * 30), {}, "'x0' of y contains infinity"),
         ((X,), {"kernel": "gauss"}, "kernel == 'gauss'"),
         ((X,), {"kernel": ["gaussian", "laplace"]}, "must be one kernel"),
         ((X,), {"kernel": ColumnKernel(GaussianKernel(), [0])}, "must not choose"),

@@ -525,6 +525,19 @@ def test_gamma_law_agrees_with_permutations(strength):
     assert result.method == "gamma"
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_ones", [0, 1])
+def test_a_statistic_that_is_zero_for_all_permutations_has_the_pvalue_one(
+    n_ones, dtype
+):
+    # With one row that differs from all others, the means over pairs within X, within Y
+    # and across both cancel, whichever sample the row is in.
+    X, Y = np.zeros((9, 1), dtype=dtype), np.zeros((22, 1), dtype=dtype)
+    Y[:n_ones] = 1
+    result = mmd_test(X, Y, n_resamples=19, random_state=1)
+    assert (result.statistic, result.pvalue) == (0, 1)
+
+
 def test_gamma_law_of_a_constant_is_one():
     X = np.random.RandomState(0).normal(size=(20, 1))
     result = hsic_test(X, np.ones(20), method="asymptotic", **ONE_KERNEL)

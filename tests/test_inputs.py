@@ -1084,3 +1084,13 @@ def test_warnings_point_to_the_line_of_the_user():
     with pytest.warns(UserWarning, match="not positive definite") as record:
         MMDEstimator(kernel=MaternKernel(p=1)).fit(X)
     assert record[0].filename == __file__
+
+
+def test_columns_of_one_name_are_refused():
+    pd = pytest.importorskip("pandas")
+    X = np.random.RandomState(0).normal(size=(20, 2))
+    A, B = (pd.DataFrame(X, columns=list(names)) for names in ("aa", "ab"))
+    for first, second, name in ((A, A, "X"), (B, A, "Y")):
+        words = rf"{name} has the columns \['a', 'a'\], must have each once"
+        with pytest.raises(ValueError, match=words):
+            mmd_score(first, second)

@@ -508,6 +508,13 @@ def test_columns_are_found_in_frames_by_position_and_name(way, library):
     )
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_may_be_chosen_twice(library):
+    kernel = ColumnKernel(LinearKernel(), [0, -4])
+    A, B = frame_of(X, library), frame_of(Y, library)
+    assert_allclose(kernel(A, B), 2 * np.outer(X[:, 0], Y[:, 0]))
+
+
 def test_cka_and_subsets_take_columns_by_name():
     rng = np.random.RandomState(7)
     A, B = rng.normal(size=(2, 40, 4))

@@ -398,6 +398,19 @@ def test_wrong_groups_and_encoders_are_named(params, error, words):
         HSICSelector(**params).fit(X, X["a"])
 
 
+def test_new_rows_that_are_no_numbers_are_refused_by_name():
+    X = np.random.RandomState(0).normal(size=(20, 2))
+    selector = HSICSelector(1).fit(X, X[:, 0])
+    table = pd.DataFrame(X).assign(day=pd.Timestamp("2026-01-01"))
+    for rows, words in (
+        (np.ma.masked_greater(X, 0), "Input X contains masked entries"),
+        (table[[0, "day"]], r"X has columns of the types \['float64', 'datetime"),
+        (pd.DataFrame(X, columns=["a", "a"]), "must have each once"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            selector.transform(rows)
+
+
 def test_bad_values_are_named_with_their_column():
     table, y = mixed(20)
     for value, error, words in [

@@ -572,11 +572,14 @@ def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
         return as_rows(validate_data(estimator, X, **options))
 
 
-def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+def check_columns(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> None:
     """Store the number and names of the columns, or compare them with the stored ones.
 
     The values are not read, so a table may hold anything.
     """
+    if isinstance(X, (list, tuple)) and not len(X):
+        raise ValueError(f"{name} has 0 rows, must have at least one.")
+    unique_names(X, name)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
@@ -613,10 +616,17 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
             _refuse_dates_in_list(X, name)
         if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
             _refuse_missing_columns(X, name)
+        if "inhomogeneous" in str(error):
+            raise ValueError(
+                f"{name} has rows of different lengths, or rows that hold lists, must "
+                "have one length for all rows, and one value in each column."
+            ) from None
         if "contains infinity" in str(error):
             _refuse_infinite_columns(X, name)
-        if dtype is not None and "could not convert string" in str(error):
-            _refuse_text_columns(X, name, error)
+        # The other words are of pandas, about categories that are strings.
+        text = ("could not convert string", "Cannot cast str", "Cannot cast object")
+        if dtype is not None and any(words in str(error) for words in text):
+            _refuse_text(X, name, error)
         raise
 
 
@@ -709,17 +719,19 @@ def _refuse_infinite_columns(X: Any, name: str) -> None:
             ) from None
 
 
-def _refuse_text_columns(X: Any, name: str, error: Exception) -> None:
-    """Raise an error that names the first column that holds text."""
+def _refuse_text(X: Any, name: str, error: Exception) -> None:
+    """Raise an error that names the first column that holds text, if X has columns."""
+    where = ""
     for column, values in _columns_of(X):
         try:
             values.astype(np.float64)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} has text in column {column!r} ({error}), must have numbers. "
-                f"{_HOW_TO_ENCODE}, or pass kernel='indicator' to MMD or HSIC if all "
-                "columns are categorical."
-            ) from None
+            where = f" in column {column!r}"
+            break
+    raise ValueError(
+        f"{name} has text{where} ({error}), must have numbers. {_HOW_TO_ENCODE}, or "
+        "pass kernel='indicator' to MMD or HSIC if all columns are categorical."
+    ) from None
 
 
 def _refuse_dates_in_list(X: Any, name: str) -> None:

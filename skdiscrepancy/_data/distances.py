@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -250,7 +251,9 @@ def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
         A, B = A - A[0], B - A[0]
     elif callable(metric):
         A, B = read_only(A, B)
-    values = np.array(pairwise_distances(A, B, metric=metric, n_jobs=1), dtype=dtype)
+    with _named(metric):
+        values = pairwise_distances(A, B, metric=metric, n_jobs=1)
+        values = np.array(values, dtype=dtype)
     return Distances(_checked(values, metric), squared=False)
 
 
@@ -260,13 +263,25 @@ def aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Dista
     values = np.empty(n, dtype=A.dtype)
     if callable(metric):
         for i, (a, b) in enumerate(zip(*read_only(A, B), strict=True)):
-            values[i] = metric(a, b)
+            with _named(metric):
+                values[i] = metric(a, b)
         return Distances(_checked(values, metric), squared=False)
     for start in range(0, n, PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
         block = metric_distances(A[part], B[part], metric)
         values[part] = np.diagonal(block.read(squared=False))
     return Distances(values, squared=False)
+
+
+@contextmanager
+def _named(metric: Any) -> Iterator[None]:
+    """Name the metric in its errors."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"metric == {shown(metric)}, must give a number for each two rows: {error}"
+        ) from error
 
 
 def _checked(values: np.ndarray, metric: Any) -> np.ndarray:

@@ -105,8 +105,7 @@ def as_table(X: Any) -> Any:
         A sample that is not one-dimensional.
     """
     if isinstance(X, (list, tuple)):
-        flat = len(X) > 0 and all(np.ndim(value) == 0 for value in X[:1])
-        return [[value] for value in X] if flat else X
+        return [[value] for value in X] if is_flat(X) else X
     if len(getattr(X, "shape", ())) != 1:
         return X
     if issparse(X):
@@ -121,6 +120,13 @@ def as_table(X: Any) -> Any:
     if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
         return table
     return np.asarray(X)[:, np.newaxis]
+
+
+def is_flat(values: Sequence[Any]) -> bool:
+    """Return whether a list holds values, and not rows."""
+    # numpy has no number of dimensions for a row that holds lists.
+    rows = (list, tuple)
+    return any(not isinstance(v, rows) and np.ndim(v) == 0 for v in values[:1])
 
 
 def is_table(X: Any) -> bool:
@@ -576,5 +582,6 @@ class Layout:
         names = [self.names[column] for column in columns] if self.names else []
         table = None
         if names and self.table is not None:
-            table = take_columns(self.table, names)
+            # polars has no tables with a column twice.
+            table = take_columns(self.table, list(dict.fromkeys(names)))
         return Layout(names, blocks, table)

@@ -58,7 +58,8 @@ class Factor(NamedTuple):
     @property
     def norm(self) -> float:
         """Frobenius norm of the centred Gram matrix."""
-        return float(np.linalg.norm(self.rows @ self.rows.T))
+        with np.errstate(over="ignore"):
+            return float(np.linalg.norm(self.rows @ self.rows.T))
 
 
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:

@@ -35,6 +35,10 @@ TIES = 1e-9
 VANISHED = 1e-100
 
 
+# Standard deviations below this fraction of the norm of a matrix are rounding errors.
+ROUNDING = 1e-12
+
+
 # Users are warned of a test that can never reject at this significance level.
 LEVEL = 0.05
 
@@ -403,6 +407,9 @@ def combine(
     # A kernel that no resample changes carries no information.
     usable = deviations > TIES * np.abs(values).max(axis=1)
     usable &= np.min(scales, axis=0) > VANISHED
+    if len(scales) > 1:
+        # The last scale is the norm of the matrix that is not centred.
+        usable &= deviations > ROUNDING * scales[-1]
     useful = usable if useful is None else useful & usable
     pooled = np.zeros(values.shape[1])
     pvalues = np.ones(len(values))

@@ -53,8 +53,9 @@ class DiscrepancyResult(Result):
         Name of the discrepancy: "MMD", "HSIC" or "KSD".
     feature_errors : ndarray of shape (n_kernels,) or None
         Standard error of each statistic from the draw of random features, usually an
-        upper bound. The standard error from the data is sigma_k / sqrt(n). None if the
-        estimator has no `n_components`.
+        upper bound, and infinity for ``n_components=2``, because a single draw has no
+        standard error. The standard error from the data is sigma_k / sqrt(n). None if
+        the estimator has no `n_components`.
     uncertainty : object or None
         The numbers behind `standard_error` and `confidence_interval`, or a text that
         says why there are none.

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -216,6 +217,14 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
                 f"param_grid == {self.param_grid!r}, must not hold encoder or groups. "
                 "Set them in the selector."
             )
+        known = sorted(HSICSelector().get_params())
+        for name in chain.from_iterable(settings):
+            if str(name).partition("__")[0] not in known:
+                # The first words are from scikit-learn.
+                raise ValueError(
+                    f"Invalid parameter {shown(name)} in param_grid, must be one of "
+                    f"HSICSelector, {known}."
+                )
         return settings
 
     def _splits(

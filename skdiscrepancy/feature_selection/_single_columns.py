@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, names_of
+from skdiscrepancy._data.arrays import check_columns, names_of, readable
 from skdiscrepancy._data.checks import check_number, shown, text_of
 from skdiscrepancy._data.frames import (
     Column,
@@ -142,7 +142,8 @@ class TableSelector(SelectorMixin):
         """
         check_is_fitted(self)
         if self.kinds_ is None or not is_table(X):
-            return super().transform(X)
+            with readable(X, "X", None):
+                return super().transform(X)
         check_columns(self, X, reset=False)
         columns = names_of(X)
         kept = [columns[j] for j in self.get_support(indices=True)]
@@ -275,7 +276,8 @@ def _owners(groups: Mapping[Any, Any], names: list[Any]) -> dict[int, Any]:
             or not len(columns)
         ):
             raise ValueError(
-                f"groups[{group!r}] == {shown(columns)}, must be a list of columns."
+                f"groups[{shown(group)}] == {shown(columns)}, must be a list of "
+                "columns."
             )
         for column in columns:
             if column in names:
@@ -284,13 +286,15 @@ def _owners(groups: Mapping[Any, Any], names: list[Any]) -> dict[int, Any]:
                 j = int(column)
             else:
                 raise ValueError(
-                    f"groups[{group!r}] has the column {column!r}, must have names of "
-                    f"columns of X, {shown(names)}, or positions below {len(names)}."
+                    f"groups[{shown(group)}] has the column {shown(column)}, must have "
+                    f"names of columns of X, {shown(names)}, or positions below "
+                    f"{len(names)}."
                 )
             if j in owners:
                 raise ValueError(
-                    f"groups[{group!r}] has the column {column!r}, which is in the "
-                    f"group {owners[j]!r} already. Each column must be in one group."
+                    f"groups[{shown(group)}] has the column {shown(column)}, which is "
+                    f"in the group {shown(owners[j])} already. Each column must be in "
+                    "one group."
                 )
             owners[j] = group
     return owners
@@ -349,9 +353,9 @@ class Variable:
         if isinstance(self._kernel, RowKernel):
             with np.errstate(over="ignore", invalid="ignore"):
                 trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
-        # The norm of a constant column is a rounding error. Every norm is below an
-        # infinite trace, so such a trace is refused.
-        return 0.0 if norm <= 1e-12 * check_finite(np.array(trace)) else norm
+        check_finite(np.array([norm, trace]))
+        # The norm of a constant column is a rounding error.
+        return 0.0 if norm <= 1e-12 * trace else norm
 
     def product(self, other: Variable) -> float:
         """Return the inner product of both centred Gram matrices."""

@@ -18,6 +18,7 @@ from scipy.stats import false_discovery_control
 
 from skdiscrepancy._data.arrays import (
     as_array,
+    as_numbers,
     check_rows,
     encode_labels,
     is_numeric,
@@ -46,6 +47,7 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._data.results import Result
+from skdiscrepancy._data.targets import are_labels
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.two_sample_tests import differences
@@ -91,7 +93,7 @@ class ColumnSample:
     def order(self, part: np.ndarray) -> np.ndarray:
         """Return columns of numbers that describe the order of the rows of a table."""
         kernel = IndicatorKernel() if self.of_labels else None
-        rows = part if self.of_labels else np.asarray(part, dtype=np.float64)
+        rows = part if self.of_labels else as_numbers(part, "y").astype(np.float64)
         return np.asarray(columns_of(rows, [kernel], all_rows=False))
 
     def changed_fraction(self) -> float:
@@ -237,15 +239,22 @@ def _codes_of(columns: list[Column]) -> list[np.ndarray]:
 
 def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
     """Return a column of numbers, or of labels."""
-    values = as_array(values, f"{column!r} of {name}").reshape(-1, 1)
+    values = as_array(values, f"{column!r} of {name}")
+    of_lists = values.ndim > 1
+    values = values.reshape(-1, 1)
     wrong = {str(values.dtype)} if values.dtype.kind in "mMc" else set()
     if values.dtype == object:
         wrong = {type(v).__name__ for v in values.ravel() if not isinstance(v, VALUES)}
+    wrong |= {"lists"} if of_lists else set()
     if wrong:
         raise ValueError(
             f"Column {column!r} of {name} holds {', '.join(sorted(wrong))}, must hold "
             "numbers or labels (strings, booleans or categories). Pass dates and "
             "durations in a DataFrame, or convert them to numbers."
+        )
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(
+            f"Column {column!r} of {name} contains infinity, must hold finite numbers."
         )
     return values
 
@@ -726,7 +735,7 @@ def hsic_column_tests(
     by_shifts = params.get("method") == "shift"
     if in_order and target.ndim and not by_shifts:
         rows = target.reshape(len(target), -1)
-        columns.append(ColumnSample([rows], not is_numeric(rows), [0.0]))
+        columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
         warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
     return tests

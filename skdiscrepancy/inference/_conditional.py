@@ -35,12 +35,13 @@ from skdiscrepancy._models.regression import (
 from skdiscrepancy._nulls.groups import block_sign_test, wild_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
+from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import check_design
-from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._base import Kernel, KernelLike
 from skdiscrepancy.kernels._columns import radial_parts, with_bandwidths
 from skdiscrepancy.kernels._names import check_kernel
-from skdiscrepancy.kernels._radial import GaussianKernel
+from skdiscrepancy.kernels._radial import GaussianKernel, RadialKernel
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
 
 
@@ -201,7 +202,9 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
 
 def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
     """Return the centred features of a kernel, of shape (rank, n_samples)."""
-    factor = factor_of(rows, kernel)
+    with np.errstate(all="ignore"):
+        factor = factor_of(rows, kernel)
+    check_finite(factor.rows)
     n_columns = rows.shape[1]
     definite = not hasattr(kernel, "is_definite") or kernel.is_definite(n_columns)
     if not definite or not (factor.complete or factor.rows.any()):
@@ -479,9 +482,11 @@ def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
 
     `parameter` are the kernels as they were passed.
     """
-    passed = check_kernel(parameter)
-    parts = [part for kernel in passed for part in radial_parts(kernel)]
-    if any(part.kernel.bandwidth is not None for part in parts):
+    passed = [
+        kernel for kernel in check_kernel(parameter) if isinstance(kernel, Kernel)
+    ]
+    parts = [part for kernel in passed for part in kernel.members()]
+    if any(isinstance(p, RadialKernel) and p.bandwidth is not None for p in parts):
         return kernels
     wider = []
     for kernel in kernels:

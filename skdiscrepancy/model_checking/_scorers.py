@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -482,8 +483,17 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         return last_step(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
-            # A copy, because steps that work in place must not change the sample.
-            X = estimator[:-1].transform(copy.deepcopy(X))
+            try:
+                # A copy, because steps that work in place must not change the sample.
+                X = estimator[:-1].transform(copy.deepcopy(X))
+            except (TypeError, ValueError) as error:
+                if isinstance(error, NotFittedError):
+                    raise
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(
+                    "X has values that the pipeline cannot transform, must have "
+                    f"columns of the types that the pipeline was fitted to: {error}"
+                ) from error
         return last_step(estimator.steps[-1][1], X)
     if isinstance(estimator, KSDEstimator):
         check_is_fitted(estimator)

@@ -39,7 +39,8 @@ def comparison_targets():
                 strategy,
                 {**taken({**keywords, **params.RUN}), "names": NAMES},
                 callables=name,
-                also=("X", "Y", "y", "model"),
+                # "candidate 0" is the name of the first candidate.
+                also=("X", "Y", "y", "model", "candidate"),
                 documented=is_comparison,
             ),
         )

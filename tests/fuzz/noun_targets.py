@@ -241,7 +241,7 @@ def display_targets():
                 callables=callables,
                 # Without a size a subset has more rows than the samples.
                 always=[*ALWAYS, "n_subsets", "subset_size"],
-                also=("X", "Y", "y", "n", "n_samples", "design", "features", "kernel"),
+                also=("X", "Y", "y", "n", "design", "features", "kernel", "batches"),
             ),
         )
     yield (

@@ -110,6 +110,8 @@ TARGETS = {
             "encoder": params.values(["'auto'", "None"], params.HOSTILE_WORDS, 8),
         },
         callables="drift_report",
+        # Errors of the joint test name its samples.
+        also=("X", "Y"),
     ),
     "DriftReport.to_html": target(
         "drift_report(X, Y, {keywords}).to_html()",
@@ -312,7 +314,7 @@ def estimator_targets():
             always=[*seeded, "batch_size"],
             documented=is_array,
             callables="MMDEstimator",
-            also=("X", "Y"),
+            also=("X", "Y", "batches"),
         ),
     )
     yield (
