@@ -18,7 +18,7 @@ from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, names_of
+from skdiscrepancy._data.arrays import check_columns, names_of, refuse_masked
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
@@ -584,6 +584,7 @@ def encode(encoder: Any, X: Any) -> Any:
         )
     if isinstance(encoder, TableEncoder):
         return encoder.transform(X)
+    refuse_masked(X, "X")
     encoded = _run(encoder, "transform", X)
     values = encoded.data if issparse(encoded) else np.asarray(encoded)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -600,8 +601,9 @@ def _run(encoder: Any, method: str, X: Any) -> Any:
         # Numbers beyond floating point end in values that are refused.
         with np.errstate(all="ignore"):
             return getattr(encoder, method)(X)
-    except TypeError as error:
-        raise TypeError(
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
             f"encoder == {shown(encoder)}, must be able to {method} the columns of X: "
             f"{error}"
         ) from error

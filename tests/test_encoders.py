@@ -429,6 +429,16 @@ def test_an_empty_list_is_refused_by_name_with_an_encoder(encoder):
             clone(estimator).set_params(encoder=encoder).fit(X).score([])
 
 
+def test_masked_and_sparse_rows_are_refused_by_name_with_an_encoder():
+    X = np.random.RandomState(0).normal(size=(10, 1))
+    for rows, words in (
+        (np.ma.masked_greater(X, 0), "Input X contains masked entries"),
+        (csr_array(X), r"encoder == StandardScaler\(\), must be able to fit"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            mmd_score(rows, rows, encoder=StandardScaler())
+
+
 def test_an_encoder_that_does_not_read_dates_is_named():
     X = pd.DataFrame({"a": np.arange(10.0), "day": pd.Timestamp("2020-01-01")})
     with pytest.raises(TypeError, match=r"encoder == StandardScaler\(\), must be able"):

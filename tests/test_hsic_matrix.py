@@ -261,6 +261,7 @@ def test_orders_of_rectangles_are_permutations():
         ((np.where(X > 2, np.inf, X),), {}, "infinity"),
         (([[np.inf, 1.0], [-np.inf, 2.0]] * 5,), {}, "'x0' of X contains infinity"),
         ((X, [np.inf, 1.0] * 30), {}, "'x0' of y contains infinity"),
+        ((X, [10**400] * 60), {}, "y holds a number that is too large"),
         ((X,), {"kernel": "gauss"}, "kernel == 'gauss'"),
         ((X,), {"kernel": ["gaussian", "laplace"]}, "must be one kernel"),
         ((X,), {"kernel": ColumnKernel(GaussianKernel(), [0])}, "must not choose"),

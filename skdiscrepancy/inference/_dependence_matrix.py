@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 
+from skdiscrepancy._data.arrays import as_numbers
 from skdiscrepancy._data.checks import check_run_options, shown
 from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
@@ -621,7 +622,7 @@ def _with_kernel(
     [rows] = column.parts
     if column.of_labels:
         return KernelColumn(rows, IndicatorKernel())
-    rows = np.asarray(rows, dtype=np.float64)
+    rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
     [chosen] = kernel_with_bandwidth(rows, kernel, bandwidth, None)
     return KernelColumn(rows, chosen)
 
