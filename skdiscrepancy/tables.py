@@ -663,6 +663,10 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
             ) from error
     parts = [table if issparse(table) else np.asarray(table) for table in tables]
     for part, title in zip(parts, titles, strict=True):
+        if not part.ndim:
+            raise TypeError(
+                f"{title} == {shown(part.item())}, must be an array or a table."
+            )
         if part.shape[1:] != parts[0].shape[1:]:
             raise ValueError(
                 f"{title} has the shape {part.shape}, must have as many features as "

@@ -48,6 +48,8 @@ from skdiscrepancy.model_checking import (
     KSDScorer,
     MMDScorer,
     SteinThinning,
+    neg_hyvarinen_scorer,
+    neg_ksd_scorer,
     stein_thinning,
 )
 
@@ -452,3 +454,35 @@ def test_labels_in_rows_of_different_lengths_name_the_sample(name):
 def test_models_that_cannot_be_drawn_from_are_named(model):
     with pytest.raises((TypeError, ValueError), match="model == "):
         MMDScorer()(model, NUMBERS[:, :1])
+
+
+def pipeline_of(X):
+    return make_pipeline(StandardScaler(), GaussianMixture()).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, Z: neg_ksd_scorer(pipeline_of(X), Z), "contains infinity"),
+        (lambda X, Z: neg_hyvarinen_scorer(pipeline_of(X), Z), "contains infinity"),
+        (
+            lambda X, Z: neg_hyvarinen_scorer(GaussianMixture().fit(X), Z),
+            "are not finite",
+        ),
+        (
+            lambda X, Z: HSICSelector(1, groups=[np.nan, 1]).fit(X, X[:, 0]),
+            "Input groups contains NaN",
+        ),
+    ],
+)
+def test_values_beyond_floating_point_and_missing_groups_are_refused(call, message):
+    X = np.random.RandomState(0).normal(size=(30, 2))
+    Z = X.copy()
+    Z[0] = -1.79e308
+    with pytest.raises(ValueError, match=message):
+        call(X, Z)
+
+
+def test_none_beside_an_encoder_of_your_own_is_named():
+    with pytest.raises(TypeError, match=r"^X == None, must be an array or a table"):
+        mmd_score(None, None, encoder=StandardScaler())

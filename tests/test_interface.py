@@ -610,9 +610,9 @@ def test_pairs_and_signs_come_from_independent_streams(
     states = []
     run = module.one_sample_test
 
-    def recorded(options, reducer, design, n, generator, **others):
-        states.append(generator.get_state())
-        return run(options, reducer, design, n, generator, **others)
+    def recorded(reducer, design, n, options):
+        states.append(options.generator.get_state())
+        return run(reducer, design, n, options)
 
     monkeypatch.setattr(module, "one_sample_test", recorded)
     Recorded.drawn = []

@@ -136,7 +136,7 @@ def check_weights(
     try:
         weights = check_rows(sample_weight, name, ensure_2d=False, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if name in str(error):
+        if name in str(error) and "has text" not in str(error):
             raise
         message = (
             f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."

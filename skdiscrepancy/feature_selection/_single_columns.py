@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, names_of, readable
+from skdiscrepancy._data.arrays import check_columns, names_of, readable, refuse_missing
 from skdiscrepancy._data.checks import check_number, shown, text_of
 from skdiscrepancy._data.frames import (
     Column,
@@ -252,6 +252,7 @@ def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int
                 f"groups == {shown(groups)}, must have one label for each of the "
                 f"{len(names)} features, or be a dict of the columns of each group."
             )
+        refuse_missing(array, "groups")
         keys = [(True, label) for label in array]
     members: dict[tuple[bool, Any], list[int]] = {}
     try:

@@ -364,17 +364,15 @@ class HyvarinenScorer(KeywordHints, BaseEstimator):
         model, X = last_step(estimator, X)
         score = score_function_of(model)
         gradients = gradients_at(X, score)
+        # Values that are not finite raise an error.
         with np.errstate(all="ignore"):
-            # Values that are not finite raise an error below.
             total = np.square(gradients).sum(axis=1) / 2
-        for j, width in enumerate(widths(X)):
-            shift = np.zeros(X.shape[1])
-            shift[j] = STEP * width
-            ahead = gradients_at(X + shift, score)[:, j]
-            behind = gradients_at(X - shift, score)[:, j]
-            with np.errstate(all="ignore"):
+            for j, width in enumerate(widths(X)):
+                shift = np.zeros(X.shape[1])
+                shift[j] = STEP * width
+                ahead = gradients_at(check_finite(X + shift), score)[:, j]
+                behind = gradients_at(check_finite(X - shift), score)[:, j]
                 total += (ahead - behind) / (2 * shift[j])
-        with np.errstate(all="ignore"):
             return -float(check_finite(total.mean()))
 
 
@@ -485,7 +483,9 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         if len(estimator.steps) > 1:
             try:
                 # A copy, because steps that work in place must not change the sample.
-                X = estimator[:-1].transform(copy.deepcopy(X))
+                # Values that are not finite are refused below.
+                with np.errstate(all="ignore"):
+                    X = estimator[:-1].transform(copy.deepcopy(X))
             except (TypeError, ValueError) as error:
                 if isinstance(error, NotFittedError):
                     raise

@@ -367,10 +367,15 @@ def equal(parts, others):
         (np.asarray(value), np.asarray(other))
         for (_, value), (_, other) in zip(parts, others, strict=True)
     ]
-    return all(
-        np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
-        for value, other in arrays
-    )
+    return all(equal_arrays(value, other) for value, other in arrays)
+
+
+def equal_arrays(value, other):
+    if value.dtype != object or value.shape != other.shape:
+        return np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
+    # NaN among other objects is not equal to itself.
+    pairs = zip(value.ravel(), other.ravel(), strict=True)
+    return all(a is b or a == b or (a != a and b != b) for a, b in pairs)
 
 
 def widened(value):
