@@ -461,6 +461,12 @@ def test_constant_data_have_statistics_of_zero():
         assert_array_equal(line.get_ydata(), 0)
 
 
+def test_the_smallest_level_has_an_axis_of_positive_p_values():
+    result = mmd_test(X, Y, n_resamples=19, random_state=0)
+    display = BandwidthDisplay.from_result(result, level=5e-324)
+    assert 0 < min(display.ax_.get_ylim()) < 1e-200
+
+
 def test_level_must_be_a_probability():
     X, Y = draw(10, 10)
     result = mmd_test(X, Y, n_resamples=19, random_state=0)

@@ -108,7 +108,8 @@ def pvalue_scale(axis: Any, least: float) -> None:
     from matplotlib.ticker import LogLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, least / 3)})
+    # A third of the smallest float would be zero.
+    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, max(least / 3, 1e-300))})
     # For two decades or less, ticks at powers of ten are too few.
     axis.set_major_locator(
         LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
