@@ -462,6 +462,7 @@ def test_constant_data_have_statistics_of_zero():
 
 
 def test_the_smallest_level_has_an_axis_of_positive_p_values():
+    X, Y = np.random.RandomState(0).normal(size=(2, 20, 1))
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
     display = BandwidthDisplay.from_result(result, level=5e-324)
     assert 0 < min(display.ax_.get_ylim()) < 1e-200
