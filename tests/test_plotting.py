@@ -465,7 +465,7 @@ def test_the_smallest_level_has_an_axis_of_positive_p_values():
     X, Y = np.random.RandomState(0).normal(size=(2, 20, 1))
     result = mmd_test(X, Y, n_resamples=19, random_state=0)
     display = BandwidthDisplay.from_result(result, level=5e-324)
-    assert 0 < min(display.ax_.get_ylim()) < 1e-200
+    assert 0 < min(display.axes_[0].get_ylim()) < 1e-200
 
 
 def test_level_must_be_a_probability():
