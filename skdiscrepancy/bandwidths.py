@@ -36,32 +36,18 @@ __all__ = [
     "kernel_collection",
     "median_bandwidth",
 ]
-
-
 # Rules that compute bandwidths from the distances between rows.
 RULES = ("grid", "median", "dyadic")
-
-
 # Default number of bandwidths of a grid.
 N_BANDWIDTHS = 10
-
-
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
-
-
 # Number of rows in a block of distances.
 BLOCK_ROWS = 256
-
-
 # Distances in a metric that are smaller, relative to the largest, are zero.
 ROUNDING = 1e-12
-
-
 # The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
-
-
 # Columns that distances are computed in, None for all columns, their norm and metric.
 Key: TypeAlias = tuple[tuple[int, ...] | None, Any, Any]
 

@@ -25,8 +25,6 @@ from skdiscrepancy._data.checks import (
 )
 
 Pairs = tuple[np.ndarray, np.ndarray]
-
-
 # More samples than any array has; lists of as many blocks would fill the memory.
 LARGEST = 2**40
 
@@ -343,16 +341,10 @@ def check_count(
 # Up to MAX_AT_ONCE pairs are drawn at once. More pairs are drawn in parts of about
 # PART_SIZE pairs.
 MAX_AT_ONCE = 2**27
-
-
 PART_SIZE = 2**22
-
-
 # Number of standard deviations by which the expected number of draws exceeds the
 # number of pairs that we need.
 SURPLUS = 6
-
-
 # The first row, the row after the last, and the ranks drawn for these rows.
 Part = tuple[int, int, np.ndarray]
 

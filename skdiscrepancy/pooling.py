@@ -12,16 +12,10 @@ from numpy.typing import ArrayLike
 from skdiscrepancy._data.checks import check_number, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
-
-
 # Ways to pool statistics into one score. None is for a single kernel.
 POOLINGS = ("fuse", "mean", "max", None)
-
-
 # Ways to pool statistics into one test. "agg" pools the p-values of the kernels.
 TEST_POOLINGS = ("max", "mean", "fuse", "agg")
-
-
 # Sums of fewer than 1e8 numbers below this are finite.
 LARGE = 1e300
 

@@ -40,12 +40,8 @@ from skdiscrepancy._data.targets import are_integers, are_labels
 
 # Kinds whose values have codes.
 CODED = ("ordered", "category")
-
-
 # Largest number of values of an encoding that has many categories: 16 GiB.
 MOST_NUMBERS = 2**31
-
-
 # Categories for each known row of an identifier, at least. A column that is drawn from
 # as many equally likely categories as there are rows has 0.63.
 ALMOST_ALL = 0.9

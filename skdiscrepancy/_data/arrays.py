@@ -106,8 +106,6 @@ def refuse_iterator(X: Any, name: str) -> None:
 # Squared distances below this fraction of the squared norms are recomputed from
 # differences, because dot products lose their digits.
 CANCELLATION = 1e-4
-
-
 # Number of pairs whose differences are computed at a time.
 PAIRS_AT_ONCE = 4096
 
@@ -513,12 +511,8 @@ def is_missing(label: Any) -> bool:
 
 
 FLOATS = [np.float64, np.float32]
-
-
 # Beginnings of the names of date and duration types in pandas, polars and arrow.
 DATE_TYPES = ("date", "time", "period", "duration")
-
-
 _HOW_TO_ENCODE = (
     "Encode the data with TableEncoder() from skdiscrepancy.tables, which MMD and HSIC "
     "also take as the parameter `encoder`"

@@ -29,8 +29,6 @@ from skdiscrepancy._data.frames import as_table
 
 # Multiples of this number modulo 1 are spread evenly.
 GOLDEN = (5**0.5 - 1) / 2
-
-
 WEIGHTS = np.arange(1, 2**12 + 1) * GOLDEN
 
 
@@ -204,8 +202,6 @@ def empty_table(types: dict[Any, Any]) -> Any:
 
 # Results that are merged at a time.
 FAN_IN = 8
-
-
 # Chains of partitions whose large results are added one after the other.
 CHAINS = 32
 
@@ -325,26 +321,14 @@ def _watch(root: Any, marks: list[Any], advance: Callable[[], None]) -> Any:
 
 # Number of rows of each sample from which the centre is computed.
 CENTRE_ROWS = 512
-
-
 # Rows, or numbers if there are many columns, that show how a sample is distributed.
 SAMPLE_ROWS = 2**15
-
-
 SAMPLE_NUMBERS = 2**20
-
-
 # Number of rows of an array that are read at a time.
 READ_ROWS = 2**16
-
-
 # Takes a number of steps, and returns a context with a method `advance`.
 Watch = Callable[[int], AbstractContextManager[Any]]
-
-
 Function = Callable[[np.ndarray, Any], Any]
-
-
 Merge = Callable[[Any, Any], Any]
 
 

@@ -17,12 +17,8 @@ from sklearn.utils import check_scalar
 
 # Largest integer that can be a size.
 LARGEST = 2**63 - 1
-
-
 # Largest number of draws. More take days, and much memory.
 MOST_DRAWS = 10**7
-
-
 # Largest numbers by the name of a parameter, whatever the function is.
 MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000)
 
@@ -33,8 +29,6 @@ for _name in ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"):
 
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
-
-
 # Packages that run tasks of this package.
 RUNNERS = ("joblib", "sklearn")
 
@@ -211,11 +205,7 @@ def warn_user(message: str) -> None:
 
 # Allowed types of the parameter `random_state`.
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-
-
 LARGEST_SEED = 2**32 - 1
-
-
 GENERATORS = (np.random.RandomState, np.random.Generator)
 
 
@@ -264,12 +254,8 @@ def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
 # More threads than this, no machine starts.
 MOST_JOBS = 10_000
-
-
 # Names of parameters in other packages, and their names here.
 OTHER_WORDS = {
     "gamma": "bandwidth",
@@ -293,8 +279,6 @@ OTHER_WORDS = {
     "weights": "sample_weight",
     "workers": "n_jobs",
 }
-
-
 # Names of weights of rows.
 WEIGHTS = ("sample_weight", "sample_weight_Y", "weights")
 

@@ -176,12 +176,8 @@ def _large_orders(A: np.ndarray, B: np.ndarray, p: float) -> np.ndarray:
 
 # Metrics that take their parameters from all rows, so that a tile would have others.
 OF_ALL_ROWS = ("seuclidean", "mahalanobis")
-
-
 # Metrics that are functions of dot products, from which an offset is subtracted.
 DOT_PRODUCTS = ("euclidean", "l2", "sqeuclidean")
-
-
 # Metrics of booleans. scikit-learn would warn about each tile of numbers.
 BOOLEAN = (
     "dice",
@@ -194,20 +190,12 @@ BOOLEAN = (
     "sokalsneath",
     "yule",
 )
-
-
 # Metrics of sparse rows that are Minkowski distances, with their order.
 SPARSE_ORDERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
-
-
 # Metrics that sparse rows have.
 SPARSE_METRICS = ("cosine", *SPARSE_ORDERS)
-
-
 # Number of pairs whose distances are the diagonal of one small matrix.
 PAIRS_AT_ONCE = 32
-
-
 # A distance above minus this is zero, up to rounding.
 ROUNDING = 1e-6
 
@@ -311,12 +299,8 @@ def _is_known(metric: str) -> bool:
 
 # Number of distances from which the bounds of a quantile are estimated.
 DRAWN = 4096
-
-
 # The seed is fixed. It affects the speed of a quantile, but not its value.
 SEED = 0
-
-
 TOO_LARGE = (
     "The distances between rows are not finite: values of X are too large for floating "
     "point. Rescale the data."

@@ -34,8 +34,6 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import shown
 
 Kind = Literal["number", "date", "duration", "ordered", "category"]
-
-
 # Steps of each numpy unit in a second.
 STEPS = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
 
@@ -45,8 +43,6 @@ STEPS |= {"fs": 10**15, "as": 10**18}
 
 # Types of columns that are never numbers, and types that numpy has, too.
 LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
-
-
 VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
 
 

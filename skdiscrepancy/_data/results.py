@@ -16,19 +16,11 @@ from sklearn.base import BaseEstimator
 
 # Rows of the HTML table, at most.
 MAX_ROWS = 20
-
-
 # Letters of a name in a table, at most.
 MAX_LETTERS = 60
-
-
 # No colours but the page's own, so that the table is readable on a dark page.
 LINE = "1px solid rgba(128, 128, 128, 0.4)"
-
-
 TABLE = "border-collapse: collapse; font-size: 0.9em; color: inherit;"
-
-
 CELL = "padding: 0.2em 0.8em; text-align: {}; border: none;"
 
 

@@ -19,16 +19,10 @@ from skdiscrepancy._data.blocks import LazyRows, Merge, of_blocks, spread_rows
 # The squares of larger differences overflow, and of differences below the inverse
 # underflow.
 RANGE = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e16}
-
-
 # Number of rows, evenly spaced in sorted order, that show if centring loses digits.
 NEIGHBOURS = 64
-
-
 # Relative error of a distance between neighbours above which digits count as lost.
 LOST = 3e-5
-
-
 Index = slice | np.ndarray
 
 
@@ -332,16 +326,10 @@ def _chain(a: Any, b: Any) -> Any:
 
 # Largest number of rows that distances are computed between, about two million pairs.
 MAX_ROWS = 2000
-
-
 # Numbers of more rows are not sorted, because the rows may be on disk.
 SORTED_ROWS = 2**22
-
-
 # Number of rows that are read at a time to choose the rows for the distances.
 READ_ROWS = 2**16
-
-
 # The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
 SEED = 0
 

@@ -51,8 +51,6 @@ from skdiscrepancy.designs import Design
 
 # Bytes that the sums over groups of one piece may take. More sums take more passes.
 GROUP_BYTES = 2**26
-
-
 # A U-statistic is the difference of two sums. It must not be smaller by this factor.
 MOST_CANCELLATION = 1e6
 

@@ -51,8 +51,6 @@ from skdiscrepancy.pooling import normalize_statistics
 # An effect size uses all rows up to this number, and then the fraction of the rows, in
 # each sample, so that it takes little of the time of a test.
 ALL_ROWS, FRACTION = 300, 0.4
-
-
 # Rows of both samples for the noise of the effect size.
 NOISE_ROWS = 200
 

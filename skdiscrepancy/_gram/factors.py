@@ -28,20 +28,12 @@ from skdiscrepancy.kernels._labels import IndicatorKernel
 # The factor is complete if the residual is below this fraction of the trace of the
 # centred matrix. Inner products of normalised matrices are then right to about 1e-9.
 RESIDUAL = 2e-9
-
-
 # Fraction of the trace that rounding leaves.
 ROUNDING = 1e-5
-
-
 # Beyond this rank, the matrix itself is used, tile by tile.
 MAX_RANK = 512
-
-
 # Rank that is enough for the null distribution of a kernel that is not smooth.
 ROUGH_RANK = 128
-
-
 # Numbers of a batch of residuals.
 BATCH_NUMBERS = 2**15
 

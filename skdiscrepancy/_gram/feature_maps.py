@@ -28,8 +28,6 @@ from skdiscrepancy.kernels._labels import IndicatorKernel
 
 # Rows whose features are computed at a time, so that they fit into the cache.
 STRIP = 512
-
-
 # More features are slower than exact kernels.
 MOST_COMPONENTS = 2**20
 

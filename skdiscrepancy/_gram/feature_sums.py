@@ -41,8 +41,6 @@ from skdiscrepancy._gram.run import (
 
 # A piece has at most this many rows, or numbers if there are many columns.
 PIECE_ROWS = 2**14
-
-
 PIECE_NUMBERS = 2**21
 
 

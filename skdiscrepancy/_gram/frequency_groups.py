@@ -33,12 +33,8 @@ from skdiscrepancy._loops.angles import waves
 # Frequencies of a group. In 30 draws, the mean log p-value of a linear dependence was
 # -3.13 for groups of 1, -3.31 for 2 and 4, and -3.38 for 8. Time grows with the size.
 GROUP = 4
-
-
 # Exact features of a kernel, or more of them in random sums with signs.
 EXACT = 16
-
-
 # Rows whose features are computed at a time.
 STRIP = 1024
 

@@ -47,17 +47,9 @@ from skdiscrepancy.designs import Region, square
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
-
-
 Offsets = Callable[[np.ndarray], np.ndarray]
-
-
 Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
-
-
 Factor = Line | Classes | CentredFeatures
-
-
 # Every pair of rows has the weight 1.
 UNIFORM = PairWeights(None, [(1.0, None)])
 
@@ -359,8 +351,6 @@ def _pair_result(
 
 # Below so many units of the working precision a number is a rounding error of zero.
 ROUNDING = 100
-
-
 Pair = tuple[int, int]
 
 

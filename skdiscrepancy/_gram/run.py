@@ -34,12 +34,8 @@ from threadpoolctl import ThreadpoolController
 
 # Seconds between two updates of a line, and between two lines of a log.
 UPDATE_SECONDS, LOG_SECONDS = 0.1, 1.0
-
-
 # Fraction of the work between two lines of a log.
 LOG_STEP = 0.1
-
-
 # Seconds after which a loop is shown that is usually over at once.
 BRIEF = 0.5
 
@@ -227,16 +223,10 @@ def steps(
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
 WAVE = 64
-
-
 # Seconds between two looks at whether there was an interrupt, and seconds that an
 # interrupted call waits for its tasks to end.
 PATIENCE = 0.2
-
-
 FAREWELL = 1.0
-
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

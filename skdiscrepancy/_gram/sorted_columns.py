@@ -295,8 +295,6 @@ class CentredFeatures(Features):
 # (1 - exp(-rate d)) / rate is a distance d up to the fraction rate * d / 2 of it. This
 # is that rate times the largest distance.
 NEARLY_ZERO = 1e-30
-
-
 # Mean of a kernel above which one minus the kernel is summed.
 WIDE = 0.5
 
@@ -502,8 +500,6 @@ def steps_of(values: np.ndarray) -> np.ndarray:
 # After the diagonal is subtracted from the sum of a row, or from the sum of squares, a
 # result below this fraction of the diagonal is rounding, or has few digits.
 ROW_LOST = 1e-12
-
-
 SQUARES_LOST = 1e-8
 
 
@@ -642,8 +638,6 @@ def sums_across(
 
 # Type of sums in sorted order and from features, for columns of any type.
 IN_ORDER = np.dtype(np.float64)
-
-
 # Sums in sorted order are faster if groups have at least this many rows.
 MIN_GROUP_ROWS = 4
 

@@ -55,8 +55,6 @@ from skdiscrepancy.kernels._radial import (
 
 # Number of pairs for an estimate of the magnitude of the values.
 SIZE_PAIRS = 256
-
-
 # The position of a kernel in a collection, and its values, in any order.
 Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
 
@@ -381,12 +379,8 @@ def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
 # Kernels that are exponentials of the distance (squared for the Gaussian), divided by
 # this power of the bandwidth.
 EXPONENTIALS = {GaussianKernel: 2, LaplaceKernel: 1}
-
-
 # Kernels whose Stein kernel is compiled.
 COMPILED_STEIN = {GaussianKernel: "gaussian", IMQKernel: "imq"}
-
-
 # Above this rate, sums in sorted order would not be finite.
 LARGEST_RATE = 1e307
 
@@ -447,13 +441,9 @@ def is_smooth(kernel: KernelLike) -> bool:
 
 # A kernel of this package or of Gaussian processes, by its position in a collection.
 Members: TypeAlias = dict[int, Any]
-
-
 # Functions cannot evaluate single pairs, so pairs are read from the diagonal of small
 # matrices.
 PAIRS_AT_ONCE = 32
-
-
 # With at least this many columns, functions are matrix products, faster on tiles of
 # this side, as are products of sparse matrices.
 MANY_COLUMNS, LARGE_TILE = 512, 1024

@@ -43,8 +43,6 @@ from skdiscrepancy.designs import Region, square
 
 # Groups are gathered into blocks of about this many rows.
 BLOCK_ROWS = 256
-
-
 # Bytes of memory to assume if the system does not report it.
 USUAL_MEMORY = 2**34
 
@@ -194,8 +192,6 @@ def _tiles(bounds: np.ndarray, block: slice) -> Iterator[tuple[slice, np.ndarray
 
 # Weights of the rows of two samples. None stands for rows of weight one.
 Weights = tuple[np.ndarray | None, np.ndarray | None]
-
-
 # Bytes of the states of sorted samples that are kept. Others are computed again.
 MOST_KEPT = 2**30
 

@@ -28,8 +28,6 @@ from skdiscrepancy.designs import Design, Pairs, Region
 
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
 CHUNK_BYTES = 2**24
-
-
 # Deviations without a square in floating point have one if divided by this.
 LARGE_UNIT = 2.0**600
 
@@ -301,34 +299,18 @@ class SignedSums:
 # A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows. A
 # task is a piece, or several small regions.
 STRIPES = 24
-
-
 MIN_PIECE = 512
-
-
 # Smallest number of rows of a tile and pairs of a chunk, for any working memory.
 MIN_TILE = 16
-
-
 MIN_CHUNK = 256
-
-
 # Number of temporary arrays of the size of a tile that a source needs for a kernel.
 TILE_BUFFERS = 10
-
-
 # Bytes of the rows of pairs, and arrays of their size on the way to the values.
 ROW_BYTES = 2**26
-
-
 ROW_BUFFERS = 4
-
-
 # Seconds for one kernel value, and for one column of the distance of two rows: round
 # medians over statistics and kernels, with and without numba.
 VALUE_SECONDS, COLUMN_SECONDS = 2e-9, 5e-11
-
-
 # Seconds of a walk that users are warned of.
 LONG = 240.0
 

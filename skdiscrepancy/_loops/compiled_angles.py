@@ -10,17 +10,9 @@ from skdiscrepancy._loops.compiled_exponential import ROUND_64, loop
 
 # pi / 2 in three parts. Multiples of the first two parts are exact.
 TWO_OVER_PI = 0.6366197723675814
-
-
 HALF_PI_HIGH = 1.57079625129699707031
-
-
 HALF_PI_MIDDLE = 7.54978941586159635335e-8
-
-
 HALF_PI_LOW = 5.39030285815811905290e-15
-
-
 # Polynomials for (sin(x) - x) / x^3 and (cos(x) - 1 + x^2 / 2) / x^4 in x^2, on
 # [-pi / 4, pi / 4], highest coefficient first. Their errors are below 1e-16.
 SINE_TERMS = (
@@ -31,8 +23,6 @@ SINE_TERMS = (
     8.33333333332211858878e-3,
     -1.66666666666666307295e-1,
 )
-
-
 COSINE_TERMS = (
     -1.13585365213876817300e-11,
     2.08757008419747316778e-9,

@@ -16,37 +16,17 @@ from numba.extending import overload
 # Adding and subtracting this number rounds to an integer, which is then in the low
 # bits of the sum.
 ROUND_64 = 1.5 * 2.0**52
-
-
 ROUND_32 = np.float32(1.5 * 2.0**23)
-
-
 LOG2E_64 = float(np.log2(np.e))
-
-
 LOG2E_32 = np.float32(LOG2E_64)
-
-
 # log(2) in two parts. The first part has few digits, so that its multiples are exact.
 LN2_HIGH_64 = 6.93145751953125e-1
-
-
 LN2_LOW_64 = 1.42860682030941723212e-6
-
-
 LN2_HIGH_32 = np.float32(0.693359375)
-
-
 LN2_LOW_32 = np.float32(-2.12194440e-4)
-
-
 # Below this number, the exponential is zero or a denormal number.
 LEAST_64 = -708.0
-
-
 LEAST_32 = np.float32(-87.0)
-
-
 # Polynomials that equal exp at the Chebyshev points of [-log(2) / 2, log(2) / 2],
 # highest coefficient first. Their relative errors are 4e-18 and 4e-9.
 TERMS_64 = (
@@ -63,27 +43,17 @@ TERMS_64 = (
     1.0,
     1.0,
 )
-
-
 TERMS_32 = tuple(
     np.float32(term)
     for term in (0.0013941108, 0.008375126, 0.04166635, 0.16666415, 0.5, 1.0, 1.0)
 )
-
-
 _options = {"nogil": True, "error_model": "numpy", "cache": True}
-
-
 # "contract" allows fused multiply-add. Nothing else may be reordered, so that a result
 # does not depend on its place in an array, and NaN stays NaN.
 loop = njit(fastmath={"contract"}, **_options)
-
-
 # numba copies the body into the caller. This doubles the compile time, but is faster if
 # a loop calls the function for every value.
 inlined = njit(fastmath={"contract"}, inline="always", **_options)
-
-
 # The terms of a sum may be reordered here, but always in the same way.
 sum_loop = njit(fastmath={"contract", "reassoc"}, **_options)
 

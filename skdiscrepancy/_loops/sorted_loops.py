@@ -403,8 +403,6 @@ def _sweep(
 
 # Number of rows in a block of which all pairs are computed.
 LEAF = 24
-
-
 ONE = np.ones(1)
 
 
@@ -676,8 +674,6 @@ def _run_sums(
 
 # Number of values in a block of which all pairs are computed.
 BLOCK = 48
-
-
 # Number of blocks that are multiplied at a time.
 SLAB = 512
 

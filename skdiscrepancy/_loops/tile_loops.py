@@ -23,8 +23,6 @@ from skdiscrepancy._loops.jit import compiled, ready
 # Squaring doubles the relative error. 12 squares lose four of the sixteen digits of
 # double precision, and 3 squares lose one of the seven digits of single precision.
 MAX_SQUARES = {np.dtype(np.float64): 12, np.dtype(np.float32): 3}
-
-
 # Rates of bandwidths in steps of sqrt(2) double only up to rounding. This rounding
 # error changes an exponential no more than the rounding of its argument does.
 ROUNDING = 8 * np.finfo(np.float64).eps

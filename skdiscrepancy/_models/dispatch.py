@@ -42,32 +42,18 @@ from skdiscrepancy._models.gradients import (
 
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
-
-
 ScoreFunction = Callable[[np.ndarray], Any]
-
-
 # scipy has no public names for the classes of its distributions.
 UNIVARIATE = type(stats.norm())
-
-
 # Distributions of the new style, as scipy.stats.Normal, exist from scipy 1.15.
 NEW_STYLE = (stats.Normal.__mro__[1],) if hasattr(stats, "Normal") else ()
-
-
 NORMAL, STUDENT = type(stats.multivariate_normal()), type(stats.multivariate_t())
-
-
 GAUSSIANS = (EmpiricalCovariance, PCA, FactorAnalysis)
-
-
 NOT_FROZEN = (
     stats.rv_continuous,
     type(stats.multivariate_normal),
     type(stats.multivariate_t),
 )
-
-
 REFUSED = {
     BernoulliRBM: "its variables are binary and have no gradient",
     IsolationForest: "its scores are path lengths, not log-densities",

@@ -66,16 +66,10 @@ class ModelScore:
 
 # Numbers of the shifted rows that a log-density computes at once.
 BLOCK_NUMBERS = 2**22
-
-
 # Step of the difference quotient, as a fraction of the standard deviation of a column.
 STEP = 1e-3
-
-
 # Shifts and weights of the four-point difference quotient.
 SHIFTS = np.array([-2.0, -1.0, 1.0, 2.0])
-
-
 WEIGHTS = np.array([1.0, -8.0, 8.0, -1.0]) / 12
 
 

@@ -69,33 +69,17 @@ def cross_fitted(
 # Bounds of the logarithms of length scales, for columns of unit standard deviation,
 # and of noise ratios.
 SCALE_BOUNDS = (-3.0, 5.0)
-
-
 RATIO_BOUNDS = (-7.0, 7.0)
-
-
 # Noise ratio at the start.
 FIRST_RATIO = 0.3
-
-
 # Length scales of a column that is tried alone, and the logarithm of the others.
 FIRST_SCALES = (0.15, 0.4, 1.2)
-
-
 FAR = 3.0
-
-
 # Columns are tried alone if there are no more than this.
 MAX_TRIED = 100
-
-
 # Starts are compared on at most this many rows.
 TRIAL_ROWS = 200
-
-
 MAX_STEPS = 60
-
-
 # Fraction of the sum of squares of a target that counts as zero, so that a target
 # without noise has a likelihood.
 VANISHED = 1e-12
@@ -220,20 +204,12 @@ def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
 
 # Length scales are chosen from at most this many rows.
 MAX_FIT_ROWS = 500
-
-
 # Up to this many rows, the covariance is exact.
 MAX_EXACT_ROWS = 1000
-
-
 # Rows whose covariances with all rows span the covariance of more rows.
 N_LANDMARKS = 500
-
-
 # Length scales are chosen for the first targets.
 MAX_FIT_TARGETS = 8
-
-
 # Eigenvalues that are smaller, relative to the largest, are rounding errors.
 ROUNDING = 1e-10
 

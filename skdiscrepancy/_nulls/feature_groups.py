@@ -35,12 +35,8 @@ from skdiscrepancy._statistics.second_order import check_finite
 
 # About this many rows, or all rows if there are fewer, give the scale of each kernel.
 EXAMPLES = 1024
-
-
 # Rows whose groups are drawn with one seed. Their number fits into 16 bits.
 STRETCH = 2**15
-
-
 # Statistics below this fraction of the mean of k(x, x) are rounding errors.
 ROUNDING = 1e-14
 

@@ -106,8 +106,6 @@ def accurate_group_sums(source: Source, bounds: np.ndarray, run: Run) -> GroupSu
 
 # Resamples that are evaluated at a time, and columns of a matrix for their products.
 CHUNK = 4096
-
-
 STRIP = 16
 
 
@@ -255,8 +253,6 @@ def mmd_of_groups(
 
 # A sample has at least this many groups, if it has as many rows.
 GROUPS_OF_SAMPLE = 16
-
-
 # Samples with a larger fraction of rows that no permutation moves get further groups.
 MAX_UNMOVED = 0.25
 

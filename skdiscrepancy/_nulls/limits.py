@@ -20,26 +20,14 @@ from skdiscrepancy._statistics.second_order import check_finite
 # The sum of third powers uses at most MAX_AXES eigenvectors, and none whose eigenvalue
 # is below NEGLIGIBLE times the trace. For few rows, up to MAX_SQUARE, it is exact.
 NEGLIGIBLE = 1e-6
-
-
 MAX_AXES = 96
-
-
 MAX_SQUARE = 4096
-
-
 # Skewness below which a normal distribution replaces the gamma distribution.
 NO_SKEWNESS = 1e-4
-
-
 # A variance below this fraction of its terms is a rounding error.
 NO_VARIANCE = 1e-12
-
-
 # Numbers of a factor that are compared at a time.
 BLOCK_NUMBERS = 2**18
-
-
 # Entries of matrices that differ by less than this fraction of the largest are equal.
 EQUAL = 1e-9
 

@@ -28,17 +28,11 @@ from skdiscrepancy.pooling import TEST_POOLINGS, fuse
 # Statistics whose relative difference is below this are equal, because some resamples
 # change nothing but rounding.
 TIES = 1e-9
-
-
 # A scale this small, relative to the statistics, counts as zero, because no statistic
 # is so many standard deviations away from 0.
 VANISHED = 1e-100
-
-
 # Standard deviations below this fraction of the norm of a matrix are rounding errors.
 ROUNDING = 1e-12
-
-
 # Users are warned of a test that can never reject at this significance level.
 LEVEL = 0.05
 

@@ -18,21 +18,13 @@ from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
 
 # A test needs this many blocks of each sample. "auto" leaves at least twice as many.
 MIN_BLOCKS = 4
-
-
 MIN_AUTO_BLOCKS = 8
-
-
 # "auto" takes this multiple of the rule. The rule balances bias and variance of an
 # estimated variance, but the type I error suffers more from the bias, which longer
 # blocks reduce.
 SAFETY = 1.5
-
-
 # "auto" looks at this many columns. Wider data are projected on principal components.
 MAX_COLUMNS = 10
-
-
 # Autocorrelations below NEGLIGIBLE * sqrt(log10(n) / n) count as zero.
 NEGLIGIBLE = 2.0
 
@@ -183,36 +175,20 @@ def _last_lag(r: np.ndarray, longest: int, n_quiet: int, n: int) -> int:
 
 # Probability that a test warns of rows in random order, about.
 FALSE_ALARMS = 1e-6
-
-
 # Rows that are looked at, at most: dependence that matters shows in them.
 MAX_ROWS = 2000
-
-
 # Columns that are looked at, at most, at equal distances.
 MAX_LOOKED_AT = 64
-
-
 # Columns whose corrections for few or skew scores are larger are not looked at.
 MAX_CORRECTION = 2.0
-
-
 # Labels become columns of zeros and ones, for this many frequent labels at most.
 MAX_LABELS = 10
-
-
 # Values of a side of an HSIC test that has at most this many are classes.
 MAX_CLASSES = 20
-
-
 # A series also depends within stretches of about this many rows. Groups do not.
 STRETCH = 10
-
-
 # Probability that rows that are independent within groups look like a series, about.
 FALSE_SERIES = 0.01
-
-
 # Standard deviation of a standard normal number that is clipped to [-1, 1].
 CLIPPED_DEVIATION = 0.7184
 

@@ -21,12 +21,8 @@ from skdiscrepancy._statistics.second_order import check_finite
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
-
-
 # Work on all shifts, if the row sums of one source count as one.
 SHIFTS = 4
-
-
 # Fraction of the sum of squares of a product of kernels that rounding leaves.
 ROUNDING = 1e-24
 
@@ -181,13 +177,9 @@ class _ShiftTask(Task):
 
 # Work on the products of one orbit, if the row sums of all sources count as one.
 PRODUCTS = 8
-
-
 # Standard deviations below this fraction of the terms of the statistic are rounding
 # errors.
 JOINT_ROUNDING = 1e-13
-
-
 Orders = list[np.ndarray]
 
 

@@ -29,12 +29,8 @@ from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_p
 
 # Bytes of the Fourier transforms of one task.
 TASK_BYTES = 2**27
-
-
 # Frequencies of the Fourier transform whose products are computed at a time.
 BINS = 16
-
-
 # Fraction of the sum of squares of features that rounding leaves.
 ROUNDING = 1e-24
 
@@ -212,19 +208,11 @@ def _add_products(
 # Rows of a window, whose shifts are 0 to WINDOW - 1, and groups of windows, each with a
 # shift of its own. A resample leaves 1 / WINDOW of the rows of y in place on average.
 WINDOW = 32
-
-
 N_GROUPS = 4
-
-
 # Bytes of the sums of a tile, and of one pass over rows that are read by blocks. More
 # sums take more passes.
 TILE_BYTES = 2**26
-
-
 PASS_BYTES = 2**28
-
-
 # Rows whose features are computed at a time.
 STRIP = 2**13
 

@@ -261,29 +261,17 @@ def _crossing(function: Callable[[float], float], unit: float) -> float:
 
 # Rows from which the noise is estimated, and fewer rows for more than so many kernels.
 MOST_ROWS = 1000
-
-
 MANY_KERNELS = 40
-
-
 # The jackknife leaves out a row and needs variances of the others.
 LEAST_ROWS = 4
-
-
 # Why random features have no standard error.
 NO_WEIGHTED_ERRORS = "sample_weight must be None for a standard error."
-
-
 NO_FEATURE_ERRORS = (
     "n_components must be None for a standard error. Random features have errors of "
     "their own, which `feature_errors` estimates."
 )
-
-
 # Scales of some rows below this fraction of the scale of all rows are rounding errors.
 ROUNDING = 1e-9
-
-
 # The choice of rows adds no randomness to a standard error.
 SEED = 0
 
@@ -617,8 +605,6 @@ def _ratios(statistics: np.ndarray, variances: np.ndarray, ratio: float) -> np.n
 
 # Rows on which quadratic forms are computed. Only sums of their entries are needed.
 QUADRATIC_ROWS = 200
-
-
 Blocks = dict[tuple[Any, Any], np.ndarray]
 
 

@@ -33,8 +33,6 @@ from skdiscrepancy.kernels._radial import RadialKernel
 
 # Columns in the order of their choice, with the objective at that step.
 Path = list[tuple[int, float]]
-
-
 # Values that agree to this fraction are equal; the first column is then chosen.
 TIES = 1e-9
 

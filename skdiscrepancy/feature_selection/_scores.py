@@ -61,8 +61,6 @@ class Permutations:
 
 
 STATISTICS = ("cka", "hsic")
-
-
 PVALUES = ("gamma", "permutation", None)
 
 

@@ -126,12 +126,8 @@ class ConditionalTestResult(TestResult):
 
 # Components of the kernels on one variable, together this fraction of their variance.
 EXPLAINED = 0.999
-
-
 # No more components than this.
 MAX_COMPONENTS = 32
-
-
 # Variances of components that are smaller, relative to the largest, are rounding.
 ROUNDING = 1e-12
 
@@ -280,24 +276,14 @@ class ResidualProducts(Source):
 
 # Default bandwidths of the kernels on X and on y, as multiples of the median distance.
 FACTORS = (2.0, 6.0)
-
-
 # Bandwidth of the kernel on Z, as a multiple of the median distance.
 GIVEN_FACTOR = 2.0
-
-
 # Number of random signs of the check of the regressions, and the p-value of the check
 # up to which users are warned. With good regressions, this happens in 5 % of the tests.
 CHECK_RESAMPLES = 199
-
-
 CHECK_LEVEL = 0.05
-
-
 # With more columns of Z than this, the check uses as many principal components.
 MAX_ORDERS = 100
-
-
 # Users are also warned if both regressions have a held-out R^2 above this one.
 DETERMINED = 0.97
 

@@ -51,12 +51,8 @@ from skdiscrepancy.kernels._names import kernel_name
 
 # Rank of a factor in estimates of memory.
 USUAL_RANK = 128
-
-
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12
-
-
 # An unbiased HSIC below this fraction of the biased one is a rounding error.
 ROUNDING = 1e-12
 

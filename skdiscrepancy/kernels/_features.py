@@ -235,8 +235,6 @@ def _order(rows: np.ndarray) -> np.ndarray:
 
 # Sobol points are multiples of this number. Half of it keeps them away from 0.
 RESOLUTION = 2.0**-30
-
-
 # The name of the argument for the generator changed in scipy 1.15.
 RNG = "rng" if "rng" in inspect.signature(qmc.Sobol).parameters else "seed"
 

@@ -27,8 +27,6 @@ from skdiscrepancy.kernels._base import RowKernel
 
 # Names of `pairwise_kernels` that take dense rows only.
 DENSE_ONLY = ("additive_chi2", "chi2")
-
-
 # Larger differences of k(x, y) and k(y, x), relative to the largest value of a tile,
 # are not rounding errors, not even of a function that computes in float16.
 ASYMMETRY = 1e-2

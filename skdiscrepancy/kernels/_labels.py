@@ -163,8 +163,6 @@ def refuse_balanced(kernels: list[KernelLike], why: str, name: str = "kernel") -
 # Units of the working precision that two entries (i, j) and (j, i) may differ by,
 # relative to the largest entry.
 ROUNDING = 100
-
-
 BLOCK_ROWS = 512
 
 

@@ -163,8 +163,6 @@ def tag_sparse(tags: Any, kernel: Any) -> Any:
 
 # Parameters that are not in the name of a kernel: numbers of their own, or arrays.
 NOT_NAMED = ("bandwidth", "balanced", "origin", "K")
-
-
 # Letters of the value of a parameter in the name of a kernel, at most.
 MAX_LETTERS = 40
 

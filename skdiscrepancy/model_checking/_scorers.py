@@ -511,9 +511,5 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
 
 
 neg_ksd_scorer = KSDScorer()
-
-
 neg_hyvarinen_scorer = HyvarinenScorer()
-
-
 neg_mmd_scorer = MMDScorer()

@@ -29,8 +29,6 @@ from skdiscrepancy._models.dispatch import check_model, is_singular
 from skdiscrepancy._statistics.second_order import check_finite
 
 PRECONDITIONERS = ("id", "med", "cov")
-
-
 # Number of rows, at equal steps, for the median distance.
 MEDIAN_ROWS = 1000
 

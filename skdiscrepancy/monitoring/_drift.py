@@ -40,8 +40,6 @@ from skdiscrepancy.tables import TableEncoder, check_encoder, encode, fit_encode
 
 # Fraction of the columns that a step removes. Up to 19 columns are removed one by one.
 STEP = 0.1
-
-
 # Sets of columns that are compared at once.
 BATCH = 32
 
@@ -222,11 +220,7 @@ def explain(
 # Rows of each table that are compared, at most, by the search for an explanation, and
 # by contributions and effect sizes that take quadratic time.
 EXPLAINED_ROWS = 1000
-
-
 COMPARED_ROWS = 5000
-
-
 # Parameters of the tests that also define the kernels of the contributions.
 KERNEL_PARAMS = ("kernel", "bandwidth", "n_bandwidths")
 

@@ -47,8 +47,6 @@ from skdiscrepancy.tables import check_encoder, layout_of
 
 # Smallest number of windows that fit into a reference sample.
 LEAST_WINDOWS = 3
-
-
 # Parameters from which `fit` learns kernels, encoder and thresholds.
 LEARNT_FROM = (
     "window_size",
@@ -58,8 +56,6 @@ LEARNT_FROM = (
     "n_bandwidths",
     "encoder",
 )
-
-
 # All attributes that `update` changes.
 STATE = (
     "n_seen_",

@@ -22,17 +22,11 @@ from skdiscrepancy.inference._column_tests import ColumnTests
 
 # Bars of a histogram, and categories that have a bar of their own.
 N_BINS, N_BARS = 24, 6
-
-
 # Numbers beyond these quantiles are counted in the first or the last bar, because one
 # outlier would hide the shape of the rest.
 TAIL = 0.005
-
-
 # Rows of each table in a picture of two columns, at most.
 N_POINTS = 250
-
-
 OTHER, MISSING = "other values", "missing"
 
 
@@ -214,16 +208,10 @@ def _written(column: Column, value: float) -> str:
 # Sizes of the picture of one column in pixels: its width, the height of a histogram,
 # the height of a bar, the gap between bars, and the width of their names.
 WIDTH, HEIGHT, BAR, GAP, LABEL = 220, 56, 7, 6, 92
-
-
 # Sizes of a picture of two columns: its width, the area of the points, and its left.
 PAIR, AREA, LEFT = 300, 150, 84
-
-
 # Letters of the name of a bar, and of a value in a table, at most.
 LETTERS, MAX_LETTERS = 14, 40
-
-
 # Rows of the table of columns, and columns of the table of rows, at most.
 MAX_COLUMNS, MAX_VALUES = 100, 8
 
@@ -352,8 +340,6 @@ text { fill: var(--quiet); font-size: 10px; } .small { font-size: 8px; }
 }
 @media print { body { max-width: none; } tr, li { break-inside: avoid; } }
 """
-
-
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -389,11 +375,7 @@ resamples. Level {report.level:g}. Correction of the p-values of columns: {corre
 Made with skdiscrepancy.</p></footer>
 </body></html>
 """
-
-
 CORRECTIONS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli", "holm": "Holm"}
-
-
 COLUMN = """
 <tr><td class="name"><b>{name}</b><span class="kind">{row[kind]}</span> {tags}</td>
 <td class="picture">{drawn}</td>

@@ -315,29 +315,17 @@ class Window:
 # Number of alarms from which a threshold is estimated. The standard error of the run
 # length is then 1 / sqrt(ALARMS) = 5 %.
 ALARMS = 400
-
-
 # Largest number of windows, and of streams, to simulate. Thresholds of longer run
 # lengths are extrapolated.
 MOST_WINDOWS, MOST_STREAMS = 400_000, 2000
-
-
 # Number of windows from which the scales of the kernels are estimated.
 SCALE_WINDOWS = 20_000
-
-
 # Largest number of rows of a simulated stream.
 LONGEST = 2000
-
-
 # The tail of the statistic is estimated between a rate of alarms and this multiple.
 TAIL = 4
-
-
 # Rows of a stream that are evaluated at once.
 BLOCK = 64
-
-
 # Rounding errors of a sum, in units of the last place of its largest term, and the
 # smallest scale of a statistic in the same units.
 ROUNDING, LEAST_SCALE = 100, 1e3

@@ -36,16 +36,10 @@ from skdiscrepancy.plotting._style import (
 # that pairs of marker and colour repeat late.
 SERIES = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-
 # Gap between two panels, as a fraction of the width of all.
 GAP = 0.05
-
-
 # Distances in the norms, as the labels of the axes call them.
 DISTANCES = {1: "Manhattan", 2: "Euclidean", np.inf: "Chebyshev"}
-
-
 # Bandwidths further apart than this are drawn on a logarithmic axis.
 WIDE = 4
 

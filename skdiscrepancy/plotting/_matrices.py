@@ -27,24 +27,14 @@ from skdiscrepancy.plotting._style import (
 # Heat maps of at most so many rows and columns have texts in their cells, and so do
 # designs of at most so many samples.
 MAX_WRITTEN, MAX_COUNTED = 12, 30
-
-
 # Inches of a cell, and of a whole side.
 CELL, LEAST, MOST = 0.5, 3.0, 9.0
-
-
 # Inches of a letter of a name, and letters of a name at most.
 LETTER, MAX_LETTERS = 0.08, 20
-
-
 # Above this fraction of the colour scale, cells are light and need dark letters.
 LIGHT = 0.6
-
-
 # Names of rows or columns, at most.
 MAX_NAMES = 30
-
-
 # Colours go up to the largest CKA, but at least to this number.
 LEAST_RANGE = 0.1
 

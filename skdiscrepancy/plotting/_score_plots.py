@@ -26,8 +26,6 @@ from skdiscrepancy.plotting._style import (
 
 # Number of batch sizes for which a band is computed, at most.
 MOST_SIZES = 5
-
-
 # Number of labels on the axis, at most.
 MOST_LABELS = 12
 

@@ -11,13 +11,9 @@ import numpy as np
 
 # The colours of Okabe and Ito, which colour-blind people can distinguish.
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#555555"
-
-
 # Largest width of a legend, as a multiple of the width of its axes. The gap to the next
 # axes is 0.2.
 OVERHANG = 1.2
-
-
 # Space between a title and the legend below it, in points.
 TITLE_GAP = 4
 

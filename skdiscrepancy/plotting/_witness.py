@@ -30,12 +30,8 @@ from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Points of the grid on each axis, for one and two features.
 RESOLUTION = {1: 200, 2: 50}
-
-
 # Margin of the grid on each side, as a fraction of the range of the samples.
 MARGIN = 0.1
-
-
 # Levels of the filled contours on each side of zero.
 N_LEVELS = 8
 
