@@ -486,3 +486,10 @@ def test_values_beyond_floating_point_and_missing_groups_are_refused(call, messa
 def test_none_beside_an_encoder_of_your_own_is_named():
     with pytest.raises(TypeError, match=r"^X == None, must be an array or a table"):
         mmd_score(None, None, encoder=StandardScaler())
+
+
+@pytest.mark.parametrize("call", [ksd_score, lambda X, S: stein_thinning(X, S, 3)])
+def test_gradients_of_different_lengths_are_named(call):
+    X = np.random.RandomState(0).normal(size=(6, 1))
+    with pytest.raises(ValueError, match="gradients of model has rows of different"):
+        call(X, [[1.0], [1.0, 2.0]])

@@ -14,7 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_rows, kind_of_blocks, refuse_blocks
+from skdiscrepancy._data.arrays import (
+    check_rows,
+    kind_of_blocks,
+    readable,
+    refuse_blocks,
+)
 from skdiscrepancy._data.blocks import LazyRows, lazy_pair, spread_rows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -201,7 +206,8 @@ def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
 def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
     """Return gradients as an array of the shape and type of the sample."""
     refuse_blocks(gradients, "model")
-    shape = np.shape(gradients)
+    with readable(gradients, "gradients of model", X.dtype):
+        shape = np.shape(gradients)
     if shape != X.shape:
         raise ValueError(
             f"model gives gradients of shape {shape}, must give {X.shape}, the "
