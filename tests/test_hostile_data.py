@@ -493,3 +493,10 @@ def test_gradients_of_different_lengths_are_named(call):
     X = np.random.RandomState(0).normal(size=(6, 1))
     with pytest.raises(ValueError, match="gradients of model has rows of different"):
         call(X, [[1.0], [1.0, 2.0]])
+
+
+@pytest.mark.parametrize("test", [hsic_test, hsic_column_tests])
+def test_lists_as_labels_name_the_target(test):
+    X = pd.DataFrame({"a": np.arange(60) / 3})
+    with pytest.raises(TypeError, match=r"^y has labels that cannot be compared"):
+        test(X, pd.Series([[1, 2]] * 60), encoder=None, n_resamples=19)

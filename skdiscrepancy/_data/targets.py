@@ -67,14 +67,17 @@ def are_labels(y: np.ndarray) -> bool:
     return n_labels <= MAX_LABELS and n_labels < len(y)
 
 
-def count_labels(y: np.ndarray) -> int:
+def count_labels(y: np.ndarray, name: str = "y") -> int:
     """Return the number of distinct rows."""
-    return int(encode_labels(y.reshape(len(y), -1)).max()) + 1
+    try:
+        return int(encode_labels(y.reshape(len(y), -1)).max()) + 1
+    except TypeError as error:
+        raise TypeError(f"{name} has labels that cannot be compared: {error}") from None
 
 
 def refuse_different_labels(y: np.ndarray, name: str = "y") -> None:
     """Raise an error if all labels are different and so carry no information."""
-    if count_labels(y) == len(y):
+    if count_labels(y, name) == len(y):
         raise ValueError(
             f"{name} holds {len(y)} labels that are all different, so they carry no "
             f"information. {name} must hold numbers, or labels that occur more than "
