@@ -46,13 +46,13 @@ from skdiscrepancy._nulls.windows import (
     windows,
 )
 from skdiscrepancy._statistics.dependence import (
-    feature_statistics,
     hsic_noise,
     hsic_statistics,
     paired_rows,
     unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.feature_dependence import feature_statistics
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
 from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design

@@ -51,8 +51,9 @@ from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._nulls.one_sample import one_sample_methods
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.feature_statistics import FeatureReference
 from skdiscrepancy._statistics.noise import NO_WEIGHTED_ERRORS
-from skdiscrepancy._statistics.references import FeatureReference, Reference
+from skdiscrepancy._statistics.references import Reference
 from skdiscrepancy._statistics.second_order import check_finite, warn_unused
 from skdiscrepancy._statistics.two_samples import weighted_contributions
 from skdiscrepancy.bandwidths import N_BANDWIDTHS

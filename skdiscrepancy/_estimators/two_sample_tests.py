@@ -29,18 +29,17 @@ from skdiscrepancy._nulls.one_sample import one_sample_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
+from skdiscrepancy._statistics.feature_statistics import (
+    FeatureReference,
+    feature_witness,
+)
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Uncertainty,
     noise_rows,
     two_sample_noise,
 )
-from skdiscrepancy._statistics.references import FeatureReference
-from skdiscrepancy._statistics.two_samples import (
-    feature_witness,
-    paired_size,
-    two_sample_statistics,
-)
+from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike

@@ -8,22 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.arrays import SparseRows, as_rows
+from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._data.checks import RandomStateLike
-from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.feature_sums import (
-    Blocks,
-    KeptFeatures,
-    blocks_of,
-    keep_features,
-)
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.sources import PairedSource, kernel_source
-from skdiscrepancy._gram.sums import KeptSums, Weights, keep_sums, stacked_weights
+from skdiscrepancy._gram.sums import KeptSums, Weights, keep_sums
 from skdiscrepancy._gram.walks import RowSums
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
-    NO_FEATURE_ERRORS,
     Noise,
     noise_rows,
     two_sample_noise,
@@ -35,12 +27,7 @@ from skdiscrepancy._statistics.second_order import (
     second_order_statistics,
     too_few_rows,
 )
-from skdiscrepancy._statistics.two_samples import (
-    feature_contributions,
-    feature_statistics,
-    paired_size,
-    two_sample_statistics,
-)
+from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike
 
@@ -219,122 +206,3 @@ class Reference(NamedTuple):
             held_out=held_out,
             run=run,
         )
-
-
-class FeatureReference(NamedTuple):
-    """A reference sample, features of its kernels, and sums of its features.
-
-    Attributes
-    ----------
-    rows : ndarray, csr_array or LazyRows of shape (m, n_features)
-        The sample.
-    kernels : list of kernel objects
-        Kernels, each with one number as bandwidth.
-    n_components : int
-        Number of random features for each kernel.
-    seed : int
-        Seed of the random features.
-    scales : bool
-        Whether the scales are needed.
-    weights : ndarray of shape (m,) or None
-        Positive weights of the rows, if they have weights. No sums are kept then.
-    maps : FeatureMaps or None
-        Features of the kernels on this sample, if the sums are kept.
-    sums : KeptFeatures or None
-        Sums over the sample, if they are kept.
-    """
-
-    rows: Any
-    kernels: list[KernelLike]
-    n_components: int
-    seed: int
-    scales: bool
-    weights: np.ndarray | None = None
-    maps: FeatureMaps | None = None
-    sums: KeptFeatures | None = None
-
-    def with_sums(self, *, run: Run = QUIET) -> FeatureReference:
-        """Sum the features of the sample, unless they depend on other rows too."""
-        X = as_rows(self.rows)
-        maps = FeatureMaps(self.kernels, self.n_components, self.seed, X)
-        if maps.labels or self.weights is not None:
-            return self
-        # Results that are not finite are refused in a score.
-        with np.errstate(all="ignore"):
-            sums = keep_features(maps, X, scales=self.scales, run=run)
-        return self._replace(maps=maps, sums=sums)
-
-    def _parts(self, Y: Any) -> tuple[FeatureMaps, Blocks, KeptFeatures | None]:
-        """Return features, the rows of both samples, and sums that can be used."""
-        X = as_rows(self.rows)
-        # Sparse rows are not centred, so they are compared with sparse rows.
-        same_kind = isinstance(X, SparseRows) == isinstance(Y, SparseRows)
-        if self.maps is not None and same_kind:
-            return self.maps, blocks_of(X, Y), self.sums
-        maps = FeatureMaps(self.kernels, self.n_components, self.seed, X, Y)
-        return maps, blocks_of(X, Y), None
-
-    def noise(self, *args: Any, **kwargs: Any) -> str:
-        """Say why there is no standard error."""
-        return NO_FEATURE_ERRORS
-
-    def statistics(
-        self,
-        Y: Any,
-        design: Design,
-        *,
-        paired: bool = False,
-        random_state: Any = None,
-        weights: np.ndarray | None = None,
-        held_out: bool = False,
-        run: Run = QUIET,
-    ) -> Statistics:
-        """Compute the statistics of a sample against the reference sample.
-
-        The parameters are those of `Reference.statistics`. There are no pairs
-        (X_i, Y_i), and no random pairs.
-        """
-        maps, blocks, kept = self._parts(Y)
-        return feature_statistics(
-            maps,
-            blocks,
-            stacked_weights((self.weights, weights), blocks.sizes),
-            unbiased=not design.biased,
-            scales=self.scales,
-            kept=kept,
-            held_out=held_out,
-            run=run,
-        )
-
-    def statistics_of_held_out(
-        self,
-        rows: np.ndarray,
-        design: Design,
-        *,
-        paired: bool = False,
-        random_state: Any = None,
-        run: Run = QUIET,
-    ) -> Statistics:
-        """Compute the statistics of some rows of the reference against its other rows.
-
-        The sums of the other rows follow from the sums that are kept.
-        """
-        Y = as_rows(self.rows)[rows]
-        _, blocks, kept = self._parts(Y)
-        if kept is not None:
-            return self.statistics(Y, design, held_out=True, run=run)
-        others = np.delete(np.arange(blocks.sizes[0]), rows)
-        of_others, weights = (
-            None if self.weights is None else self.weights[some]
-            for some in (others, rows)
-        )
-        other = self._replace(rows=self.rows[others], weights=of_others)
-        return other.statistics(Y, design, weights=weights, run=run)
-
-    def contributions(
-        self, Y: Any, weights: np.ndarray | None = None, *, run: Run = QUIET
-    ) -> np.ndarray:
-        """Compute the contribution of each row of a sample, which may have weights."""
-        maps, blocks, kept = self._parts(Y)
-        stacked = stacked_weights((self.weights, weights), blocks.sizes)
-        return feature_contributions(maps, blocks, kept, stacked, run=run)

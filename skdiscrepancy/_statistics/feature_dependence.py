@@ -1,0 +1,194 @@
+"""Statistics of dependence from features of the rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._gram.frequency_groups import (
+    FeatureSide,
+    LineMoments,
+    PairSums,
+    bilinear_variances,
+    block_sums,
+    sums_of_products,
+    unbiased_products,
+)
+from skdiscrepancy._gram.run import QUIET, Run, progress
+from skdiscrepancy._statistics.second_order import Statistics
+
+
+def feature_statistics(
+    x: FeatureSide,
+    y: FeatureSide,
+    *,
+    unbiased: bool,
+    scales: bool = True,
+    run: Run = QUIET,
+) -> Statistics:
+    """Compute the complete statistics of all products of kernels from features.
+
+    The statistics are means over groups of frequencies. For one group, let a and b be
+    the features of a row on both sides minus their means, C the matrix of covariances
+    of a and b, and s and t the squared norms of a and b. The V-statistic is |C|^2, and
+    the U-statistic of [1]_ is n / (n - 3) times
+    |C|^2 - cov(s, t) / (n - 2) - mean(s) mean(t) / (n - 1).
+
+    The scale sigma_k takes a second pass over the rows, because the projection of the
+    core on a row needs C.
+
+    Parameters
+    ----------
+    x, y : FeatureSide
+        Features of the kernels on x and y.
+    unbiased : bool
+        U-statistic or V-statistic.
+    scales : bool, default=True
+        Whether the scales are needed. All scales are 1 otherwise.
+    run : Run, default=QUIET
+        Threads and progress.
+
+    Returns
+    -------
+    statistics : Statistics
+        Statistics, with the standard errors from the draw of random features.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+    """
+    n = sum(x.blocks.sizes)
+    if unbiased and n < 4:
+        raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
+    verbose = run.verbose
+    quiet = np.errstate(all="ignore")
+    with progress("kernel sums", 1 + 2 * scales, verbose) as passes, quiet:
+        totals = sums_of_products(x, y, run=run)
+        passes.advance()
+        groups = [_Group.of(x, y, g, sums, n) for g, sums in enumerate(totals)]
+        values = np.array([group.statistics(unbiased=unbiased) for group in groups])
+        sizes = np.mean([np.outer(own.x.sizes, own.y.sizes) for own in groups], axis=0)
+        deviations = np.ones_like(sizes)
+        if scales:
+            forms, means = [], np.zeros_like(sizes)
+            for group in groups:
+                form, mean = group.projection(len(groups), unbiased=unbiased)
+                forms.append(form)
+                means += mean
+            passes.step = 2
+            variances = bilinear_variances(x, y, forms, means, run=run)
+            passes.advance()
+            factor = 2 * n * (n - 2) / ((n - 1) * (n - 3)) if unbiased else 2.0
+            deviations = factor * np.sqrt(variances)
+        errors = _errors(values, np.logical_and.outer(x.exact, y.exact))
+    return Statistics(
+        values.mean(axis=0).ravel(),
+        deviations.ravel(),
+        float(n),
+        sizes.ravel(),
+        np.dtype(np.float64),
+        errors.ravel(),
+    )
+
+
+def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Return the standard errors of means over groups of frequencies.
+
+    The quasi-random frequencies of different groups spread more evenly than independent
+    frequencies, so this is an upper bound as a rule. A single group does not show how
+    much groups differ.
+    """
+    n_groups = len(values)
+    if n_groups < 2:
+        return np.where(exact, 0.0, np.inf)
+    return np.where(exact, 0.0, values.std(axis=0, ddof=1) / np.sqrt(n_groups))
+
+
+class _Group(NamedTuple):
+    """Covariances of the features of one group of frequencies.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    x, y : LineMoments
+        LineMoments of both sides.
+    starts : tuple of ndarray
+        First lines of the kernels of both sides.
+    covariances : ndarray of shape (n_lines_x, n_lines_y)
+        Covariances of all lines.
+    inside : ndarray of shape (n_lines_x, n_lines_y), of bool
+        Whether both lines are features, not squared norms.
+    """
+
+    n: int
+    x: LineMoments
+    y: LineMoments
+    starts: tuple[np.ndarray, np.ndarray]
+    covariances: np.ndarray
+    inside: np.ndarray
+
+    @classmethod
+    def of(
+        cls, x: FeatureSide, y: FeatureSide, g: int, sums: PairSums, n: int
+    ) -> _Group:
+        of_x = LineMoments.of(x, g, sums.x, sums.x_squares, n)
+        of_y = LineMoments.of(y, g, sums.y, sums.y_squares, n)
+        C = sums.products / n - np.outer(of_x.means, of_y.means)
+        inside = np.logical_and.outer(~x.is_norm[g], ~y.is_norm[g])
+        return cls(n, of_x, of_y, (x.starts[g], y.starts[g]), C, inside)
+
+    def statistics(self, *, unbiased: bool) -> np.ndarray:
+        """Return the statistics of all products of kernels."""
+        squares = block_sums(np.square(self.covariances) * self.inside, *self.starts)
+        if not unbiased:
+            return squares
+        W = np.outer(self.x.weights, self.y.weights)
+        linear = block_sums(W * self.covariances, *self.starts)
+        return unbiased_products(
+            squares, linear, np.outer(self.x.spreads, self.y.spreads), self.n
+        )
+
+    def projection(
+        self, n_groups: int, *, unbiased: bool
+    ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+        """Return what the projection of the core on a row is, up to a constant.
+
+        For the V-statistic, it is a' C b. The U-statistic centres the kernels without
+        their diagonals, and the projection has these terms of the squared norms s and t
+        besides, all of them linear in the lines of features.
+
+        Returns
+        -------
+        form : tuple
+            What :func:`bilinear_variances` needs, for the mean over all groups.
+        means : ndarray of shape (n_kernels_x, n_kernels_y)
+            Means over all rows.
+        """
+        x, y, n, (x_starts, y_starts) = self.x, self.y, self.n, self.starts
+        C = self.covariances
+        M = C * self.inside
+        of_x = np.zeros((len(x.means), len(y.spreads)))
+        of_y = np.zeros((len(x.spreads), len(y.means)))
+        if unbiased:
+            of_x += np.add.reduceat(C * y.weights, y_starts, axis=1)
+            of_x[~self.inside.any(axis=1)] = 0
+            of_x -= np.outer(x.weights, y.spreads)
+            of_y += np.add.reduceat(C * x.weights[:, np.newaxis], x_starts, axis=0)
+            of_y[:, ~self.inside.any(axis=0)] = 0
+            of_y -= np.outer(x.spreads, y.weights)
+            of_x, of_y = of_x / (n - 2), of_y / (n - 2)
+            M = M - (n - 1) / (n - 2) ** 2 * np.outer(x.weights, y.weights)
+        means = block_sums(M * C, x_starts, y_starts)
+        # The lines are not centred.
+        of_x -= np.add.reduceat(M * y.means, y_starts, axis=1)
+        of_y -= np.add.reduceat(M * x.means[:, np.newaxis], x_starts, axis=0)
+        both = block_sums(M * np.outer(x.means, y.means), x_starts, y_starts)
+        means += both
+        means += np.add.reduceat(of_x * x.means[:, np.newaxis], x_starts, axis=0)
+        means += np.add.reduceat(of_y * y.means, y_starts, axis=1)
+        return (M / n_groups, of_x / n_groups, of_y / n_groups), means / n_groups
