@@ -25,6 +25,10 @@ from skdiscrepancy._data.checks import (
 )
 
 Pairs = tuple[np.ndarray, np.ndarray]
+# Rows, the positions in a list of pairs where they start, and at the end the length of
+# the list, shifts s, and ranks r, None for 0, 1 and so on. The pair at position k of
+# row i is (i, r[k] + s[i]).
+Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 # More samples than any array has; lists of as many blocks would fill the memory.
 LARGEST = 2**40
 
@@ -229,21 +233,55 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         rows, cols : ndarray
             Zero-based indices i and j of the pairs of a chunk.
         """
-        max_pairs = check_max_pairs(max_pairs)
-        rows, cols = map(np.asarray, self.pairs(n, random_state=random_state))
+        max_pairs = check_number(max_pairs, "max_pairs", integer=True, least=1)
+        for rows, bounds, shifts, ranks in self._parts(n, random_state):
+            row = 0
+            while row < len(rows):
+                # As many rows as have at most `max_pairs` pairs, at least one.
+                end = np.searchsorted(bounds, bounds[row] + max_pairs, "right") - 1
+                end = max(int(end), row + 1)
+                i = np.repeat(rows[row:end], np.diff(bounds[row : end + 1]))
+                j = np.arange(bounds[row], bounds[end])
+                j = (j if ranks is None else ranks[j]) + shifts[i]
+                # Ranges of columns may hold the diagonal.
+                whole = ranks is not None or self.biased
+                kept = slice(None) if whole else i != j
+                if i.size:
+                    yield i[kept], j[kept]
+                row = end
+
+    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
+        """Yield parts of the pairs, ordered by row."""
+        i, j = map(np.asarray, self.pairs(n, random_state=random_state))
         if (
-            rows.shape != cols.shape
-            or rows.ndim != 1
-            or not rows.size
-            or min(rows.min(), cols.min()) < 0
-            or max(rows.max(), cols.max()) >= n
+            i.shape != j.shape
+            or i.ndim != 1
+            or not i.size
+            or min(i.min(), j.min()) < 0
+            or max(i.max(), j.max()) >= n
         ):
             raise ValueError(
                 f"{self!r} must give one or more pairs of indices from 0 to {n - 1}, "
                 "as two arrays of equal length."
             )
-        order = np.argsort(rows, kind="stable")
-        yield from _whole_rows(rows[order], cols[order], max_pairs)
+        order = np.argsort(i, kind="stable")
+        rows, starts = np.unique(i[order], return_index=True)
+        yield rows, np.append(starts, i.size), np.zeros(n, dtype=np.int64), j[order]
+
+    def _count(self, name: str, n: int, default: int, most: int | None = None) -> int:
+        """Return a parameter that is an integer from 1 to `most`, or a keyword."""
+        value, keyword = getattr(self, name), "half" if name == "n_first" else "sqrt"
+        if isinstance(value, str) and value == keyword:
+            return default
+        return check_number(
+            value,
+            name,
+            integer=True,
+            least=1,
+            most=most,
+            keyword=keyword,
+            context=f" for {n} samples",
+        )
 
 
 class StreamedDesign(Design):
@@ -267,34 +305,12 @@ class BlockDesign(StreamedDesign):
             for region in self.regions(n)
         )
 
-    def chunks(
-        self, n: int, max_pairs: int, random_state: RandomStateLike = None
-    ) -> Iterator[Pairs]:
-        max_pairs = check_max_pairs(max_pairs)
-        for region in self.regions(n):
-            width = region.col_stop - region.col_start
-            step = max(1, max_pairs // width)
-            for start in range(region.row_start, region.row_stop, step):
-                stop = min(start + step, region.row_stop)
-                rows = np.repeat(np.arange(start, stop), width)
-                cols = np.tile(
-                    np.arange(region.col_start, region.col_stop), stop - start
-                )
-                if not region.diagonal:
-                    kept = rows != cols
-                    rows, cols = rows[kept], cols[kept]
-                yield rows, cols
-
-
-def _whole_rows(rows: np.ndarray, cols: np.ndarray, max_pairs: int) -> Iterator[Pairs]:
-    """Split pairs, ordered by row, into chunks without splitting a row."""
-    starts = np.append(np.flatnonzero(np.diff(rows, prepend=-1)), rows.size)
-    row = 0
-    while row < starts.size - 1:
-        stop = int(np.searchsorted(starts, starts[row] + max_pairs, "right")) - 1
-        stop = max(stop, row + 1)
-        yield rows[starts[row] : starts[stop]], cols[starts[row] : starts[stop]]
-        row = stop
+    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
+        first, last, starts, stops = np.transpose([r[:4] for r in self.regions(n)])
+        heights = last - first
+        bounds = np.append(0, np.cumsum(np.repeat(stops - starts, heights)))
+        shifts = np.repeat(starts, heights) - bounds[:-1]
+        yield np.arange(last[-1]), bounds, shifts, None
 
 
 def at_least(n: Any, least: int, design: Design) -> int:
@@ -316,28 +332,6 @@ def at_least(n: Any, least: int, design: Design) -> int:
     return int(n)
 
 
-def check_max_pairs(max_pairs: Any) -> int:
-    """Return the size of a chunk."""
-    return check_number(max_pairs, "max_pairs", integer=True, least=1)
-
-
-def check_count(
-    value: Any, name: str, keyword: str, default: int, most: int | None, n: int
-) -> int:
-    """Return a count of at least 1 that was passed as an integer or a keyword."""
-    if isinstance(value, str) and value == keyword:
-        return default
-    return check_number(
-        value,
-        name,
-        integer=True,
-        least=1,
-        most=most,
-        keyword=keyword,
-        context=f" for {n} samples",
-    )
-
-
 # Up to MAX_AT_ONCE pairs are drawn at once. More pairs are drawn in parts of about
 # PART_SIZE pairs.
 MAX_AT_ONCE = 2**27
@@ -345,13 +339,11 @@ PART_SIZE = 2**22
 # Number of standard deviations by which the expected number of draws exceeds the
 # number of pairs that we need.
 SURPLUS = 6
-# The first row, the row after the last, and the ranks drawn for these rows.
-Part = tuple[int, int, np.ndarray]
 
 
 def draw_ranks(
     offsets: np.ndarray, size: int, replace: bool, generator: np.random.RandomState
-) -> Iterator[Part]:
+) -> Iterator[tuple[int, int, np.ndarray]]:
     """Draw ranks of pairs and yield them in sorted order, a few rows at a time.
 
     Parameters
@@ -383,38 +375,21 @@ def draw_ranks(
         counts = generator.multinomial(size, ranges / population)
         surplus = np.empty(0, dtype=np.int64)
     else:
-        counts, surplus = _distinct_counts(ranges, size, generator)
+        # Each rank is included independently with the same probability, so the counts
+        # are binomial. Given the total count, all sets of ranks are equally likely. The
+        # total is slightly too large, so the surplus ranks are removed at random.
+        probability = min(1.0, (size + SURPLUS * np.sqrt(size)) / population)
+        counts = generator.binomial(ranges, probability)
+        while counts.sum() < size:
+            counts = generator.binomial(ranges, probability)
+        total = int(counts.sum())
+        surplus = _draw_distinct(total, total - size, generator)
     bounds = np.concatenate(([0], np.cumsum(counts)))
     for b, count in enumerate(counts):
         ranks = _draw(int(ranges[b]), int(count), replace, generator)
         first, last = np.searchsorted(surplus, bounds[b : b + 2])
         ranks = np.delete(ranks, surplus[first:last] - bounds[b])
         yield int(rows[b]), int(rows[b + 1]), ranks + offsets[rows[b]]
-
-
-def _distinct_counts(
-    ranges: np.ndarray, size: int, generator: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw how many of `size` distinct ranks fall into each range.
-
-    Each rank is included independently with the same probability, so the counts are
-    binomial. Given the total count, all sets of ranks are equally likely. The total is
-    slightly too large, so the surplus ranks are removed at random.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_ranges,)
-        Number of ranks to draw in each range.
-    surplus : ndarray of shape (n_surplus,)
-        Sorted positions of the ranks to remove.
-    """
-    population = int(ranges.sum())
-    probability = min(1.0, (size + SURPLUS * np.sqrt(size)) / population)
-    counts = generator.binomial(ranges, probability)
-    while counts.sum() < size:
-        counts = generator.binomial(ranges, probability)
-    total = int(counts.sum())
-    return counts, _draw_distinct(total, total - size, generator)
 
 
 def _draw(
@@ -570,13 +545,14 @@ class Linear(StreamedDesign):
     def n_unused(self, n: int) -> int:
         return at_least(n, 2, self) % 2
 
-    def chunks(
-        self, n: int, max_pairs: int, random_state: RandomStateLike = None
-    ) -> Iterator[Pairs]:
-        size, max_pairs = self.size(n), check_max_pairs(max_pairs)
-        for start in range(0, size, max_pairs):
-            rows = 2 * np.arange(start, min(start + max_pairs, size))
-            yield rows, rows + 1
+    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
+        size = self.size(n)
+        yield (
+            2 * np.arange(size),
+            np.arange(size + 1),
+            np.arange(2 * size) // 2 + 1,
+            None,
+        )
 
 
 class Subdiagonals(StreamedDesign):
@@ -622,29 +598,19 @@ class Subdiagonals(StreamedDesign):
         self.n_subdiagonals = n_subdiagonals
 
     def _order(self, n: int) -> int:
+        """Return the number of subdiagonals."""
         n = at_least(n, 2, self)
-        return check_count(
-            self.n_subdiagonals, "n_subdiagonals", "sqrt", isqrt(n), n - 1, n
-        )
+        return self._count("n_subdiagonals", n, isqrt(n), n - 1)
 
     def size(self, n: int) -> int:
         r, n = self._order(n), int(n)
         return r * n - r * (r + 1) // 2
 
-    def chunks(
-        self, n: int, max_pairs: int, random_state: RandomStateLike = None
-    ) -> Iterator[Pairs]:
-        r = self._order(n)
-        step = max(1, check_max_pairs(max_pairs) // r)
-        shifts = np.arange(1, r + 1)
-        for start in range(0, n - 1, step):
-            rows = np.arange(start, min(start + step, n - 1))
-            cols = (rows[:, np.newaxis] + shifts).ravel()
-            rows = np.repeat(rows, r)
-            if cols[-1] >= n:
-                kept = cols < n
-                rows, cols = rows[kept], cols[kept]
-            yield rows, cols
+    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
+        n = int(n)
+        rows = np.arange(n - 1)
+        bounds = np.append(0, np.cumsum(np.minimum(self._order(n), n - 1 - rows)))
+        yield rows, bounds, rows + 1 - bounds[:-1], None
 
 
 class Blocks(BlockDesign):
@@ -703,7 +669,7 @@ class Blocks(BlockDesign):
         n = at_least(n, 2, self)
         if self.block_sizes is None:
             # Two or three samples form one block, because floor(sqrt(n)) is 1.
-            b = check_count(self.n_blocks, "n_blocks", "sqrt", isqrt(n), n // 2, n)
+            b = self._count("n_blocks", n, isqrt(n), n // 2)
             size, rest = n // b, n % b
             return [size] * b + ([rest] if rest >= 2 else [])
         try:
@@ -776,7 +742,7 @@ class Cross(BlockDesign):
 
     def regions(self, n: int) -> list[Region]:
         n = at_least(n, 2, self)
-        first = check_count(self.n_first, "n_first", "half", n // 2, n - 1, n)
+        first = self._count("n_first", n, n // 2, n - 1)
         return [Region(0, first, first, n)]
 
 
@@ -833,35 +799,17 @@ class RandomPairs(StreamedDesign):
         n = at_least(n, 2, self)
         check_flag(self.replace, "replace")
         population = n * (n - 1) // 2
-        return check_count(
-            self.n_pairs,
-            "n_pairs",
-            "sqrt",
-            min(n * isqrt(n), population),
-            None if self.replace else population,
-            n,
-        )
+        most = None if self.replace else population
+        return self._count("n_pairs", n, min(n * isqrt(n), population), most)
 
-    def chunks(
-        self, n: int, max_pairs: int, random_state: RandomStateLike = None
-    ) -> Iterator[Pairs]:
+    def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
         size, generator, n = self.size(n), generator_of(random_state), int(n)
-        max_pairs = check_max_pairs(max_pairs)
         # Row i holds n - 1 - i ranks, starting at offsets[i].
         offsets = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
-        for row, last, ranks in draw_ranks(offsets, size, self.replace, generator):
-            bounds = np.searchsorted(ranks, offsets[row : last + 1])
-            first = row
-            while row < last:
-                begin = row - first
-                stop = int(np.searchsorted(bounds, bounds[begin] + max_pairs, "right"))
-                end = min(max(stop - 1, begin + 1), last - first)
-                lengths = np.diff(bounds[begin : end + 1])
-                rows = np.repeat(np.arange(row, first + end), lengths)
-                if rows.size:
-                    inside = slice(bounds[begin], bounds[end])
-                    yield rows, ranks[inside] - offsets[rows] + rows + 1
-                row = first + end
+        shifts = np.arange(1, n + 1) - offsets
+        for first, last, ranks in draw_ranks(offsets, size, self.replace, generator):
+            bounds = np.searchsorted(ranks, offsets[first : last + 1])
+            yield np.arange(first, last), bounds, shifts, ranks
 
 
 DESIGNS = {
