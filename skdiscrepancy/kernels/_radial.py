@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from math import factorial, sqrt
 from numbers import Real
 from typing import Any
@@ -16,11 +15,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from skdiscrepancy._data.arrays import as_block, check_rows, of_one_kind
+from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_number, shown, warn_user
 from skdiscrepancy._data.distances import (
     SPARSE_METRICS,
-    Distances,
     aligned_distances,
     aligned_metric_distances,
     block_distances,
@@ -170,18 +168,15 @@ class RadialKernel(Kernel):
         curvature : ndarray
             :math:`\psi''(d)`.
         """
-        self._check_params()
+        distance = self._check_distance(distance)
         if not self.differentiable:
             raise ValueError(f"{self!r} is not twice differentiable.")
         with np.errstate(all="ignore"):
-            value, slope, curvature = self.evaluate_derivatives(
-                self._check_distance(distance)
-            )
+            value, *derivatives = self.evaluate_derivatives(distance)
         # Where the kernel underflows to zero, so do its derivatives. For extreme
         # bandwidths they would be 0 * inf.
-        vanished = value == 0
-        slope, curvature = (np.where(vanished, 0, v) for v in (slope, curvature))
-        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(curvature))):
+        slope, curvature = (np.where(value == 0, 0, v) for v in derivatives)
+        if not np.all(np.isfinite((slope, curvature))):
             raise ValueError(
                 f"bandwidth == {self.bandwidth!r}, must be larger for these data, "
                 "because the derivatives of the kernel overflow floating point."
@@ -262,26 +257,19 @@ class RadialKernel(Kernel):
             Value of the kernel for each pair of rows. The values are float32 if both
             samples are float32, else float64.
         """
-        self._check_params()
+        self._check_bandwidth()
         samples = read_both(self, X, Y)
-        first, rows = samples[0], Rows(*samples)
-        dtype = np.result_type(*(part.dtype for part in rows.parts))
-        if self.metric is not None:
-            A, B = of_one_kind(first, samples[-1])
-            K = self.gram(as_block(A), as_block(B))
-        else:
-            warn_if_indefinite([self], first.shape[1])
+        n, rows = len(samples[0]), Rows(*samples, centred=self.metric is None)
+        if self.metric is None:
+            warn_if_indefinite([self], rows.n_features)
             if self.norm == 2:
                 rows.check_range()
-            A = rows.take(slice(0, len(first)))
-            B = A if Y is None else rows.take(slice(len(first), len(rows)))
-            distance = block_distances(A, B, self.norm).read(squared=self.on_squared)
-            with np.errstate(over="ignore", under="ignore"):
-                K = self.evaluate(distance, distance)
+        A = rows.take(slice(0, n))
+        K = self._evaluate(A, A if Y is None else rows.take(slice(n, len(rows))))
         if Y is None:
             # A matrix product need not be symmetric to the last bit.
             K = (K + K.T) / 2
-        return K.astype(dtype, copy=False)
+        return K.astype(np.result_type(*(Z.dtype for Z in rows.parts)), copy=False)
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Compute the kernel of all rows of A with all rows of B, without any checks.
@@ -300,12 +288,11 @@ class RadialKernel(Kernel):
         """
         if not A.shape[0]:
             return np.empty((0, B.shape[0]), dtype=A.dtype)
-        if self.metric is not None:
-            return self._at(lambda: metric_distances(A, B, self.metric))
-        if issparse(A):
-            return self._at(lambda: block_distances(A, B, self.norm))
-        # An offset of the data would cancel digits in dot products.
-        return self._at(lambda: block_distances(A - A[0], B - A[0], self.norm))
+        if self.metric is None and not issparse(A):
+            # An offset of the data would cancel digits in dot products.
+            with np.errstate(all="ignore"):
+                A, B = A - A[0], B - A[0]
+        return self._evaluate(A, B)
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Compute the kernel of each row of A with the same row of B.
@@ -322,9 +309,7 @@ class RadialKernel(Kernel):
         values : ndarray of shape (n_rows,)
             Values of the kernel.
         """
-        if self.metric is not None:
-            return self._at(lambda: aligned_metric_distances(A, B, self.metric))
-        return self._at(lambda: aligned_distances(A, B, self.norm))
+        return self._evaluate(A, B, aligned=True)
 
     def check_params(self) -> None:
         check_metric(self.metric)
@@ -333,18 +318,26 @@ class RadialKernel(Kernel):
         check_number(self.bandwidth, f"bandwidth of {self!r}", strict=True)
         return clone(self)
 
-    def _at(self, distances: Callable[[], Distances]) -> np.ndarray:
-        """Return the kernel at distances that are still to be computed."""
+    def _evaluate(self, A: Any, B: Any, *, aligned: bool = False) -> np.ndarray:
+        """Return the kernel of all pairs of rows, or of rows with the same position."""
         with np.errstate(all="ignore"):
-            distance = distances().read(squared=self.on_squared)
+            if self.metric is None:
+                distances = aligned_distances if aligned else block_distances
+                found = distances(A, B, self.norm)
+            else:
+                by_metric = aligned_metric_distances if aligned else metric_distances
+                found = by_metric(A, B, self.metric)
+            distance = found.read(squared=self.on_squared)
             return self.evaluate(distance, distance)
 
-    def _check_params(self) -> None:
+    def _check_bandwidth(self) -> None:
+        """Refuse parameters, and a bandwidth that is not a number."""
         self.check_params()
         check_number(self.bandwidth, "bandwidth", strict=True)
 
     def _check_distance(self, distance: ArrayLike) -> np.ndarray:
-        self._check_params()
+        """Return distances as `evaluate` takes them."""
+        self._check_bandwidth()
         # One number, or an array of any shape; at infinity, kernels vanish.
         distance = check_rows(
             distance,
@@ -437,17 +430,6 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
         return value, slope, slope * (1 - rate * distance)
-
-    def evaluate_stein(
-        self,
-        distance: np.ndarray,
-        inner: np.ndarray,
-        cross: np.ndarray,
-        out: np.ndarray,
-    ) -> np.ndarray:
-        self.evaluate(distance, out)
-        out *= self.stein_factor(distance, inner, cross)
-        return out
 
     def stein_factor(
         self, distance: np.ndarray, inner: np.ndarray, cross: np.ndarray
@@ -689,10 +671,16 @@ class MaternKernel(RadialKernel):
         """Whether KSD can use the kernel."""
         return self.nu > 0.5 and self.norm == 2
 
+    def _reduced(self, distance: np.ndarray) -> np.ndarray:
+        """Return sqrt(2 nu) distance / bandwidth, where the kernel is not yet zero."""
+        t = np.empty_like(distance)
+        _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
+        return np.minimum(t, FAR, out=t)
+
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         t = self._reduced(distance)
-        polynomial = _horner(matern_polynomial(self.nu), t)
-        return np.multiply(polynomial, decay(t, -1, t), out=out)
+        values = _horner(matern_polynomial(self.nu), t)
+        return np.multiply(values, decay(t, -1, t), out=out)
 
     def evaluate_derivatives(
         self, distance: np.ndarray
@@ -717,11 +705,6 @@ class MaternKernel(RadialKernel):
         if self.nu == 0.5:
             return self.p <= 2 or n_features <= 2
         return self.p == 2 or n_features == 1
-
-    def _reduced(self, distance: np.ndarray) -> np.ndarray:
-        t = np.empty_like(distance)
-        _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
-        return np.minimum(t, FAR, out=t)
 
     def check_params(self) -> None:
         super().check_params()
