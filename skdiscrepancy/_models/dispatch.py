@@ -178,11 +178,10 @@ def log_density(model: Any) -> ScoreFunction:
         if isinstance(model, KernelDensity):
             check_kernel_density(model)
         return without_names(model).score_samples
-    if isinstance(model, stats.gaussian_kde):
-        return partial(kde_log_density, model)
     if isinstance(model, (UNIVARIATE, *NEW_STYLE)):
         check_support(model)
-        return partial(univariate_log_density, model)
+    if isinstance(model, (UNIVARIATE, *NEW_STYLE, stats.gaussian_kde)):
+        return partial(column_log_density, model)
     if hasattr(model, "logpdf"):
         return model.logpdf
     if callable(model):
@@ -397,11 +396,15 @@ class SampleGaussianScore(ModelScore):
         return -cho_solve(self.factor, standardized.T).T / self.deviations
 
 
-def gaussian_gradients(
-    mean: np.ndarray, precision: np.ndarray, X: np.ndarray
+def elliptic_gradients(
+    mean: np.ndarray, precision: np.ndarray, df: float, X: np.ndarray
 ) -> np.ndarray:
-    """Return the gradients of the log-density of a Gaussian."""
-    return -(X - mean) @ precision
+    """Return the gradients of a multivariate t distribution, a Gaussian if df = inf."""
+    pulls = -(X - mean) @ precision
+    if np.isinf(df):
+        return pulls
+    squares = -np.einsum("ij,ij->i", X - mean, pulls)
+    return (df + X.shape[1]) * pulls / (df + squares)[:, np.newaxis]
 
 
 def gaussian_moments(model: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -440,44 +443,12 @@ def gaussian_score(model: Any) -> ModelScore:
         # 1 / d. In a pseudo-inverse, a column in small units can be zero.
         inverse = precision * np.outer(deviations, deviations)
         if np.linalg.eigvalsh(inverse)[0] >= 0.1 / d:
-            return ModelScore(partial(gaussian_gradients, mean, precision), d)
+            return ModelScore(partial(elliptic_gradients, mean, precision, np.inf), d)
     raise ValueError(
         f"model == {model!r} has a singular covariance, and no density. Standardise "
         "the columns if their units differ by many orders of magnitude. Otherwise use "
         "fewer columns, more rows, or a shrunk covariance."
     )
-
-
-def mixture_of(
-    log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray
-) -> ModelScore:
-    """Return the gradient of the log-density of a Gaussian mixture.
-
-    Parameters
-    ----------
-    log_weights : ndarray of shape (n_components,)
-        Logarithms of the weights, up to a common constant.
-    means : ndarray of shape (n_components, n_features)
-        Means.
-    factors : ndarray of shape (n_components, n_features, n_features) or \
-            (n_components, n_features)
-        Factors P of the precisions P P', or their diagonals.
-
-    Returns
-    -------
-    score : ModelScore
-        The gradient.
-    """
-    if factors.ndim == 3 and np.any(np.tril(factors, -1)):
-        # A factor that is not triangular.
-        logs = np.linalg.slogdet(factors)[1]
-    else:
-        diagonals = factors
-        if factors.ndim == 3:
-            diagonals = np.diagonal(factors, axis1=1, axis2=2)
-        logs = np.log(np.abs(diagonals)).sum(axis=1)
-    gradients_at = partial(mixture_gradients, log_weights + logs, means, factors)
-    return ModelScore(gradients_at, means.shape[1])
 
 
 def mixture_gradients(
@@ -540,21 +511,42 @@ def points_gradients(
 
 @score_function_of.register(GaussianMixture)
 @score_function_of.register(BayesianGaussianMixture)
+@score_function_of.register(GaussianNB)
+@score_function_of.register(QuadraticDiscriminantAnalysis)
 def mixture_score(model: Any) -> ModelScore:
-    """Return the gradient of a fitted scikit-learn mixture."""
+    """Return the gradient of a mixture, of X itself if the components are classes."""
     check_is_fitted(model)
-    means = model.means_
-    n_components, n_features = means.shape
-    factors = model.precisions_cholesky_
-    if model.covariance_type == "tied":
-        factors = np.broadcast_to(factors, (n_components, *factors.shape))
-    elif model.covariance_type == "spherical":
-        factors = np.repeat(factors[:, np.newaxis], n_features, axis=1)
-    if isinstance(model, BayesianGaussianMixture):
-        log_weights = _expected_log_weights(model)
+    # Factors P of the precisions P P' of the components, or their diagonals.
+    if isinstance(model, GaussianNB):
+        weights, means, factors = model.class_prior_, model.theta_, model.var_**-0.5
+    elif isinstance(model, QuadraticDiscriminantAnalysis):
+        weights, means = model.priors_, model.means_
+        axes = zip(model.rotations_, model.scalings_, strict=True)
+        factors = np.array([rotation / np.sqrt(scaling) for rotation, scaling in axes])
+        if factors.shape[1] != factors.shape[2]:
+            raise ValueError(
+                f"model == {model!r} has a singular covariance, and no density; set "
+                "reg_param."
+            )
     else:
-        log_weights = log_weights_of(model.weights_)
-    return mixture_of(log_weights, means, factors)
+        weights, means, factors = (
+            model.weights_,
+            model.means_,
+            model.precisions_cholesky_,
+        )
+        if model.covariance_type == "tied":
+            factors = np.broadcast_to(factors, (len(means), *factors.shape))
+        elif model.covariance_type == "spherical":
+            factors = np.repeat(factors[:, np.newaxis], means.shape[1], axis=1)
+    if isinstance(model, BayesianGaussianMixture):
+        logs = _expected_log_weights(model)
+    else:
+        logs = log_weights_of(weights)
+    if factors.ndim == 3:
+        logs = logs + np.linalg.slogdet(factors)[1]
+    else:
+        logs = logs + np.log(np.abs(factors)).sum(axis=1)
+    return ModelScore(partial(mixture_gradients, logs, means, factors), means.shape[1])
 
 
 def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
@@ -580,28 +572,6 @@ def _expected_log_weights(model: BayesianGaussianMixture) -> np.ndarray:
         - n_features / model.mean_precision_
         - n_features * np.log(freedom)
     )
-
-
-@score_function_of.register(GaussianNB)
-def naive_bayes_score(model: Any) -> ModelScore:
-    """Return the gradient of the marginal log-density of X in a GaussianNB."""
-    check_is_fitted(model)
-    log_weights = log_weights_of(model.class_prior_)
-    return mixture_of(log_weights, model.theta_, model.var_**-0.5)
-
-
-@score_function_of.register(QuadraticDiscriminantAnalysis)
-def quadratic_score(model: Any) -> ModelScore:
-    """Return the gradient of the marginal log-density of X in a QDA model."""
-    check_is_fitted(model)
-    axes = zip(model.rotations_, model.scalings_, strict=True)
-    factors = np.array([rotation / np.sqrt(scaling) for rotation, scaling in axes])
-    if factors.shape[1] != factors.shape[2]:
-        raise ValueError(
-            f"model == {model!r} has a singular covariance, and no density; set "
-            "reg_param."
-        )
-    return mixture_of(log_weights_of(model.priors_), model.means_, factors)
 
 
 def check_kernel_density(model: Any) -> None:
@@ -666,17 +636,6 @@ def univariate_gradients(
     return STANDARD[name]((X - loc) / scale, *shapes) / scale
 
 
-def student_gradients(
-    loc: np.ndarray, precision: np.ndarray, df: float, X: np.ndarray
-) -> np.ndarray:
-    """Return the gradients of the log-density of a multivariate t distribution."""
-    pulls = gaussian_gradients(loc, precision, X)
-    if np.isinf(df):
-        return pulls
-    squares = -np.einsum("ij,ij->i", X - loc, pulls)
-    return (df + X.shape[1]) * pulls / (df + squares)[:, np.newaxis]
-
-
 def check_support(model: Any) -> None:
     """Raise an error if a univariate distribution is not on the whole real line."""
     low, high = model.support()
@@ -694,14 +653,9 @@ def check_support(model: Any) -> None:
         )
 
 
-def univariate_log_density(model: Any, X: np.ndarray) -> np.ndarray:
-    """Return the log-densities of a frozen distribution of one variable."""
-    return model.logpdf(X[:, 0])
-
-
-def kde_log_density(model: Any, X: np.ndarray) -> np.ndarray:
-    """Return the log-densities of a gaussian_kde, which takes rows as columns."""
-    return model.logpdf(np.transpose(X))
+def column_log_density(model: Any, X: np.ndarray) -> np.ndarray:
+    """Return the log-densities of a distribution that takes rows as columns."""
+    return np.ravel(model.logpdf(np.transpose(X)))
 
 
 @score_function_of.register(UNIVARIATE)
@@ -761,8 +715,8 @@ def continuous_score(model: Any) -> ModelScore:
             "such a distribution can lose their parameters in scipy. Pass a frozen "
             "distribution, as in scipy.stats.norm(loc, scale)."
         )
-    log_density = partial(univariate_log_density, model)
-    return ModelScore(partial(difference_gradients, log_density), 1)
+    density = partial(column_log_density, model)
+    return ModelScore(partial(difference_gradients, density), 1)
 
 
 for _kind in NEW_STYLE:
@@ -770,28 +724,21 @@ for _kind in NEW_STYLE:
 
 
 @score_function_of.register(NORMAL)
-def normal_score(model: Any) -> ModelScore:
-    """Return the gradient of a frozen multivariate normal distribution."""
-    precision = _inverse(model.cov, "cov")
-    return ModelScore(partial(gaussian_gradients, model.mean, precision), model.dim)
-
-
 @score_function_of.register(STUDENT)
-def student_score(model: Any) -> ModelScore:
-    """Return the gradient of a frozen multivariate t distribution."""
-    parameters = model.loc, _inverse(model.shape, "shape"), model.df
-    return ModelScore(partial(student_gradients, *parameters), model.dim)
-
-
-def _inverse(matrix: np.ndarray, name: str) -> np.ndarray:
-    matrix = np.atleast_2d(matrix)
+def elliptic_score(model: Any) -> ModelScore:
+    """Return the gradient of a frozen multivariate normal or t distribution."""
+    name, mean, df = "cov", "mean", np.inf
+    if isinstance(model, STUDENT):
+        name, mean, df = "shape", "loc", model.df
+    matrix = np.atleast_2d(getattr(model, name))
     rank = np.linalg.matrix_rank(matrix, hermitian=True)
     if rank < len(matrix):
         raise ValueError(
             f"model has {name} of rank {rank}, must have rank {len(matrix)}. "
             "Otherwise the distribution has no density."
         )
-    return np.linalg.inv(matrix)
+    parameters = getattr(model, mean), np.linalg.inv(matrix), df
+    return ModelScore(partial(elliptic_gradients, *parameters), model.dim)
 
 
 @score_function_of.register(stats.gaussian_kde)

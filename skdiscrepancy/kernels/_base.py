@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -108,9 +110,9 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     """
 
     @property
-    @abstractmethod
     def norm(self) -> Any:
-        """Order of the Minkowski distance, None for a kernel on labels."""
+        """Order of the Minkowski distance, None for a kernel of another kind."""
+        return None
 
     @property
     def differentiable(self) -> bool:
@@ -292,11 +294,6 @@ class RowKernel(Kernel):
     0.467
     """
 
-    @property
-    def norm(self) -> None:
-        """None: the kernel is not a function of a Minkowski distance."""
-        return None
-
     @abstractmethod
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Compute the kernel of all rows of A with all rows of B.
@@ -366,6 +363,8 @@ class RowKernel(Kernel):
 class CombinedKernel(RowKernel):
     """Base class of the sum and the product of two kernels."""
 
+    _operation: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
     def __init__(self, first: Kernel, second: Kernel):
         self.first = first
         self.second = second
@@ -377,8 +376,8 @@ class CombinedKernel(RowKernel):
 
     def check_params(self) -> None:
         """Refuse parts that cannot be added or multiplied."""
-        for name, part in (("first", self.first), ("second", self.second)):
-            check_part(part, name)
+        check_part(self.first, "first")
+        check_part(self.second, "second")
 
     def learn(self, samples: list[np.ndarray]) -> CombinedKernel:
         return type(self)(self.first.learn(samples), self.second.learn(samples))
@@ -387,13 +386,18 @@ class CombinedKernel(RowKernel):
         parts = (self.first, self.second)
         return type(self)(*(part.resolve(table, n_features) for part in parts))
 
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self._operation(self.first.gram(A, B), self.second.gram(A, B))
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return self._operation(self.first.pairs(A, B), self.second.pairs(A, B))
+
     def members(self) -> list[Kernel]:
         return [self, *self.first.members(), *self.second.members()]
 
     def is_definite(self, n_features: int) -> bool:
-        return self.first.is_definite(n_features) and self.second.is_definite(
-            n_features
-        )
+        parts = (self.first, self.second)
+        return all(part.is_definite(n_features) for part in parts)
 
 
 class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
@@ -434,11 +438,7 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     0.3679
     """
 
-    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self.first.gram(A, B) + self.second.gram(A, B)
-
-    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self.first.pairs(A, B) + self.second.pairs(A, B)
+    _operation = staticmethod(operator.add)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         parts = []
@@ -488,11 +488,7 @@ class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
     0.1353
     """
 
-    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self.first.gram(A, B) * self.second.gram(A, B)
-
-    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return self.first.pairs(A, B) * self.second.pairs(A, B)
+    _operation = staticmethod(operator.mul)
 
 
 def check_part(part: Any, name: str) -> None:

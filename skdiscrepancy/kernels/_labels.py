@@ -55,11 +55,6 @@ class IndicatorKernel(Kernel):
     def __init__(self, *, balanced: bool = False):
         self.balanced = balanced
 
-    @property
-    def norm(self) -> None:
-        """None, because labels have no distance."""
-        return None
-
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """Compute the Gram matrix.
 
