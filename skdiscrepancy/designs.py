@@ -25,9 +25,9 @@ from skdiscrepancy._data.checks import (
 )
 
 Pairs = tuple[np.ndarray, np.ndarray]
-# Rows, the positions in a list of pairs where they start, and at the end the length of
-# the list, shifts s, and ranks r, None for 0, 1 and so on. The pair at position k of
-# row i is (i, r[k] + s[i]).
+# Rows of pairs, the positions in a list of pairs where they start, and at the end the
+# length of the list, the shift s of each row, and ranks r, None for 0, 1 and so on. The
+# pair at position k, in row i, is (i, r[k] + s).
 Part = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 # More samples than any array has; lists of as many blocks would fill the memory.
 LARGEST = 2**40
@@ -240,9 +240,11 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
                 # As many rows as have at most `max_pairs` pairs, at least one.
                 end = np.searchsorted(bounds, bounds[row] + max_pairs, "right") - 1
                 end = max(int(end), row + 1)
-                i = np.repeat(rows[row:end], np.diff(bounds[row : end + 1]))
+                lengths = np.diff(bounds[row : end + 1])
+                i = np.repeat(rows[row:end], lengths)
                 j = np.arange(bounds[row], bounds[end])
-                j = (j if ranks is None else ranks[j]) + shifts[i]
+                j = j if ranks is None else ranks[j]
+                j = j + np.repeat(shifts[row:end], lengths)
                 # Ranges of columns may hold the diagonal.
                 whole = ranks is not None or self.biased
                 kept = slice(None) if whole else i != j
@@ -266,7 +268,7 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
             )
         order = np.argsort(i, kind="stable")
         rows, starts = np.unique(i[order], return_index=True)
-        yield rows, np.append(starts, i.size), np.zeros(n, dtype=np.int64), j[order]
+        yield rows, np.append(starts, i.size), np.zeros_like(rows), j[order]
 
     def _count(self, name: str, n: int, default: int, most: int | None = None) -> int:
         """Return a parameter that is an integer from 1 to `most`, or a keyword."""
@@ -306,11 +308,11 @@ class BlockDesign(StreamedDesign):
         )
 
     def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
-        first, last, starts, stops = np.transpose([r[:4] for r in self.regions(n)])
-        heights = last - first
-        bounds = np.append(0, np.cumsum(np.repeat(stops - starts, heights)))
-        shifts = np.repeat(starts, heights) - bounds[:-1]
-        yield np.arange(last[-1]), bounds, shifts, None
+        for region in self.regions(n):
+            rows = np.arange(region.row_start, region.row_stop)
+            width = region.col_stop - region.col_start
+            bounds = width * np.arange(len(rows) + 1)
+            yield rows, bounds, region.col_start - bounds[:-1], None
 
 
 def at_least(n: Any, least: int, design: Design) -> int:
@@ -547,12 +549,7 @@ class Linear(StreamedDesign):
 
     def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
         size = self.size(n)
-        yield (
-            2 * np.arange(size),
-            np.arange(size + 1),
-            np.arange(2 * size) // 2 + 1,
-            None,
-        )
+        yield (2 * np.arange(size), np.arange(size + 1), np.arange(1, size + 1), None)
 
 
 class Subdiagonals(StreamedDesign):
@@ -809,7 +806,7 @@ class RandomPairs(StreamedDesign):
         shifts = np.arange(1, n + 1) - offsets
         for first, last, ranks in draw_ranks(offsets, size, self.replace, generator):
             bounds = np.searchsorted(ranks, offsets[first : last + 1])
-            yield np.arange(first, last), bounds, shifts, ranks
+            yield np.arange(first, last), bounds, shifts[first:last], ranks
 
 
 DESIGNS = {
