@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
 from skdiscrepancy._data import blocks as blocks_module
-from skdiscrepancy._data.blocks import DividedRows, lazy_rows
+from skdiscrepancy._data.blocks import lazy_rows
 from skdiscrepancy._estimators import ksd_features
 from skdiscrepancy._gram import feature_sums
 from skdiscrepancy._nulls import feature_groups
@@ -89,7 +89,7 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(
 
 def test_divided_rows_have_columns():
     X = sample()
-    rows = DividedRows(lazy_rows(cut(X, 300), "X"), SCALES)
+    rows = lazy_rows(cut(X, 300), "X") / SCALES
     for columns, found in (([0, 1, 2], rows), ([2, 0], rows.take([2, 0]))):
         blocks = found.reduce(lambda block, extra: [block], add)
         expected = X[:, columns] / SCALES[columns]

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
-from itertools import repeat
-from math import isclose
+from itertools import repeat, zip_longest
+from math import inf, isclose
 from operator import add
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from skdiscrepancy._data.arrays import (
     FLOATS,
     check_rows,
+    is_a,
     is_dask,
     kind_of_blocks,
     names_of,
@@ -60,9 +61,10 @@ def read_block(
     rows : ndarray of shape (n_rows, n_features)
         Rows. Values may be missing or infinite.
     """
+    if is_a(block, "pyarrow", "Table"):
+        block = _arrow_values(block, name)
     # Values are checked by `refuse_not_finite` and `refuse_change`.
-    options = {"ensure_all_finite": False, "ensure_min_samples": 0}
-    rows = check_rows(_as_array(block, name), name, **options)
+    rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(
             f"A block of {name} has {rows.shape[1]} columns, must have {n_features} as "
@@ -129,11 +131,20 @@ def refuse_change(
             )
 
 
+def view_of(
+    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: tuple[float, ...] | None
+) -> np.ndarray:
+    """Return the chosen columns of a block that has not changed, in their scale."""
+    labels, chosen, scale = view
+    refuse_change(rows, labels, start, seen)
+    rows = rows if chosen is None else rows[:, chosen]
+    return rows if scale is None else rows / scale
+
+
 def on_partition(
     function: Callable[[np.ndarray, Any], Any],
     read: Callable[[Any], np.ndarray],
-    labels: list[Any],
-    chosen: np.ndarray | None,
+    view: tuple[Any, ...],
     partition: Any,
     extra: Any,
 ) -> Any:
@@ -142,62 +153,27 @@ def on_partition(
     rows = read(partition)
     if len(rows) != size:
         raise ValueError(
-            f"The partition of {labels[0][0]} that begins with row {start} has "
+            f"The partition of {view[0][0][0]} that begins with row {start} has "
             f"{len(rows)} rows, must have {size} as before."
         )
-    refuse_change(rows, labels, start, seen)
-    return function(rows if chosen is None else rows[:, chosen], extra)
+    return function(view_of(rows, view, start, seen), extra)
 
 
-def _is_arrow(block: Any) -> bool:
-    return hasattr(block, "to_pydict") and hasattr(block, "schema")
-
-
-def _as_array(block: Any, name: str) -> Any:
-    """Return the columns of an arrow table as an array, and other data unchanged."""
-    if not _is_arrow(block):
-        return block
-    # In arrow, columns of a table and of a batch have different methods.
-    columns = [np.asarray(column) for column in block.columns]
-    for column, values in zip(block.schema.names, columns, strict=True):
+def _arrow_values(table: Any, name: str) -> np.ndarray:
+    """Return the columns of an arrow table as an array."""
+    columns = [np.asarray(column) for column in table.columns]
+    for column, values in zip(table.column_names, columns, strict=True):
         if values.dtype.kind not in "fiub":
             raise ValueError(
                 f"{name} has column {column!r} of type {values.dtype}, must have "
                 "columns of numbers. Encode the column as numbers first, or drop it."
             )
-    return np.column_stack(columns) if columns else np.empty((len(block), 0))
+    return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
-def column_names(block: Any) -> list[Any]:
-    """Return the names of the columns of a block, empty if it has none."""
-    return list(block.schema.names) if _is_arrow(block) else names_of(block)
-
-
-def kinds_of(block: Any) -> str:
-    """Return the kinds of the types of the columns of a block, as in numpy."""
-    if _is_arrow(block):
-        types = [np.asarray(column).dtype for column in block.columns]
-    elif names_of(block):
-        types = [np.asarray(block[name]).dtype for name in names_of(block)]
-    else:
-        types = [np.asarray(block).dtype]
-    return "".join(sorted({kind.kind for kind in types}))
-
-
-def header_of(block: Any, n_features: int) -> Any:
-    """Return a table of no rows with the columns of a block, or an array."""
-    if _is_arrow(block):
-        return empty_table(dict.fromkeys(column_names(block), FLOATS[0]))
-    return block[:0] if names_of(block) else np.empty((0, n_features))
-
-
-def empty_table(types: dict[Any, Any]) -> Any:
-    """Return a DataFrame of no rows, or an array if pandas is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        return np.empty((0, len(types)))
-    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in types.items()})
+def kinds_of(types: Iterable[Any]) -> str:
+    """Return the kinds of types, as in numpy."""
+    return "".join(sorted({getattr(kind, "kind", "O") for kind in types}))
 
 
 # Results that are merged at a time.
@@ -241,52 +217,32 @@ def compute_in_order(
     result : object
         Merged result.
     """
-    from dask import delayed
+    import dask
 
+    delayed = partial(dask.delayed, pure=False)
     # Functions may hold arrays, which each worker gets once.
-    of_part, of_two = (
-        delayed(given, pure=False, traverse=False) for given in (function, merge)
-    )
-    call, joined = delayed(_call, pure=False), delayed(_merge, pure=False)
+    of_part, of_two = (delayed(given, traverse=False) for given in (function, merge))
     leaves: list[Any] = []
     level: list[Any] = []
-    pairs = list(zip(parts, extras, strict=False))
-    length = -(-len(pairs) // CHAINS) if chained else 1
-    follow = delayed(_follow, pure=False)
-    for i, pair in enumerate(pairs):
-        if i % length:
-            leaves.append(follow(of_two, level.pop(), of_part, *pair))
-        else:
-            leaves.append(call(of_part, *pair))
+    length = -(-len(parts) // CHAINS) if chained else 1
+    for i, (part, extra) in enumerate(zip(parts, extras, strict=False)):
+        before = [level.pop()] if i % length else []
+        leaves.append(delayed(_follow)(of_two, before, of_part, part, extra))
         level.append(leaves[-1])
     fan_in = 2 if chained else FAN_IN
     while len(level) > 1:
         starts = range(0, len(level), fan_in)
-        level = [joined(of_two, level[i : i + fan_in]) for i in starts]
+        level = [delayed(reduce)(of_two, level[i : i + fan_in]) for i in starts]
     [root] = level
     if advance is None:
         return root.compute()
     # A small task after each partition, so that its sums need not be kept.
-    mark = delayed(_mark, pure=False)
-    return _watch(root, [mark(leaf) for leaf in leaves], advance)
+    return _watch(root, [delayed(_mark)(leaf) for leaf in leaves], advance)
 
 
-def _call(function: Callable[[Any, Any], Any], part: Any, extra: Any) -> Any:
-    return function(part, extra)
-
-
-def _follow(
-    merge: Callable[[Any, Any], Any],
-    before: Any,
-    function: Callable[[Any, Any], Any],
-    part: Any,
-    extra: Any,
-) -> Any:
-    return merge(before, function(part, extra))
-
-
-def _merge(merge: Callable[[Any, Any], Any], results: list[Any]) -> Any:
-    return reduce(merge, results)
+def _follow(merge: Any, before: list[Any], function: Any, part: Any, extra: Any) -> Any:
+    """Merge the result of a partition with the result of the partitions before."""
+    return reduce(merge, [*before, function(part, extra)])
 
 
 def _mark(result: Any) -> None:
@@ -332,7 +288,7 @@ Function = Callable[[np.ndarray, Any], Any]
 Merge = Callable[[Any, Any], Any]
 
 
-class LazyRows(ABC):
+class LazyRows:
     """Rows of a sample that is never in memory as a whole.
 
     Attributes
@@ -347,6 +303,10 @@ class LazyRows(ABC):
         A table without rows, for checks of its columns.
     name : str
         Name of the sample, for error messages.
+    sizes : list of int
+        Number of rows of each block that has rows.
+    labels : list of tuple
+        Sample and name or position of each column of a block, for error messages.
     some : ndarray of shape (n_rows, n_features)
         Evenly spaced rows from which the centre is computed.
     sample : ndarray of shape (n_more_rows, n_features)
@@ -361,23 +321,34 @@ class LazyRows(ABC):
     columns: list[Any]
     header: Any
     name: str
+    sizes: list[int]
+    labels: list[tuple[str, Any]]
     some: np.ndarray
     sample: np.ndarray
     least: np.ndarray
     # Positions of the columns that are read, None for all.
     chosen: np.ndarray | None = None
+    # Positive numbers that the chosen columns are divided by when they are read.
+    scale: np.ndarray | None = None
     # Rows of several samples side by side, of which these rows are some columns.
     whole: LazyRows | None = None
     # Kinds of the types of the columns before they became floats, as in numpy.
     kinds: str = "f"
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
-    # Sample and name or position of each column of a block, for error messages.
-    _labels: list[tuple[str, Any]] | None = None
-    # Fingerprints of the blocks that have rows, empty before the scan.
+    # Fingerprints of the blocks, empty before the scan.
     fingerprints: Sequence[tuple[float, ...]] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
+
+    def _describe(self, name: str, header: Any, dtype: Any, sizes: Any) -> None:
+        """Set the name, the columns, the type and the size."""
+        self.name, self.header, self.dtype = name, header, np.dtype(dtype)
+        self.columns = names_of(header)
+        self.sizes = [int(n) for n in sizes if n]
+        self.shape = (sum(self.sizes), header.shape[1])
+        columns = self.columns or range(self.shape[1])
+        self.labels = [(name, column) for column in columns]
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -395,29 +366,38 @@ class LazyRows(ABC):
         return self[:]
 
     def __truediv__(self, scale: np.ndarray) -> LazyRows:
-        return DividedRows(self, scale)
-
-    @property
-    def labels(self) -> list[tuple[str, Any]]:
-        """Sample and name or position of each column, also of columns not chosen."""
-        if self._labels is not None:
-            return self._labels
-        columns = self.columns or range(self.header.shape[1])
-        return [(self.name, column) for column in columns]
-
-    @labels.setter
-    def labels(self, labels: list[tuple[str, Any]]) -> None:
-        self._labels = labels
+        some = copy(self)
+        some.scale = scale if self.scale is None else self.scale * scale
+        some.dtype, some.distinct = np.result_type(self.dtype, scale.dtype), None
+        for name in ("some", "sample", "least"):
+            setattr(some, name, getattr(self, name) / scale)
+        return some
 
     def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
         """Return some of the columns. :func:`numpy.take` calls this method."""
         some = copy(self)
         columns = np.asarray(columns)
         some.chosen = columns if self.chosen is None else self.chosen[columns]
+        some.scale = None if self.scale is None else self.scale[columns]
         some.shape, some.distinct = (len(self), len(columns)), None
         for name in ("some", "sample", "least"):
             setattr(some, name, np.take(getattr(self, name), columns, axis=-1))
         return some
+
+    @property
+    def view(self) -> tuple[Any, ...]:
+        """Labels of all columns, the chosen columns and their scale."""
+        return self.labels, self.chosen, self.scale
+
+    @property
+    def _starts(self) -> list[int]:
+        """First row of each block."""
+        return np.cumsum([0, *self.sizes[:-1]]).tolist()
+
+    def reader(self) -> Callable[[Any], np.ndarray]:
+        """Return a function that reads all columns of a block."""
+        size = self.header.shape[1]
+        return partial(read_block, name=self.name, n_features=size, dtype=self.dtype)
 
     def reduce(
         self,
@@ -447,34 +427,22 @@ class LazyRows(ABC):
         result : object
             Merged result.
         """
+        work = function, merge, extras
         if advance is not None or self.progress is None:
-            return self._reduce(function, merge, extras, advance, chained)
+            return self._reduce(*work, advance, chained)
         with self.progress(len(self.sizes)) as line:
-            return self._reduce(function, merge, extras, line.advance, chained)
+            return self._reduce(*work, line.advance, chained)
 
-    @abstractmethod
-    def _reduce(
-        self,
-        function: Function,
-        merge: Merge,
-        extras: Iterable[Any],
-        advance: Callable[[], None] | None,
-        chained: bool = False,
-    ) -> Any:
+    def _reduce(self, function: Any, merge: Any, *options: Any) -> Any:
         """Merge what a function returns for the blocks, in their order."""
-
-    @property
-    @abstractmethod
-    def sizes(self) -> list[int]:
-        """Number of rows of each block."""
+        raise NotImplementedError
 
     def scan(self) -> LazyRows:
         """Check all values, and keep some rows. The size must be known."""
         n, d = self.shape
         n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
         steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
-        starts = np.cumsum([0, *self.sizes[:-1]]).tolist()
-        extras = [(self.labels, start, *steps) for start in starts]
+        extras = [(self.labels, start, *steps) for start in self._starts]
         self.least, self.fingerprints, *kept = self.reduce(_scan, _merge_scans, extras)
         self.some, self.sample = map(np.concatenate, kept)
         return self
@@ -509,35 +477,30 @@ class StreamRows(LazyRows):
         self, make: Callable[[], Iterable[Any]], name: str, *, columns: bool = False
     ):
         self.make, self.name, self._may_be_columns = make, name, columns
-        self._sizes: list[int] = []
-        n_features: int | None = None
+        sizes: list[int] = []
         dtypes = []
+        header: Any = None
         for block in self._raw():
+            names = names_of(block)
+            n_features = None if header is None else header.shape[1]
             rows = read_block(block, name, n_features)
-            if not self._sizes:
-                self.header = header_of(block, rows.shape[1])
-                self.columns = column_names(block)
-                self.kinds = kinds_of(block)
-            elif column_names(block) != self.columns:
+            if header is None:
+                header = block[:0] if names else np.empty((0, rows.shape[1]))
+                parts = [block[column] for column in names] or [block]
+                self.kinds = kinds_of(np.asarray(part).dtype for part in parts)
+            elif names != names_of(header):
                 raise ValueError(
-                    f"A block of {name} has the columns "
-                    f"{shown(column_names(block))}, must have {shown(self.columns)} as "
-                    "the first block."
+                    f"A block of {name} has the columns {shown(names)}, must have "
+                    f"{shown(names_of(header))} as the first block."
                 )
-            n_features = rows.shape[1]
-            self._sizes.append(len(rows))
+            sizes.append(len(rows))
             dtypes.append(rows.dtype)
-        if n_features is None:
+        if header is None:
             raise ValueError(f"{name} has no blocks, must have at least one.")
-        self.shape = (sum(self._sizes), n_features)
-        self.dtype = np.result_type(*dtypes)
-
-    @property
-    def sizes(self) -> list[int]:
-        """Number of rows of each block."""
-        return self._sizes
+        self._describe(name, header, np.result_type(*dtypes), sizes)
 
     def _raw(self) -> Iterator[Any]:
+        """Yield the blocks as the function returns them."""
         blocks = self.make()
         try:
             blocks = iter(blocks)
@@ -546,71 +509,65 @@ class StreamRows(LazyRows):
                 f"The function {self.name} returned {shown(blocks)}, must return an "
                 "iterable of blocks of rows."
             ) from None
-        return map(as_table, blocks) if self._may_be_columns else blocks
+        for block in blocks:
+            if is_a(block, "pyarrow", "RecordBatch"):
+                block = sys.modules["pyarrow"].Table.from_batches([block])
+            yield as_table(block) if self._may_be_columns else block
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
-        start, expected = 0, self.fingerprints or repeat(None)
-        for rows, seen in zip(self._whole_blocks(), expected, strict=False):
-            refuse_change(rows, self.labels, start, seen)
-            start += len(rows)
-            yield rows if self.chosen is None else rows[:, self.chosen]
+        expected = self.fingerprints or repeat(None)
+        found = zip(self._whole_blocks(), self._starts, expected, strict=False)
+        for rows, start, seen in found:
+            yield view_of(rows, self.view, start, seen)
 
     def _whole_blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks that have rows, with all columns."""
-        at = 0
-        for block in self._raw():
-            rows = read_block(block, self.name, self.header.shape[1], self.dtype)
-            if at == len(self._sizes) or len(rows) != self._sizes[at]:
-                self._refuse_other_sizes()
-            at += 1
-            if len(rows):
-                yield rows
-        if at < len(self._sizes):
-            self._refuse_other_sizes()
-
-    def _refuse_other_sizes(self) -> None:
-        raise ValueError(
-            f"The blocks of {self.name} have other numbers of rows than the first time "
-            "they were read. The function must return the same blocks in every call, "
-            "from a new iterator."
-        )
+        found = filter(len, map(self.reader(), self._raw()))
+        for rows, size in zip_longest(found, self.sizes):
+            if rows is None or len(rows) != size:
+                raise ValueError(
+                    f"The blocks of {self.name} have other numbers of rows than the "
+                    "first time they were read. The function must return the same "
+                    "blocks in every call, from a new iterator."
+                )
+            yield rows
 
     def cut(self, step: int) -> Iterator[np.ndarray]:
         """Yield blocks of `step` rows, and the rows that are left."""
-        waiting: list[np.ndarray] = []
-        n_waiting = 0
-        for block in self.blocks():
-            start = 0
-            while len(block) - start >= step - n_waiting:
-                stop = start + step - n_waiting
-                waiting.append(block[start:stop])
-                yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-                waiting, n_waiting, start = [], 0, stop
-            if start < len(block):
-                # A copy, because a slice would keep a large block in memory.
-                waiting.append(block[start:].copy())
-                n_waiting += len(block) - start
-        if waiting:
-            yield np.concatenate(waiting)
+        return cut_again(self.blocks(), repeat(step))
 
     def _reduce(
-        self,
-        function: Function,
-        merge: Merge,
-        extras: Iterable[Any],
-        advance: Callable[[], None] | None,
-        chained: bool = False,
+        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
     ) -> Any:
-        filled = (e for e, n in zip(extras, self._sizes, strict=False) if n)
-
         def results() -> Iterator[Any]:
-            for block, extra in zip(self.blocks(), filled, strict=False):
-                yield function(block, extra)
+            for block in zip(self.blocks(), extras, strict=False):
+                yield function(*block)
                 if advance is not None:
                     advance()
 
         return reduce(merge, results())
+
+
+def cut_again(
+    blocks: Iterator[np.ndarray], sizes: Iterator[int]
+) -> Iterator[np.ndarray]:
+    """Yield the rows of blocks in blocks of other sizes, and the rows that are left."""
+    waiting: list[np.ndarray] = []
+    n_waiting, size = 0, next(sizes, inf)
+    for block in blocks:
+        while n_waiting + len(block) >= size:
+            stop = int(size) - n_waiting
+            waiting.append(block[:stop])
+            yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+            waiting, n_waiting, block = [], 0, block[stop:]
+            size = next(sizes, inf)
+        if len(block):
+            # A copy, because a slice would keep a large block in memory.
+            waiting.append(block.copy())
+            n_waiting += len(block)
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 class DaskRows(LazyRows):
@@ -625,81 +582,56 @@ class DaskRows(LazyRows):
     """
 
     def __init__(self, source: Any, name: str):
-        self.name = name
-        self.columns = names_of(source)
-        if self.columns:
-            types = dict(zip(self.columns, source.dtypes, strict=True))
-            self._check_types(types)
-            self.header = empty_table(types)
-            sizes = None
-            floats = all(kind in FLOATS for kind in source.dtypes)
-            self.dtype = np.result_type(*source.dtypes if floats else FLOATS[:1])
-            self.kinds = "".join(sorted({kind.kind for kind in source.dtypes}))
+        if columns := names_of(source):
+            types = list(source.dtypes)
+            _check_types(columns, types, name)
+            # A table of no rows.
+            header, sizes = source._meta, np.array([np.nan])
         else:
+            types = [source.dtype]
             if source.ndim != 2:
                 raise ValueError(
                     f"{name} is a dask array of shape {source.shape}, must have two "
                     f"dimensions. For a single column, pass {name}.reshape(-1, 1)."
                 )
-            if source.numblocks[1] > 1:
-                source = source.rechunk({1: -1})
-            sizes = source.chunks[0]
-            self.dtype = np.dtype(source.dtype if source.dtype in FLOATS else FLOATS[0])
-            self.header = np.empty((0, source.shape[1]))
-            self.kinds = source.dtype.kind
+            source = source.rechunk({1: -1})
+            header, sizes = np.empty((0, source.shape[1])), source.chunks[0]
+        self.kinds = kinds_of(types)
         self.parts = list(np.ravel(source.to_delayed()))
         # Partitions of unknown sizes are counted, in one pass over the data.
-        if sizes is None or np.isnan(sizes).any():
+        if np.isnan(sizes).any():
             sizes = compute_in_order(_length, self.parts, repeat(None), add)
         self.parts = [p for p, n in zip(self.parts, sizes, strict=True) if n]
-        self._sizes = [int(n) for n in sizes if n]
-        self.shape = (sum(self._sizes), self.header.shape[1])
-
-    def _check_types(self, types: dict[Any, Any]) -> None:
-        if len(types) < len(self.columns):
-            raise ValueError(
-                f"{self.name} has the columns {shown(self.columns)}, must have each "
-                "once."
-            )
-        for column, kind in types.items():
-            if getattr(kind, "kind", "O") not in "fiub":
-                raise ValueError(
-                    f"{self.name} is a dask DataFrame with column {column!r} of type "
-                    f"{kind}, must have columns of numbers. Encode the column as "
-                    "numbers first, or drop it."
-                )
-
-    @property
-    def sizes(self) -> list[int]:
-        """Number of rows of each partition."""
-        return self._sizes
+        floats = all(kind in FLOATS for kind in types)
+        dtype = np.result_type(*types if floats else FLOATS[:1])
+        self._describe(name, header, dtype, sizes)
 
     def _reduce(
-        self,
-        function: Function,
-        merge: Merge,
-        extras: Iterable[Any],
-        advance: Callable[[], None] | None,
-        chained: bool = False,
+        self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
     ) -> Any:
-        options = function, self.reader(), self.labels, self.chosen
-        work = partial(on_partition, *options)
-        starts = np.cumsum([0, *self.sizes]).tolist()
+        work = partial(on_partition, function, self.reader(), self.view)
         seen = self.fingerprints or repeat(None)
-        extras = zip(starts, self.sizes, seen, extras, strict=False)
+        extras = zip(self._starts, self.sizes, seen, extras, strict=False)
         return compute_in_order(work, self.parts, extras, merge, advance, chained)
 
-    def reader(self) -> Callable[[Any], np.ndarray]:
-        """Return a function that reads a partition."""
-        return partial(
-            read_block,
-            name=self.name,
-            n_features=self.header.shape[1],
-            dtype=self.dtype,
+
+def _check_types(columns: list[Any], types: list[Any], name: str) -> None:
+    """Refuse columns of one name, and columns that are not numbers."""
+    if len(set(columns)) < len(columns):
+        raise ValueError(
+            f"{name} has the columns {shown(columns)}, must have each once."
         )
+    for column, kind in zip(columns, types, strict=True):
+        if getattr(kind, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"{name} is a dask DataFrame with column {column!r} of type {kind}, "
+                "must have columns of numbers. Encode the column as numbers first, or "
+                "drop it."
+            )
 
 
 def _length(partition: Any, extra: Any) -> list[int]:
+    """Return the number of rows of a partition."""
     return [len(partition)]
 
 
@@ -727,21 +659,29 @@ def lazy_rows(
     """
     if isinstance(X, LazyRows):
         return X
-    if kind_of_blocks(X) == "an iterator":
-        refuse_iterator(X, name)
     return finish_rows(open_rows(X, name), least, progress)
 
 
-def open_rows(X: Any, name: str) -> LazyRows:
-    """Return data in blocks as rows that are read by blocks, without a check."""
+def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
+    """Return a sample as rows that are read by blocks, without a check of its values.
+
+    The blocks of a function may be single `columns`.
+    """
+    kind = kind_of_blocks(X)
+    if isinstance(X, LazyRows):
+        return X
+    if kind == "an iterator":
+        refuse_iterator(X, name)
     if is_dask(X, "Series"):
         raise ValueError(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
     if is_dask(X, "Array", "DataFrame"):
         return DaskRows(X, name)
+    if kind is None:
+        X = partial(cut_rows, check_rows(X, name, ensure_all_finite=False))
     # Partial functions can be pickled.
-    return StreamRows(X if callable(X) else partial(iter, X), name)
+    return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
 
 
 def finish_rows(rows: LazyRows, least: int, progress: Watch | None) -> LazyRows:
@@ -890,76 +830,47 @@ def lazy_pair(
         if given[0].whole is given[1].whole:
             return X, y
         raise ValueError(f"{names[0]} and {names[1]} must be read together.")
-    X, y = _in_equal_chunks(X, y)
-    x_rows, y_rows = _opened(X, names[0]), _opened(y, names[1])
+    y = _in_chunks_of(X, _as_columns(y))
+    x_rows, y_rows = sides = [
+        open_rows(Z, name, columns=True) for Z, name in zip((X, y), names, strict=True)
+    ]
     if len(x_rows) != len(y_rows):
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
             f"{names[0]} has {len(x_rows)} rows, and {names[1]} has {len(y_rows)} rows."
         )
-    kinds = isinstance(x_rows, DaskRows), isinstance(y_rows, DaskRows)
-    whole: LazyRows
-    if any(kinds):
-        whole = _JointPartitions(x_rows, y_rows, X, y)
+    if any(isinstance(rows, DaskRows) for rows in sides):
+        whole: LazyRows = _JointPartitions(x_rows, y_rows, X, y)
     else:
         whole = _JointStream(x_rows, y_rows)
     finish_rows(whole, least, progress)
-    bounds = [0, x_rows.shape[1], whole.shape[1]]
     views = []
-    for rows, start, stop in zip((x_rows, y_rows), bounds, bounds[1:], strict=False):
-        view = whole.take(np.arange(start, stop))
+    for rows, start in zip(sides, (0, x_rows.shape[1]), strict=True):
+        view = whole.take(np.arange(start, start + rows.shape[1]))
         view.whole, view.name, view.kinds = whole, rows.name, rows.kinds
         view.columns, view.header = rows.columns, rows.header
         views.append(view)
     return views[0], views[1]
 
 
-def _in_equal_chunks(X: Any, y: Any) -> tuple[Any, Any]:
+def _in_chunks_of(X: Any, y: Any) -> Any:
     """Give a dask array the chunks of X, if both are known."""
-    y = _as_columns(y)
     chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
     if is_dask(X, "Array"):
         chunks = X.chunks[0]
-    if not is_dask(y, "Array") or np.isnan([*chunks, *y.chunks[0]]).any():
-        return X, y
-    if sum(chunks) == len(y) and tuple(chunks) != y.chunks[0]:
+    # Unknown sizes are NaN, which is not equal to itself.
+    if is_dask(y, "Array") and chunks and sum(chunks) == sum(y.chunks[0]):
         y = y.rechunk({0: tuple(chunks)})
-    return X, y
+    return y
 
 
 def _as_columns(Z: Any) -> Any:
     """Return a sample whose rows may be single numbers as a sample of one column."""
-    if callable(Z) and kind_of_blocks(Z) is not None and not is_dask(Z, "Array"):
-        return Z
     if isinstance(Z, (list, tuple)) and len(Z):
         shapes = [getattr(block, "shape", ()) for block in Z]
         if all(len(shape) in (1, 2) for shape in shapes):
             return [as_table(block) for block in Z]
-    return Z if isinstance(Z, LazyRows) else as_table(Z)
-
-
-def _opened(Z: Any, name: str) -> Any:
-    """Return a sample as rows that are read by blocks, not scanned yet."""
-    kind = kind_of_blocks(Z)
-    if isinstance(Z, LazyRows):
-        return Z
-    if kind == "an iterator":
-        refuse_iterator(Z, name)
-    if kind is None:
-        rows = check_rows(Z, name, ensure_all_finite=False)
-        found = StreamRows(partial(cut_rows, rows), name)
-        found.kinds = _kinds_in_memory(Z)
-        return found
-    if callable(Z) and not is_dask(Z, "Array"):
-        return StreamRows(Z, name, columns=True)
-    return open_rows(Z, name)
-
-
-def _kinds_in_memory(Z: Any) -> str:
-    """Return the kinds of the types of the columns of a sample in memory."""
-    if hasattr(Z, "dtypes"):
-        return "".join(sorted({getattr(kind, "kind", "O") for kind in Z.dtypes}))
-    return str(np.asarray(Z).dtype.kind)
+    return as_table(Z)
 
 
 class _JointStream(StreamRows):
@@ -967,42 +878,13 @@ class _JointStream(StreamRows):
 
     def __init__(self, x: StreamRows, y: StreamRows):
         self.x, self.y = x, y
-        self._sizes = x.sizes
-        _describe(self, x, y)
+        _describe_both(self, x, y, x.sizes)
 
     def _whole_blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks of rows of both samples."""
-        others = _Queue(self.y.blocks())
-        for block in self.x.blocks():
-            rows = np.column_stack((block, others.take(len(block))))
-            yield rows.astype(self.dtype, copy=False)
-        # Reads the end of the second stream, which refuses other blocks than before.
-        others.take(0)
-
-
-class _Queue:
-    """Rows of blocks, taken in any number."""
-
-    def __init__(self, blocks: Iterator[np.ndarray]):
-        self.blocks = blocks
-        self.waiting: np.ndarray | None = None
-
-    def take(self, n: int) -> np.ndarray:
-        """Return the next n rows."""
-        parts = [] if self.waiting is None else [self.waiting]
-        n_rows = sum(map(len, parts))
-        while n_rows < max(n, 1):
-            block = next(self.blocks, None)
-            if block is None:
-                break
-            parts.append(block)
-            n_rows += len(block)
-        if not parts:
-            return np.empty((0, 0))
-        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        # A copy, because a slice would keep a large block in memory.
-        self.waiting = rows[n:].copy() if len(rows) > n else None
-        return rows[:n]
+        others = cut_again(self.y.blocks(), iter(self.sizes))
+        for pair in zip(self.x.blocks(), others, strict=True):
+            yield np.column_stack(pair).astype(self.dtype, copy=False)
 
 
 class _JointPartitions(DaskRows):
@@ -1020,11 +902,11 @@ class _JointPartitions(DaskRows):
                 "rows, must have the same. Take both from one dask DataFrame, or "
                 f"compute the chunk sizes and rechunk {y.name} like {x.name}."
             )
-        self._sizes = sizes
-        parts = []
+        parts, self.readers = [], []
         for rows, given in sides:
             if isinstance(rows, DaskRows):
                 parts.append(rows.parts)
+                self.readers.append(rows.reader())
                 continue
             if kind_of_blocks(given) is not None:
                 raise ValueError(
@@ -1032,13 +914,11 @@ class _JointPartitions(DaskRows):
                     "collection or data in memory, because the other sample is a dask "
                     "collection."
                 )
-            whole = np.concatenate(list(rows.blocks()))
-            stops = np.cumsum(sizes)
-            parts.append([whole[b - n : b] for b, n in zip(stops, sizes, strict=True)])
+            parts.append(list(cut_again(rows.blocks(), iter(sizes))))
+            self.readers.append(np.asarray)
         # dask computes the entries of lists.
         self.parts = [list(pair) for pair in zip(*parts, strict=True)]
-        _describe(self, x, y)
-        self.readers = [_reader_of(rows) for rows, _ in sides]
+        _describe_both(self, x, y, sizes)
         if isinstance(x, DaskRows):
             self.fingerprints = x.fingerprints
 
@@ -1047,63 +927,14 @@ class _JointPartitions(DaskRows):
         return partial(_read_pair, self.readers, self.dtype)
 
 
-def _reader_of(rows: Any) -> Callable[[Any], np.ndarray]:
-    return rows.reader() if isinstance(rows, DaskRows) else np.asarray
-
-
 def _read_pair(readers: list[Any], dtype: Any, pair: list[Any]) -> np.ndarray:
+    """Return the columns of two partitions side by side."""
     blocks = [read(part) for read, part in zip(readers, pair, strict=True)]
     return np.column_stack(blocks).astype(dtype, copy=False)
 
 
-def _describe(whole: Any, x: LazyRows, y: LazyRows) -> None:
+def _describe_both(whole: LazyRows, x: LazyRows, y: LazyRows, sizes: list[int]) -> None:
     """Give joint rows the attributes of both samples."""
-    whole.name = x.name
-    whole.shape = (len(x), x.shape[1] + y.shape[1])
-    whole.dtype = np.result_type(x.dtype, y.dtype)
-    whole.columns, whole.header = [], np.empty((0, whole.shape[1]))
+    header = np.empty((0, x.shape[1] + y.shape[1]))
+    whole._describe(x.name, header, np.result_type(x.dtype, y.dtype), sizes)
     whole.labels = [*x.labels, *y.labels]
-
-
-class DividedRows(LazyRows):
-    """Rows whose columns are divided by a scale when they are read.
-
-    Parameters
-    ----------
-    rows : LazyRows
-        Rows.
-    scale : ndarray of shape (n_features,)
-        Positive numbers.
-    """
-
-    def __init__(self, rows: LazyRows, scale: np.ndarray):
-        self.rows, self.scale = rows, scale
-        self.name, self.columns, self.header = rows.name, rows.columns, rows.header
-        self.shape, self.progress = rows.shape, rows.progress
-        self.dtype = np.result_type(rows.dtype, scale.dtype)
-        for name in ("some", "sample", "least"):
-            setattr(self, name, getattr(rows, name) / scale)
-
-    @property
-    def sizes(self) -> list[int]:
-        """Number of rows of each block."""
-        return self.rows.sizes
-
-    def take(self, columns: Any, axis: int = 1, **options: Any) -> LazyRows:
-        """Return some of the columns."""
-        columns = np.asarray(columns)
-        return DividedRows(self.rows.take(columns), self.scale[columns])
-
-    def _reduce(self, function: Any, *options: Any) -> Any:
-        return self.rows._reduce(_Divided(function, self.scale), *options)
-
-
-class _Divided:
-    """A function of rows whose columns are divided by a scale."""
-
-    def __init__(self, function: Any, scale: np.ndarray):
-        self.function = function
-        self.scale = scale
-
-    def __call__(self, block: np.ndarray, extra: Any) -> Any:
-        return self.function(block / self.scale, extra)
