@@ -22,7 +22,6 @@ import numpy as np
 from narwhals.stable.v2.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import validate_data
@@ -101,13 +100,6 @@ def refuse_iterator(X: Any, name: str) -> None:
         f"{name} is an iterator ({type(X).__name__}), which can be read only once, but "
         f"the rows are needed several times. Pass {BLOCKS}."
     )
-
-
-# Squared distances below this fraction of the squared norms are recomputed from
-# differences, because dot products lose their digits.
-CANCELLATION = 1e-4
-# Number of pairs whose differences are computed at a time.
-PAIRS_AT_ONCE = 4096
 
 
 class SparseRows:
@@ -221,45 +213,8 @@ def inner_products(A: Any, B: Any) -> np.ndarray:
 def aligned_products(A: Any, B: Any) -> np.ndarray:
     """Compute the inner product of row i of A with row i of B, for all i."""
     if issparse(A):
-        return _sum_rows(A.multiply(B))
+        return np.asarray(A.multiply(B).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", A, B)
-
-
-def sparse_squared_distances(A: Any, B: Any) -> np.ndarray:
-    """Compute the squared Euclidean distances between all rows of two blocks."""
-    dtype = A.dtype
-    A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
-    norms = _squared_norms(A)[:, np.newaxis] + _squared_norms(B)
-    distances = inner_products(A, B)
-    distances *= -2
-    distances += norms
-    norms *= CANCELLATION
-    # Two rows of zeros have the distance zero already.
-    i, j = np.nonzero((distances <= norms) & (norms > 0))
-    for start in range(0, len(i), PAIRS_AT_ONCE):
-        part = slice(start, start + PAIRS_AT_ONCE)
-        distances[i[part], j[part]] = _squared_norms(A[i[part]] - B[j[part]])
-    return distances.astype(dtype, copy=False)
-
-
-def sparse_city_block(A: Any, B: Any) -> np.ndarray:
-    """Compute the L1 distances between all rows of two blocks."""
-    return manhattan_distances(A, B).astype(A.dtype, copy=False)
-
-
-def aligned_sparse_distances(A: Any, B: Any, p: float) -> np.ndarray:
-    """Compute L1 or squared Euclidean distances of row i of A and row i of B."""
-    difference = A.astype(np.float64) - B.astype(np.float64)
-    values = _squared_norms(difference) if p == 2 else _sum_rows(abs(difference))
-    return values.astype(A.dtype, copy=False)
-
-
-def _squared_norms(A: Any) -> np.ndarray:
-    return _sum_rows(A.multiply(A))
-
-
-def _sum_rows(A: Any) -> np.ndarray:
-    return np.asarray(A.sum(axis=1)).ravel()
 
 
 # Seconds in each numpy unit. Durations in months and years have no fixed length, so

@@ -7,19 +7,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import manhattan_distances
 
-from skdiscrepancy._data.arrays import (
-    aligned_sparse_distances,
-    read_only,
-    sparse_city_block,
-    sparse_squared_distances,
-)
+from skdiscrepancy._data.arrays import aligned_products, inner_products, read_only
 from skdiscrepancy._data.checks import shown
 from skdiscrepancy._loops.tile_loops import (
     city_block,
@@ -33,6 +29,8 @@ from skdiscrepancy._loops.tile_loops import (
 # differences. scikit-learn's `euclidean_distances` recomputes no entry, and scipy's
 # `cdist` computes all entries from differences.
 CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
+# Number of pairs whose differences are computed at a time.
+MENDED_AT_ONCE = 4096
 
 
 class Distances:
@@ -60,43 +58,38 @@ class Distances:
         return self._forms[squared]
 
 
-def block_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
+def block_distances(A: Any, B: Any, p: float) -> Distances:
     """Compute Minkowski distances of order `p` between all rows of A and of B.
 
     Sparse blocks have distances of order 1 and 2 only.
     """
-    if issparse(A):
-        if p == 2:
-            return Distances(sparse_squared_distances(A, B), squared=True)
-        return Distances(sparse_city_block(A, B), squared=False)
-    if A.shape[1] == 1:
-        difference = A - B[:, 0]
-        if p == 2:
-            return Distances(
-                np.multiply(difference, difference, out=difference), squared=True
-            )
-        return Distances(np.abs(difference, out=difference), squared=False)
     if p == 2:
         return Distances(squared_distances(A, B), squared=True)
-    return Distances(
-        city_block(A, B) if p == 1 else _large_orders(A, B, p), squared=False
-    )
-
-
-def aligned_distances(A: np.ndarray, B: np.ndarray, p: float) -> Distances:
-    """Compute the distance between row i of A and row i of B, for all i."""
     if issparse(A):
-        return Distances(aligned_sparse_distances(A, B, p), squared=p == 2)
+        values = manhattan_distances(A, B).astype(A.dtype, copy=False)
+    elif A.shape[1] == 1:
+        values = np.abs(A - B[:, 0])
+    else:
+        values = city_block(A, B) if p == 1 else _large_orders(A, B, p)
+    return Distances(values, squared=False)
+
+
+def aligned_distances(A: Any, B: Any, p: float) -> Distances:
+    """Compute the distance between row i of A and row i of B, for all i."""
+    dtype = A.dtype
+    if issparse(A):
+        A, B = A.astype(np.float64), B.astype(np.float64)
     difference = A - B
     if p == 2:
-        return Distances(np.einsum("ij,ij->i", difference, difference), squared=True)
-    np.abs(difference, out=difference)
-    if p == 1 or A.shape[1] == 1:
-        return Distances(difference.sum(axis=1), squared=False)
-    largest = difference.max(axis=1)
-    if not np.isinf(p):
-        largest = _minkowski(largest, difference.T, p)
-    return Distances(largest, squared=False)
+        values = aligned_products(difference, difference)
+    elif p == 1 or A.shape[1] == 1:
+        values = np.asarray(abs(difference).sum(axis=1)).ravel()
+    else:
+        difference = np.abs(difference)
+        values = difference.max(axis=1)
+        if not np.isinf(p):
+            values = _minkowski(values, difference.T, p)
+    return Distances(values.astype(dtype, copy=False), squared=p == 2)
 
 
 def cross_products(
@@ -110,43 +103,47 @@ def cross_products(
         return difference_products(A, B, S, T)
     products = A @ T.T
     products += S @ B.T
-    sums = np.einsum("ij,ij->i", S, A)[:, np.newaxis] + np.einsum("ij,ij->i", T, B)
+    sums = aligned_products(S, A)[:, np.newaxis] + aligned_products(T, B)
     np.subtract(sums, products, out=products)
     return _mend(products, distance, A, B, S, T)
 
 
-def squared_distances(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def squared_distances(A: Any, B: Any) -> np.ndarray:
     """Compute the squared Euclidean distances between all rows of A and of B."""
-    if A.shape[1] <= few_features():
+    dtype = A.dtype
+    if issparse(A):
+        A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+    elif A.shape[1] == 1:
+        difference = A - B[:, 0]
+        return np.multiply(difference, difference, out=difference)
+    elif A.shape[1] <= few_features():
         return difference_products(A, B, A, B)
-    products = A @ B.T
+    products = inner_products(A, B)
     products *= -2
     products += _squared_norms(A, B)
-    return _mend(products, products, A, B, A, B)
+    return _mend(products, products, A, B, A, B).astype(dtype, copy=False)
 
 
-def _squared_norms(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", A, A)[:, np.newaxis] + np.einsum("ij,ij->i", B, B)
+def _squared_norms(A: Any, B: Any) -> np.ndarray:
+    """Compute |A_i|^2 + |B_j|^2 for all i and j."""
+    return aligned_products(A, A)[:, np.newaxis] + aligned_products(B, B)
 
 
 def _mend(
-    products: np.ndarray,
-    distance: np.ndarray,
-    A: np.ndarray,
-    B: np.ndarray,
-    S: np.ndarray,
-    T: np.ndarray,
+    products: np.ndarray, distance: np.ndarray, A: Any, B: Any, S: Any, T: Any
 ) -> np.ndarray:
     """Recompute products of differences where matrix products lose digits."""
     limits = _squared_norms(A, B)
     limits *= CANCELLATION[products.dtype]
     close = distance <= limits
-    n_close = np.count_nonzero(close)
-    if n_close > close.size // 8:
+    if not issparse(A) and np.count_nonzero(close) > close.size // 8:
         return difference_products(A, B, S, T)
-    if n_close:
-        i, j = np.nonzero(close)
-        products[i, j] = np.einsum("ij,ij->i", S[i] - T[j], A[i] - B[j])
+    # Two rows of zeros have the distance zero already.
+    close &= limits > 0
+    pairs = np.nonzero(close)
+    for start in range(0, len(pairs[0]), MENDED_AT_ONCE):
+        i, j = (index[start : start + MENDED_AT_ONCE] for index in pairs)
+        products[i, j] = aligned_products(S[i] - T[j], A[i] - B[j])
     return products
 
 
@@ -313,7 +310,7 @@ class ListedDistances:
     Parameters
     ----------
     values : ndarray of shape (n_distances,)
-        Distances. If there are few, computing a quantile reorders them.
+        Distances. Computing a quantile reorders them.
     """
 
     def __init__(self, values: np.ndarray):
@@ -321,26 +318,9 @@ class ListedDistances:
         self.size = len(values)
 
     def quantile(self, fraction: float) -> float:
-        """Return a quantile.
-
-        Comparing two million distances with two bounds takes a fifth of the time of a
-        selection among all of them. Only distances between the bounds are partitioned.
-        """
+        """Return a quantile."""
         position = fraction * (self.size - 1)
-        inside, rank = self._around(int(position))
-        return _interpolate(inside, rank, position % 1)
-
-    def _around(self, rank: int) -> tuple[np.ndarray, int]:
-        """Return distances around a given rank, and the rank among these distances."""
-        if self.size > 8 * DRAWN:
-            drawn = self.values[:: self.size // DRAWN].copy()
-            least, most = _bounds(drawn, rank / self.size)
-            below = self.values < least
-            n_below = int(np.count_nonzero(below))
-            inside = self.values[~below & (self.values <= most)]
-            if n_below <= rank and rank + 1 < n_below + len(inside):
-                return inside, rank - n_below
-        return self.values, rank
+        return _interpolate(self.values, int(position), position % 1)
 
 
 class ColumnDistances:
@@ -372,74 +352,35 @@ class ColumnDistances:
     def quantile(self, fraction: float) -> float:
         """Return a quantile of the non-zero distances."""
         position = fraction * (self.size - 1)
-        rank = int(position) + self.n_zero
-        starts, stops = self._partners_around(rank)
-        n_below = int((starts - np.arange(1, len(self.x) + 1)).sum())
-        return _interpolate(self._gaps(starts, stops), rank - n_below, position % 1)
-
-    def _partners_around(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each value, the range of values at about the wanted distance.
-
-        The values x_j with starts_i <= j < stops_i are at about this distance above
-        x_i. The distance with the given rank and the next larger distance are among
-        the distances of these ranges.
-        """
-        n = len(self.x)
+        rank, n = int(position) + self.n_zero, len(self.x)
+        # The values x_j with starts_i <= j < stops_i are at about the wanted distance
+        # above x_i. The distance with the rank and the next larger one are in between.
         starts, stops = np.arange(1, n + 1), np.full(n, n)
-        if self.n_pairs <= 8 * DRAWN:
-            return starts, stops
-        first, second = _drawn_pairs(n)
-        drawn = np.abs(self.x[first] - self.x[second])
-        least, most = _bounds(drawn, rank / self.n_pairs)
-        closer = self._places(least, "left").clip(starts)
-        further = self._places(most, "right").clip(closer)
-        n_below, n_inside = int((closer - starts).sum()), int((further - closer).sum())
-        if n_below <= rank and rank + 1 < n_below + n_inside:
-            return closer, further
-        return starts, stops
-
-    def _places(self, gap: float, side: Literal["left", "right"]) -> np.ndarray:
-        """Return the position of the value that is `gap` above each value."""
-        # An infinite sum is above all values.
-        with np.errstate(over="ignore"):
-            return np.searchsorted(self.x, self.x + gap, side)
-
-    def _gaps(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
-        """Return the distances between each value and the values in its range."""
+        if self.n_pairs > 8 * DRAWN:
+            least, most = self._bounds(rank / self.n_pairs)
+            # An infinite sum is above all values.
+            with np.errstate(over="ignore"):
+                closer = np.searchsorted(self.x, self.x + least, "left").clip(starts)
+                further = np.searchsorted(self.x, self.x + most, "right").clip(closer)
+            n_below = int((closer - starts).sum())
+            n_inside = int((further - closer).sum())
+            if n_below <= rank and rank + 1 < n_below + n_inside:
+                starts, stops, rank = closer, further, rank - n_below
         lengths = stops - starts
-        rows = np.repeat(np.arange(len(self.x)), lengths)
         ends = np.cumsum(lengths)
+        rows = np.repeat(np.arange(n), lengths)
         cols = np.arange(ends[-1]) + np.repeat(starts - (ends - lengths), lengths)
-        return self.x[cols] - self.x[rows]
+        return _interpolate(self.x[cols] - self.x[rows], rank, position % 1)
 
-
-def _bounds(drawn: np.ndarray, share: float) -> tuple[float, float]:
-    """Return two bounds that most likely enclose a quantile.
-
-    Parameters
-    ----------
-    drawn : ndarray of shape (n_drawn,)
-        Some of the distances. They are reordered.
-    share : float
-        Fraction of all distances that are smaller than the quantile.
-
-    Returns
-    -------
-    least, most : float
-        The bounds. They are infinite if there are too few distances beyond them.
-    """
-    n_drawn = len(drawn)
-    # Four standard deviations on each side.
-    width = 4 * np.sqrt(share * (1 - share) * n_drawn) + 4
-    low, high = int(share * n_drawn - width), int(share * n_drawn + width)
-    least, most = -np.inf, np.inf
-    if low > 0:
-        drawn.partition(low)
-        least = drawn[low]
-    if high < n_drawn:
-        drawn.partition(high)
-        most = drawn[high]
-    return least, most
+    def _bounds(self, share: float) -> np.ndarray:
+        """Return two distances that most likely enclose a quantile."""
+        first, second = _drawn_pairs(len(self.x))
+        drawn = np.sort(np.abs(self.x[first] - self.x[second]))
+        # Four standard deviations on each side.
+        width = 4 * np.sqrt(share * (1 - share) * DRAWN) + 4
+        places = share * DRAWN + np.array([-width, width])
+        padded = np.concatenate(([-np.inf], drawn, [np.inf]))
+        return padded[np.clip(places.astype(int) + 1, 0, DRAWN + 1)]
 
 
 def _interpolate(values: np.ndarray, rank: int, share: float) -> float:

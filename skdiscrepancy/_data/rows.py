@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from skdiscrepancy._data.arrays import SparseRows, of_one_kind, stack_sparse
-from skdiscrepancy._data.blocks import LazyRows, Merge, of_blocks, spread_rows
+from skdiscrepancy._data.arrays import SparseRows, as_rows, of_one_kind, stack_sparse
+from skdiscrepancy._data.blocks import LazyRows, Merge, cut_rows, of_blocks, spread_rows
 
 # The squares of larger differences overflow, and of differences below the inverse
 # underflow.
@@ -108,18 +108,11 @@ class Rows:
         if len(self.parts) == 1:
             return self.parts[0][index]
         if isinstance(index, slice):
-            first, last = index.start, index.stop - 1
-        else:
-            first, last = index.min(), index.max()
-        part = int(np.searchsorted(self.starts, first, "right")) - 1
-        start = int(self.starts[part])
-        inside_one = last < self.starts[part + 1]
-        if isinstance(index, slice):
-            if inside_one:
-                return self.parts[part][first - start : last + 1 - start]
-            index = np.arange(first, last + 1)
-        if inside_one:
-            return self.parts[part][index - start]
+            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
+            start, end = self.starts[part : part + 2]
+            if index.stop <= end:
+                return self.parts[part][index.start - start : index.stop - start]
+            index = np.arange(index.start, index.stop)
         block = np.empty((len(index), self.n_features), dtype=self.dtype)
         for start, rows in zip(self.starts, self.parts, strict=False):
             inside = (index >= start) & (index < start + len(rows))
@@ -232,7 +225,9 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     edges = np.unique(some)
 
     def over(function: Callable[..., Any], merge: Merge, *extra: Any) -> Any:
-        function = partial(function, weights, least, *extra)
+        function = partial(
+            function, partial(combine, weights=weights, least=least), *extra
+        )
         return reduce(merge, (s.reduce(function, merge) for s in samples))
 
     counts = over(_count, np.add, edges)
@@ -277,43 +272,27 @@ def combine(block: np.ndarray, weights: np.ndarray, least: np.ndarray) -> np.nda
     return total
 
 
-def _count(
-    weights: np.ndarray,
-    least: np.ndarray,
-    edges: np.ndarray,
-    block: np.ndarray,
-    extra: None,
-) -> np.ndarray:
+def _count(combined: Any, edges: np.ndarray, block: np.ndarray, extra: None) -> Any:
     """Count the rows between edges."""
-    bins = np.searchsorted(edges, combine(block, weights, least))
+    bins = np.searchsorted(edges, combined(block))
     return np.bincount(bins, minlength=len(edges) + 1)
 
 
 def _values(
-    weights: np.ndarray,
-    least: np.ndarray,
-    edges: np.ndarray,
-    wanted: np.ndarray,
-    block: np.ndarray,
-    extra: None,
+    combined: Any, edges: np.ndarray, wanted: np.ndarray, block: Any, extra: None
 ) -> tuple[list[Any], list[Any]]:
     """Return the values in the wanted bins, and how often they occur."""
-    values = combine(block, weights, least)
-    values, counts = np.unique(
-        values[wanted[np.searchsorted(edges, values)]], return_counts=True
-    )
+    values = combined(block)
+    inside = values[wanted[np.searchsorted(edges, values)]]
+    values, counts = np.unique(inside, return_counts=True)
     return [values], [counts]
 
 
 def _rows_of(
-    weights: np.ndarray,
-    least: np.ndarray,
-    keys: np.ndarray,
-    block: np.ndarray,
-    extra: None,
+    combined: Any, keys: np.ndarray, block: np.ndarray, extra: None
 ) -> tuple[list[Any], list[Any]]:
     """Return the first row of each value."""
-    values = combine(block, weights, least)
+    values = combined(block)
     at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
     inside = np.flatnonzero(keys[at] == values)
     first = inside[np.unique(values[inside], return_index=True)[1]]
@@ -328,8 +307,6 @@ def _chain(a: Any, b: Any) -> Any:
 MAX_ROWS = 2000
 # Numbers of more rows are not sorted, because the rows may be on disk.
 SORTED_ROWS = 2**22
-# Number of rows that are read at a time to choose the rows for the distances.
-READ_ROWS = 2**16
 # The seed is fixed, so that the choice of rows adds no randomness to a bandwidth.
 SEED = 0
 
@@ -348,19 +325,16 @@ def representative_rows(samples: list[Any]) -> Any:
         if n_rows <= MAX_ROWS:
             return all_rows(lazy)
         return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))
-    samples = list(of_one_kind(*samples))
-    if isinstance(samples[0], SparseRows):
-        return _sparse_representatives(stack_sparse(*samples))
-    if n_rows <= MAX_ROWS:
-        return np.concatenate(samples).astype(np.float64, copy=False)
-    weights, chosen = _draw(samples[0].shape[1], n_rows)
-    if samples[0].shape[1] == 1:
-        values = np.concatenate([sample[:, 0] for sample in samples], dtype=np.float64)
-        values.sort()
-        return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
-    order = np.argsort(_projections(samples, weights), kind="stable")
-    rows = Rows(*samples, centred=False).take(order[chosen])
-    return rows.astype(np.float64, copy=False)
+    rows = Rows(*samples, centred=False)
+    index: Index = slice(0, n_rows)
+    if n_rows > MAX_ROWS:
+        weights, chosen = _draw(rows.n_features, n_rows)
+        if rows.n_features == 1:
+            values = np.concatenate([s[:, 0] for s in samples], dtype=np.float64)
+            values.sort()
+            return values[:: 1 if weights[0] > 0 else -1][chosen, np.newaxis]
+        index = np.argsort(_projections(rows, weights), kind="stable")[chosen]
+    return as_rows(rows.take(index).astype(np.float64, copy=False))
 
 
 def _draw(n_features: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -370,32 +344,16 @@ def _draw(n_features: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return weights, np.sort(generator.choice(n_rows, MAX_ROWS, replace=False))
 
 
-def _sparse_representatives(rows: SparseRows) -> SparseRows:
-    """Return at most MAX_ROWS rows of a sparse sample, the same as of a dense one."""
-    if len(rows) > MAX_ROWS:
-        weights, chosen = _draw(rows.shape[1], len(rows))
-        with np.errstate(over="ignore", invalid="ignore"):
-            # A sparse product adds the columns one by one, too.
-            projections = rows.matrix.astype(np.float64) @ weights
-        rows = rows[np.argsort(projections, kind="stable")[chosen]]
-    return rows.astype(np.float64, copy=False)
-
-
-def _projections(samples: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+def _projections(rows: Rows, weights: np.ndarray) -> np.ndarray:
     """Return a linear combination of the columns for each row.
 
-    The minimum of each column is subtracted first.
+    The minimum of each column is subtracted first, unless the rows are sparse.
     """
+    if rows.sparse:
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A sparse product adds the columns one by one, too.
+            return rows.parts[0].matrix.astype(np.float64) @ weights
+    least = np.min([part.min(axis=0) for part in rows.parts], axis=0)
     # We read blocks of rows, because the samples may be on disk.
-    blocks = [
-        sample[start : start + READ_ROWS]
-        for sample in samples
-        for start in range(0, len(sample), READ_ROWS)
-    ]
-    least = np.min([block.min(axis=0) for block in blocks], axis=0)
-    projections = np.zeros(sum(map(len, blocks)))
-    at = 0
-    for block in blocks:
-        projections[at : at + len(block)] = combine(block, weights, least)
-        at += len(block)
-    return projections
+    blocks = chain.from_iterable(map(cut_rows, rows.parts))
+    return np.concatenate([combine(block, weights, least) for block in blocks])
