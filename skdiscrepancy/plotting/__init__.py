@@ -25,9 +25,10 @@ from skdiscrepancy.plotting._pvalues import (
 from skdiscrepancy.plotting._score_plots import (
     BatchScoresDisplay,
     ComparisonDisplay,
+    SelectionCVDisplay,
+    SelectionDisplay,
     SubsetsDisplay,
 )
-from skdiscrepancy.plotting._selections import SelectionCVDisplay, SelectionDisplay
 from skdiscrepancy.plotting._witness import WitnessDisplay
 
 __all__ = [

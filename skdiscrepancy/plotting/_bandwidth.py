@@ -15,7 +15,6 @@ from skdiscrepancy._data.checks import check_number
 from skdiscrepancy._estimators.ksd import KSDEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
-from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.kernels._names import kernel_bandwidth, kernel_name
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.plotting._style import (
@@ -23,13 +22,10 @@ from skdiscrepancy.plotting._style import (
     GREY,
     VERMILLION,
     Display,
-    draw_pvalues,
-    legend_above,
     level_style,
-    name_rows,
+    log_scale,
     pvalue_scale,
     rows_height,
-    set_axes,
 )
 
 # Colours of the types of kernels, and their markers: one marker more than colours, so
@@ -180,10 +176,12 @@ class BandwidthDisplay(Display):
             rows = estimator.reference_
         elif isinstance(estimator, KSDEstimator) and estimator.scale_ is not None:
             rows = rows / estimator.scale_
-        medians = {
-            kernel_name(kernel): median_bandwidth(rows, p=kernel.norm)
-            for kernel in _one_of_each(estimator.kernels_)
+        norms = {
+            kernel_name(kernel): kernel.norm
+            for kernel in estimator.kernels_
+            if isinstance(kernel, RadialKernel) and kernel.metric is None
         }
+        medians = {name: median_bandwidth(rows, p=p) for name, p in norms.items()}
         return cls.from_result(result, medians=medians, ax=ax)
 
     @classmethod
@@ -226,25 +224,21 @@ class BandwidthDisplay(Display):
         >>> display.pooled_line_.get_label()
         'test: p = 0.001'
         """
-        kernels, statistics = result.kernels, np.asarray(result.statistics)
-        pvalues = getattr(result, "pvalues", None)
-        is_test, normalized = pvalues is not None, False
-        if not is_test:
-            scales = np.asarray(result.scales)
-            normalized = not np.all(scales == 1)
-            # The scale and the statistic of constant data are 0.
-            statistics = np.divide(
-                statistics, scales, out=np.zeros_like(statistics), where=scales > 0
-            )
+        pvalues, statistics = getattr(result, "pvalues", None), result.statistics
+        is_test = pvalues is not None
+        scales = np.asarray(1.0 if is_test else result.scales)
+        # The scale and the statistic of constant data are 0.
+        zeros = np.zeros_like(statistics)
+        statistics = np.divide(statistics, scales, out=zeros, where=scales > 0)
         kernels, statistics, pvalues, paired = _on_first_variable(
-            kernels, statistics, pvalues
+            result.kernels, statistics, pvalues
         )
         display = cls(
             kernel_names=[kernel_name(kernel) for kernel in kernels],
             bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),
             statistics=statistics,
             value=result.statistic if is_test else result.value,
-            normalized=normalized,
+            normalized=not np.all(scales == 1),
             pvalues=pvalues,
             pvalue=result.pvalue if is_test else None,
             medians=medians,
@@ -274,7 +268,7 @@ class BandwidthDisplay(Display):
         panels = self._panels()
         # With bars for kernels without a bandwidth, the figure grows with their number.
         height = 4.4 if panels else rows_height(len(self.kernel_names))
-        ax = set_axes(self, ax, figsize=(6.4 if len(panels) < 2 else 8.4, height))
+        ax = self._begin(ax, 6.4 if len(panels) < 2 else 8.4, height, box=True)
         self.lines_: dict[str, Any] = {}
         self.significant_: dict[str, Any] = {}
         self.median_lines_: list[Any] = []
@@ -293,7 +287,13 @@ class BandwidthDisplay(Display):
             self.axes_[0].set_ylabel(self._value_label())
             self._scale_values(self.axes_[0], level)
         else:
-            self._draw_bars(ax, level)
+            # No kernel has a bandwidth, so each kernel has a bar.
+            names, values = self.kernel_names, self._values
+            if is_test:
+                self.bars_, *_ = self._draw_pvalues(names, values, level)
+            else:
+                self.bars_ = ax.barh(np.arange(len(names)), values, 0.6, color=BLUE)
+                self._name_rows(names)
             self.pooled_line_ = ax.axvline(pooled, **line)
             ax.set_xlabel(self._value_label())
         for panel in self.axes_:
@@ -301,10 +301,9 @@ class BandwidthDisplay(Display):
         name = "Discrepancy" if self.discrepancy == "discrepancy" else self.discrepancy
         what = "p-values of the test" if is_test else name
         title = f"{what} by {'bandwidth' if panels else 'kernel'}"
-        legend_above(ax, title, ncols=3, handles=self._legend_handles())
-        return self
+        return self._legend(title, ncols=3, handles=self._handles())
 
-    def _legend_handles(self) -> list[Any]:
+    def _handles(self) -> list[Any]:
         """Return one artist for each label, with the kernels first."""
         handles: dict[str, Any] = {}
         for panel in self.axes_:
@@ -331,22 +330,19 @@ class BandwidthDisplay(Display):
             # Small p-values are at the upper or right end, where the arrow points.
             return f"Adjusted p-value{best}\nstronger evidence →"
         best = ", largest over kernels on y" if self.paired else ""
-        if self.normalized:
-            return f"Normalised {self.discrepancy}{best}"
-        return f"{self.discrepancy[0].upper()}{self.discrepancy[1:]}{best}"
+        name = self.discrepancy
+        named = f"Normalised {name}" if self.normalized else name[0].upper() + name[1:]
+        return f"{named}{best}"
 
     def _draw_panel(self, panel: Any, norm: Any, own: list[int], level: float) -> None:
         """Draw the kernels of one norm, and all kernels without a bandwidth."""
         bandwidths, values = np.asarray(self.bandwidths), self._values
         is_test = self.pvalues is not None
         for index, name in enumerate(dict.fromkeys(self.kernel_names)):
-            style = {
-                "color": SERIES[index % len(SERIES)],
-                "marker": MARKERS[index % len(MARKERS)],
-            }
+            color, marker = SERIES[index % len(SERIES)], MARKERS[index % len(MARKERS)]
             same = np.flatnonzero([other == name for other in self.kernel_names])
             if np.isnan(bandwidths[same]).all():
-                style = {"color": style["color"], "linestyle": "--", "label": name}
+                style = {"color": color, "linestyle": "--", "label": name}
                 lines = [panel.axhline(value, **style) for value in values[same]]
                 self.lines_.setdefault(name, lines[0])
                 continue
@@ -354,15 +350,13 @@ class BandwidthDisplay(Display):
             if not drawn.size:
                 continue
             drawn = drawn[np.argsort(bandwidths[drawn], kind="stable")]
+            x, y = bandwidths[drawn], values[drawn]
+            style = {"color": color, "marker": marker}
             face = {"markerfacecolor": "white"} if is_test else {}
-            [self.lines_[name]] = panel.plot(
-                bandwidths[drawn], values[drawn], label=name, **style, **face
-            )
+            [self.lines_[name]] = panel.plot(x, y, label=name, **style, **face)
             if is_test:
-                drawn = drawn[values[drawn] <= level]
-                [self.significant_[name]] = panel.plot(
-                    bandwidths[drawn], values[drawn], linestyle="none", **style
-                )
+                style["linestyle"], small = "none", y <= level
+                [self.significant_[name]] = panel.plot(x[small], y[small], **style)
         known = self.medians or {}
         names = [self.kernel_names[index] for index in own]
         # Kernels of one norm share their median.
@@ -370,7 +364,11 @@ class BandwidthDisplay(Display):
             style = {"color": GREY, "linestyle": ":", "label": "median distance"}
             self.median_lines_.append(panel.axvline(median, zorder=0, **style))
         if bandwidths[own].max() > WIDE * bandwidths[own].min():
-            _spread(panel)
+            panel.set_xscale("log")
+            low, high = panel.get_xlim()
+            # Less than a decade needs more ticks.
+            subs = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 6, 8)
+            log_scale(panel.xaxis, subs)
         distance = "" if norm is None else f" ({DISTANCES.get(norm, f'L{norm}')})"
         # Labels of narrow panels must not run into each other.
         label = "Kernel bandwidth" if len(self.axes_) == 1 else "Bandwidth"
@@ -391,15 +389,6 @@ class BandwidthDisplay(Display):
         for panel in self.axes_[1:]:
             panel.tick_params(axis="y", labelleft=False)
 
-    def _draw_bars(self, ax: Any, level: float) -> None:
-        """Draw each kernel as a bar, because no kernel has a bandwidth."""
-        names, values = list(self.kernel_names), self._values
-        if self.pvalues is None:
-            self.bars_ = ax.barh(np.arange(len(names)), values, 0.6, color=BLUE)
-            name_rows(ax, names)
-        else:
-            self.bars_, *_ = draw_pvalues(ax, names, values, level)
-
 
 def _divide(ax: Any, n_panels: int) -> np.ndarray:
     """Replace the axes by panels side by side, and return the panels."""
@@ -413,29 +402,6 @@ def _divide(ax: Any, n_panels: int) -> np.ndarray:
         shared = {"sharey": panels[0]} if panels else {}
         panels.append(ax.inset_axes(place, **shared))
     return np.array(panels)
-
-
-def _spread(ax: Any) -> None:
-    """Draw bandwidths that are far apart on a logarithmic axis."""
-    from matplotlib.ticker import LogLocator
-
-    ax.set_xscale("log")
-    low, high = ax.get_xlim()
-    # Less than a decade needs more ticks.
-    subs = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 6, 8)
-    ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter("")
-
-
-def _one_of_each(kernels: list[KernelLike]) -> list[RadialKernel]:
-    """Return a kernel of each type that has a bandwidth in a norm."""
-    radial = [
-        kernel
-        for kernel in kernels
-        if isinstance(kernel, RadialKernel) and kernel.metric is None
-    ]
-    return list({kernel_name(kernel): kernel for kernel in radial}.values())
 
 
 def _on_first_variable(
@@ -453,10 +419,10 @@ def _on_first_variable(
     columns = list(zip(*kernels, strict=True))
     n_first, n_second = (len(set(map(id, column))) for column in columns[:2])
     if len(columns) > 2 or n_first * n_second != len(kernels):
-        aligned = next(
-            (c for c in columns if not np.isnan(kernel_bandwidth(c[0]))), columns[0]
-        )
-        return list(aligned), statistics, pvalues, False
+        has_bandwidth = [
+            not np.isnan(kernel_bandwidth(column[0])) for column in columns
+        ]
+        return list(columns[np.argmax(has_bandwidth)]), statistics, pvalues, False
     # All pairs with the first kernel on X come first, and so on.
     shape = (-1, n_second)
     statistics = statistics.reshape(shape).max(axis=1)

@@ -18,10 +18,9 @@ from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.plotting._style import (
     BLUE,
     Display,
-    import_pyplot,
+    from_result_with,
     plain,
-    set_axes,
-    set_title,
+    whole_numbers,
 )
 
 # Heat maps of at most so many rows and columns have texts in their cells, and so do
@@ -48,14 +47,14 @@ class HeatMap(Display):
 
     def _draw(
         self,
-        ax: Any,
         matrix: np.ndarray,
         names: tuple[Sequence[Any], Sequence[Any]],
         texts: dict[tuple[int, int], str],
-        *,
-        bold: ArrayLike = False,
         ends: tuple[float, float],
         label: str,
+        bold: ArrayLike = False,
+        *,
+        ax: Any,
         cmap: Any,
         include_values: bool,
     ) -> np.ndarray:
@@ -65,7 +64,7 @@ class HeatMap(Display):
         `ends`. Texts of cells in which `bold` is True are bold.
         """
         check_flag(include_values, "include_values")
-        import_pyplot(self)
+        self._pyplot()
         from matplotlib.colors import Colormap
 
         if not (cmap is None or isinstance(cmap, (str, Colormap))):
@@ -77,7 +76,7 @@ class HeatMap(Display):
         height, width = np.clip(CELL * np.array(matrix.shape) + 1.2, LEAST, MOST)
         # Long names of columns are written at an angle, below the cells.
         figsize = (width + 1.2 + room[0], height + 0.7 * room[1])
-        ax = set_axes(self, ax, figsize=figsize)
+        ax = self._begin(ax, *figsize, box=True)
         low, high = ends
         self.image_ = ax.imshow(matrix, aspect="auto", cmap=cmap, vmin=low, vmax=high)
         self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label=label)
@@ -169,36 +168,6 @@ class CKADisplay(HeatMap):
     x_layers: Sequence[Any]
     y_layers: Sequence[Any]
 
-    @classmethod
-    def from_result(
-        cls,
-        result: Any,
-        *,
-        cmap: Any = "viridis",
-        include_values: bool = True,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the similarities of layers.
-
-        Parameters
-        ----------
-        result : CKAResult
-            Result of :func:`~skdiscrepancy.cka_score`.
-        cmap : str or matplotlib Colormap, default="viridis"
-            Colours.
-        include_values : bool, default=True
-            Write the numbers into the cells if there are at most 12 rows and columns.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
-
-        Returns
-        -------
-        display : CKADisplay
-            The display, drawn.
-        """
-        display = cls._read(result)
-        return display.plot(ax=ax, cmap=cmap, include_values=include_values)
-
     def plot(
         self, ax: Any = None, *, cmap: Any = "viridis", include_values: bool = True
     ) -> Self:
@@ -219,19 +188,15 @@ class CKADisplay(HeatMap):
             The display itself.
         """
         matrix = np.asarray(self.matrix)
-        self._draw(
-            ax,
-            matrix,
-            (self.x_layers, self.y_layers),
-            {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)},
-            ends=(min(0.0, float(matrix.min())), 1.0),
-            label="CKA",
-            cmap=cmap,
-            include_values=include_values,
-        )
+        names = self.x_layers, self.y_layers
+        texts = {place: f"{value:.2f}" for place, value in np.ndenumerate(matrix)}
+        ends = (min(0.0, float(matrix.min())), 1.0)
+        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
+        self._draw(matrix, names, texts, ends, "CKA", **style)
         self.ax_.set(xlabel="Layer of Y", ylabel="Layer of X")
-        set_title(self.ax_, "Similarity of layers")
-        return self
+        return self._title("Similarity of layers")
+
+    from_result = from_result_with(plot)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -309,48 +274,6 @@ class HSICMatrixDisplay(HeatMap):
     y_names: Sequence[Any]
     symmetric: bool = False
 
-    @classmethod
-    def from_result(
-        cls,
-        result: Any,
-        *,
-        level: float = 0.05,
-        cluster: bool = True,
-        include_values: bool = True,
-        cmap: Any = "viridis",
-        ax: Any = None,
-    ) -> Self:
-        """Draw the dependence of all pairs of columns.
-
-        Parameters
-        ----------
-        result : HSICMatrixResult
-            Result of :func:`~skdiscrepancy.hsic_matrix`.
-        level : float, default=0.05
-            Pairs with an adjusted p-value of at most this level are marked.
-        cluster : bool, default=True
-            Order rows and columns by hierarchical clustering. False keeps the order of
-            your data.
-        include_values : bool, default=True
-            Write the numbers into the cells if there are at most 12 rows and columns.
-        cmap : str or matplotlib Colormap, default="viridis"
-            Colours.
-        ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
-
-        Returns
-        -------
-        display : HSICMatrixDisplay
-            The display, already drawn.
-        """
-        return cls._read(result).plot(
-            ax=ax,
-            level=level,
-            cluster=cluster,
-            include_values=include_values,
-            cmap=cmap,
-        )
-
     def plot(
         self,
         ax: Any = None,
@@ -397,38 +320,31 @@ class HSICMatrixDisplay(HeatMap):
             [self.x_names[i] for i in rows.tolist()],
             [self.y_names[j] for j in columns.tolist()],
         )
-        light = self._draw(
-            ax,
-            matrix,
-            names,
-            {(i, j): _rounded(matrix[i, j]) for i, j in np.argwhere(~same)},
-            bold=small,
-            ends=(min(0.0, matrix.min()), max(LEAST_RANGE, matrix.max())),
-            label="CKA",
-            cmap=cmap,
-            include_values=include_values,
-        )
+        # Without a sign before zero.
+        texts = {
+            (i, j): f"{round(matrix[i, j], 2) + 0.0:.2f}" for i, j in np.argwhere(~same)
+        }
+        ends = (min(0.0, matrix.min()), max(LEAST_RANGE, matrix.max()))
+        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
+        light = self._draw(matrix, names, texts, ends, "CKA", small, **style)
         self.dots_ = []
         if not self.texts_:
             size = float(np.clip(400 / max(matrix.shape), 2, 20))
-            for cells, color in ((small & light, "black"), (small & ~light, "white")):
-                y, x = np.nonzero(cells)
-                self.dots_.append(
-                    self.ax_.scatter(x, y, s=size, color=color, linewidths=0)
+            self.dots_ = [
+                self.ax_.scatter(*np.nonzero(cells.T), s=size, color=color, lw=0)
+                for cells, color in (
+                    (small & light, "black"),
+                    (small & ~light, "white"),
                 )
+            ]
         share = 2 if symmetric else 1
         marks = "bold" if self.texts_ else "dots"
-        set_title(
-            self.ax_,
+        return self._title(
             f"{small.sum() // share} of {np.sum(~same) // share} pairs significant\n"
-            f"({marks}: adjusted p-value at most {level:g})",
+            f"({marks}: adjusted p-value at most {level:g})"
         )
-        return self
 
-
-def _rounded(value: float) -> str:
-    """Return a number with two digits, and no sign before zero."""
-    return f"{round(value, 2) + 0.0:.2f}"
+    from_result = from_result_with(plot)
 
 
 def cluster_orders(
@@ -529,40 +445,6 @@ class KSampleDisplay(HeatMap):
     adjusted_pvalues: ArrayLike
     sample_names: Sequence[Any]
 
-    @classmethod
-    def from_result(
-        cls,
-        result: Any,
-        *,
-        level: float = 0.05,
-        include_values: bool = True,
-        cmap: Any = "viridis",
-        ax: Any = None,
-    ) -> Self:
-        """Draw the tests of all pairs of samples.
-
-        Parameters
-        ----------
-        result : KSampleResult
-            Result of :func:`~skdiscrepancy.k_sample_test`.
-        level : float, default=0.05
-            Significance level of the tests.
-        include_values : bool, default=True
-            Write the adjusted p-values into the cells of at most 12 samples.
-        cmap : str or matplotlib Colormap, default="viridis"
-            Colours.
-        ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
-
-        Returns
-        -------
-        display : KSampleDisplay
-            The display, already drawn.
-        """
-        return cls._read(result).plot(
-            ax=ax, level=level, include_values=include_values, cmap=cmap
-        )
-
     def plot(
         self,
         ax: Any = None,
@@ -600,25 +482,17 @@ class KSampleDisplay(HeatMap):
             for place in ((a, b), (b, a)):
                 matrix[place], bold[place] = statistic, pvalue <= level
                 texts[place] = f"{pvalue:.2g}"
-        self._draw(
-            ax,
-            matrix,
-            (self.sample_names, self.sample_names),
-            texts,
-            bold=bold,
-            ends=(min(0.0, matrix.min()), max(1.0, matrix.max())),
-            label="Statistic (standard deviations)",
-            cmap=cmap,
-            include_values=include_values,
-        )
-        n_small = int(np.sum(pvalues <= level))
+        names, label = (self.sample_names,) * 2, "Statistic (standard deviations)"
+        ends = (min(0.0, matrix.min()), max(1.0, matrix.max()))
+        style = {"ax": ax, "cmap": cmap, "include_values": include_values}
+        self._draw(matrix, names, texts, ends, label, bold, **style)
         marks = "bold: " if self.texts_ else ""
-        set_title(
-            self.ax_,
-            f"{n_small} of {len(pvalues)} pairs differ\n"
-            f"({marks}adjusted p-value at most {level:g})",
+        return self._title(
+            f"{np.sum(pvalues <= level)} of {len(pvalues)} pairs differ\n"
+            f"({marks}adjusted p-value at most {level:g})"
         )
-        return self
+
+    from_result = from_result_with(plot)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -758,42 +632,34 @@ class DesignDisplay(Display):
         display : DesignDisplay
             The display itself.
         """
-        ax = set_axes(self, ax, figsize=(4.2, 4.4))
+        ax = self._begin(ax, 4.2, 4.4, box=True)
         from matplotlib.colors import LinearSegmentedColormap
-        from matplotlib.ticker import MaxNLocator
 
         mask = np.asarray(self.mask)
         n, most = len(mask), int(mask.max())
         several = most > 1
         # Entries used once are blue, or light blue if others are used more often.
         shades = ["#9CCBE6", BLUE, "#00375A"] if several else [BLUE, BLUE]
-        self.cells_ = ax.pcolormesh(
-            np.arange(n),
-            np.arange(n),
-            np.ma.masked_equal(mask, 0),
-            cmap=LinearSegmentedColormap.from_list("counts", shades),
-            vmin=1,
-            vmax=max(most, 2),
-            shading="nearest",
-            edgecolors="white" if n <= MAX_COUNTED else "none",
-            linewidth=0.5,
-        )
+        style: dict[str, Any] = {
+            "cmap": LinearSegmentedColormap.from_list("counts", shades),
+            "edgecolors": "white" if n <= MAX_COUNTED else "none",
+        }
+        style |= {"vmin": 1, "vmax": max(most, 2), "shading": "nearest"}
+        cells, places = np.ma.masked_equal(mask, 0), np.arange(n)
+        self.cells_ = ax.pcolormesh(places, places, cells, linewidth=0.5, **style)
         self.texts_ = []
         if several and n <= MAX_COUNTED:
-            size = min(10.0, 200 / n)
-            style = {"ha": "center", "va": "center", "fontsize": size}
+            style = {"ha": "center", "va": "center", "fontsize": min(10.0, 200 / n)}
             for i, j in np.argwhere(mask):
                 color = "white" if 2 * mask[i, j] > most else "black"
                 self.texts_.append(ax.text(j, i, str(mask[i, j]), color=color, **style))
         elif several:
-            ax.figure.colorbar(
-                self.cells_, ax=ax, label="Number of times used", shrink=0.7
-            )
+            label = "Number of times used"
+            ax.figure.colorbar(self.cells_, ax=ax, label=label, shrink=0.7)
         # The first sample on top, as in a matrix.
         ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal")
         ax.set(xlabel="Sample j", ylabel="Sample i")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(MaxNLocator("auto", integer=True))
+        whole_numbers(ax.xaxis, ax.yaxis)
         used = f"{np.count_nonzero(mask)} of {mask.size} entries"
         name = "" if self.design_name is None else f"{self.design_name}\n"
         ax.set_title(f"{name}{used}", fontsize="medium")

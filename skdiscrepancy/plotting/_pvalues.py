@@ -17,12 +17,8 @@ from skdiscrepancy.plotting._style import (
     GREY,
     VERMILLION,
     Display,
-    draw_histogram,
-    draw_pvalues,
-    legend_above,
-    name_rows,
+    from_result_with,
     rows_height,
-    set_axes,
 )
 
 
@@ -97,25 +93,11 @@ class NullDistributionDisplay(Display):
     null_limit: Any = None
 
     @classmethod
-    def from_result(cls, result: Any, *, bins: Any = "auto", ax: Any = None) -> Self:
-        """Draw the null distribution of a test.
-
-        Parameters
-        ----------
-        result : TestResult
-            Result of a test of :mod:`skdiscrepancy.inference`.
-        bins : int, array-like or str, default="auto"
-            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
-        ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
-
-        Returns
-        -------
-        display : NullDistributionDisplay
-            The display, already drawn.
-        """
-        display = cls._read(result, n_kernels=len(result.kernels))
-        return display.plot(ax=ax, bins=bins)
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from a test, and how many kernels it has."""
+        names = ("null_distribution", "statistic", "pvalue", "method", "null_limit")
+        read = {name: getattr(result, name) for name in names}
+        return {**read, "n_kernels": len(result.kernels)}
 
     def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
         """Draw the distribution.
@@ -138,26 +120,24 @@ class NullDistributionDisplay(Display):
                 f"method == {self.method!r} has an empty null_distribution and "
                 "null_limit == None, must have one of them to be drawn."
             )
-        ax = set_axes(self, ax, figsize=(6.4, 4.0), box=False)
+        ax = self._begin(ax, 6.4, 4.0)
         self.bars_ = self.density_ = None
         adjusted = ""
         if null.size:
             method = "" if self.method is None else f", {self.method}"
             label = f"null hypothesis: {null.size} resamples{method}"
-            self.bars_ = draw_histogram(ax, null, bins, label)
+            self.bars_ = self._draw_histogram(null, bins, label)
             ax.set(xlabel="Test statistic", ylabel="Number of resamples")
         else:
             self._draw_density(ax)
             if self.n_kernels > 1:
                 adjusted = f" (adjusted for {self.n_kernels} kernels)"
         label = f"your data: p = {self.pvalue:.3g}{adjusted}"
-        self.observed_ = ax.axvline(
-            self.statistic, color=VERMILLION, linewidth=2, label=label
-        )
-        ax.set_ylim(bottom=0)
+        self.observed_ = self._draw_value(self.statistic, label)
         # One row would be wider than the axes.
-        legend_above(ax, "Test statistic and its null distribution")
-        return self
+        return self._legend("Test statistic and its null distribution")
+
+    from_result = from_result_with(plot)
 
     def _draw_density(self, ax: Any) -> None:
         """Draw the density from its ends to the statistic of the data."""
@@ -170,10 +150,8 @@ class NullDistributionDisplay(Display):
             low, high = min(low, -high), max(high, -low)
         grid = np.linspace(low, high, 401)
         name = f"Student's t, {limit.args[0]} df" if student else "gamma distribution"
-        density = limit.pdf(grid)
-        [self.density_] = ax.plot(
-            grid, density, color=BLUE, label=f"null hypothesis: {name}"
-        )
+        density, label = limit.pdf(grid), f"null hypothesis: {name}"
+        [self.density_] = ax.plot(grid, density, color=BLUE, label=label)
         ax.fill_between(grid, density, color=BLUE, alpha=0.25, linewidth=0)
         xlabel = "Studentised statistic" if student else "HSIC (V-statistic)"
         ax.set(xlabel=xlabel, ylabel="Density under the null hypothesis")
@@ -252,41 +230,14 @@ class ColumnTestsDisplay(Display):
     correction: str | None = None
 
     @classmethod
-    def from_result(
-        cls,
-        result: Any,
-        *,
-        level: float = 0.05,
-        max_columns: int | None = 30,
-        ax: Any = None,
-    ) -> Self:
-        """Draw the tests of columns.
-
-        Parameters
-        ----------
-        result : ColumnTests
-            Result of :func:`~skdiscrepancy.mmd_column_tests` or
-            :func:`~skdiscrepancy.hsic_column_tests`.
-        level : float, default=0.05
-            Significance level of the tests.
-        max_columns : int or None, default=30
-            Largest number of columns to draw. The columns with the smallest p-values
-            are drawn first. None draws all columns.
-        ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
-
-        Returns
-        -------
-        display : ColumnTestsDisplay
-            The display, already drawn.
-        """
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from tests of columns, the smallest p-value first."""
         order = result._order()
-        display = cls(
-            feature_names=[result.feature_names[j] for j in order],
-            adjusted_pvalues=result.adjusted_pvalues[order],
-            correction=result.correction,
-        )
-        return display.plot(ax=ax, level=level, max_columns=max_columns)
+        return {
+            "feature_names": [result.feature_names[j] for j in order],
+            "adjusted_pvalues": result.adjusted_pvalues[order],
+            "correction": result.correction,
+        }
 
     def plot(
         self, ax: Any = None, *, level: float = 0.05, max_columns: int | None = 30
@@ -309,42 +260,27 @@ class ColumnTestsDisplay(Display):
             The display itself.
         """
         level = check_number(level, "level", strict=True, most=1)
-        if max_columns is not None:
-            check_number(max_columns, "max_columns", integer=True, least=1)
-        names = list(self.feature_names)[:max_columns]
-        pvalues = np.asarray(self.adjusted_pvalues)
-        ax = set_axes(self, ax, figsize=(6.4, rows_height(len(names))), box=False)
-        self.stems_, self.markers_, self.significant_ = draw_pvalues(
-            ax, names, pvalues[: len(names)], level
+        names = _first_columns(self.feature_names, max_columns)
+        n_drawn, pvalues = len(names), np.asarray(self.adjusted_pvalues)
+        ax = self._begin(ax, 6.4, rows_height(n_drawn))
+        self.stems_, self.markers_, self.significant_ = self._draw_pvalues(
+            names, pvalues[:n_drawn], level
         )
         ax.set_xlabel(CORRECTIONS[self.correction])
         n_small = int(np.sum(pvalues <= level))
         title = f"{n_small} of {len(pvalues)} columns significant at level {level:g}"
-        if len(names) < len(pvalues):
-            title += f"\n(the {len(names)} smallest p-values)"
-        legend_above(ax, title)
-        return self
+        if n_drawn < len(pvalues):
+            title += f"\n(the {n_drawn} smallest p-values)"
+        return self._legend(title)
+
+    from_result = from_result_with(plot)
 
 
-def _draw_stems(
-    ax: Any, lags: np.ndarray, statistics: np.ndarray, colour: str, label: str
-) -> Any:
-    """Draw the stems of some lags, None if there are none."""
-    if not len(lags):
-        return None
-    stems = ax.stem(lags, statistics, basefmt=" ", label=label)
-    stems.markerline.set(color=colour, markersize=5)
-    stems.stemlines.set(color=colour, linewidth=1.5)
-    return stems
-
-
-def _critical_value(null: np.ndarray, level: float) -> float:
-    """Return the value that a statistic must exceed for a p-value of the level."""
-    # p = (1 + number of values that are at least as large) / (1 + number of values).
-    allowed = int(np.floor(level * (1 + len(null)) + 1e-9)) - 1
-    if allowed < 0:
-        return float(null.max())
-    return float(np.sort(null)[::-1][min(allowed, len(null) - 1)])
+def _first_columns(names: Sequence[Any], max_columns: int | None) -> list[Any]:
+    """Return the names of the columns to draw."""
+    if max_columns is not None:
+        check_number(max_columns, "max_columns", integer=True, least=1)
+    return list(names)[:max_columns]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -420,36 +356,17 @@ class DriftReportDisplay(Display):
     level: float = 0.05
 
     @classmethod
-    def from_result(
-        cls, result: Any, *, max_columns: int | None = 30, ax: Any = None
-    ) -> Self:
-        """Draw a drift report.
-
-        Parameters
-        ----------
-        result : DriftReport
-            Result of :func:`~skdiscrepancy.monitoring.drift_report`.
-        max_columns : int or None, default=30
-            Largest number of columns to draw. The columns with the smallest p-values
-            are drawn first. None draws all columns.
-        ax : matplotlib Axes, default=None
-            Axes to draw in. None creates new axes.
-
-        Returns
-        -------
-        display : DriftReportDisplay
-            The display, already drawn.
-        """
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from a report, the smallest p-value first."""
         columns = result._columns()
-        display = cls(
-            feature_names=columns["feature"],
-            effect_sizes=columns["effect_size"],
-            adjusted_pvalues=columns["adjusted_pvalue"],
-            explains=columns["explanation"] > 0,
-            pvalue=result.joint_test.pvalue,
-            level=result.level,
-        )
-        return display.plot(ax=ax, max_columns=max_columns)
+        return {
+            "feature_names": columns["feature"],
+            "effect_sizes": columns["effect_size"],
+            "adjusted_pvalues": columns["adjusted_pvalue"],
+            "explains": columns["explanation"] > 0,
+            "pvalue": result.joint_test.pvalue,
+            "level": result.level,
+        }
 
     def plot(self, ax: Any = None, *, max_columns: int | None = 30) -> Self:
         """Draw the effect sizes.
@@ -467,9 +384,7 @@ class DriftReportDisplay(Display):
         display : DriftReportDisplay
             The display itself.
         """
-        if max_columns is not None:
-            check_number(max_columns, "max_columns", integer=True, least=1)
-        names = list(self.feature_names)[:max_columns]
+        names = _first_columns(self.feature_names, max_columns)
         n_drawn, n_columns = len(names), len(self.feature_names)
         sizes, pvalues, explains = (
             np.asarray(values)[:n_drawn]
@@ -478,31 +393,20 @@ class DriftReportDisplay(Display):
         largest = float(np.max(sizes, initial=0)) or 1.0
         places, small = np.arange(n_drawn), pvalues <= self.level
         colors = np.where(explains, VERMILLION, BLUE)
-        ax = set_axes(self, ax, figsize=(6.4, rows_height(n_drawn)), box=False)
+        ax = self._begin(ax, 6.4, rows_height(n_drawn))
         self.stems_ = ax.hlines(places, 0, sizes, color=colors, linewidth=2, alpha=0.5)
-        self.markers_ = ax.scatter(
-            sizes,
-            places,
-            s=45,
-            c=np.where(small, colors, "white"),
-            edgecolors=colors,
-            linewidths=1.5,
-            zorder=3,
-        )
+        faces = np.where(small, colors, "white")
+        style = {"s": 45, "c": faces, "edgecolors": colors, "linewidths": 1.5}
+        self.markers_ = ax.scatter(sizes, places, zorder=3, **style)
+        style = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+        style |= {"xytext": (4, 0), "va": "center", "fontsize": "small"}
         self.pvalue_texts_ = [
-            ax.annotate(
-                f"p = {pvalues[i]:.2g}",
-                (1, i),
-                xycoords=ax.get_yaxis_transform(),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="small",
-                fontweight="bold" if small[i] else "normal",
+            ax.annotate(f"p = {pvalue:.2g}", (1, i), fontweight=weight, **style)
+            for i, pvalue, weight in zip(
+                places, pvalues, np.where(small, "bold", "normal"), strict=True
             )
-            for i in places
         ]
-        name_rows(ax, names)
+        self._name_rows(names)
         ax.set_xlim(-0.03 * largest, 1.1 * largest)
         ax.set_xlabel("Effect size (normalised MMD)")
         found = self.pvalue <= self.level
@@ -510,17 +414,10 @@ class DriftReportDisplay(Display):
         title += f" (p = {self.pvalue:.2g})"
         if n_drawn < n_columns:
             title += f"\n(the {n_drawn} of {n_columns} smallest p-values)"
-        legend_above(ax, title, ncols=3, handles=_handles())
-        return self
+        dot: dict[str, Any] = {"marker": "o", "linestyle": "", "color": GREY}
+        ax.plot([], [], label="differs on its own", **dot)
+        ax.plot([], [], label="does not", markerfacecolor="white", **dot)
+        ax.plot([], [], label="explains the drift", color=VERMILLION, linewidth=3)
+        return self._legend(title, ncols=3)
 
-
-def _handles() -> list[Any]:
-    """Return the artists of the legend, which has entries for all cases."""
-    from matplotlib.lines import Line2D
-
-    dot: dict[str, Any] = {"marker": "o", "linestyle": ""}
-    return [
-        Line2D([], [], **dot, color=GREY, label="differs on its own"),
-        Line2D([], [], **dot, color=GREY, markerfacecolor="white", label="does not"),
-        Line2D([], [], color=VERMILLION, linewidth=3, label="explains the drift"),
-    ]
+    from_result = from_result_with(plot)

@@ -1,4 +1,4 @@
-"""Scores of batches, differences of candidates, and values over subsets."""
+"""Scores of batches, candidates, subsets and selections of columns."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import RandomStateLike, check_number, shown
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -18,12 +19,14 @@ from skdiscrepancy.plotting._style import (
     GREY,
     VERMILLION,
     Display,
-    draw_histogram,
-    legend_above,
+    from_result_with,
     plain,
-    set_axes,
+    whole_numbers,
 )
 
+# Height of the bars of one selected column, of which there are two.
+HEIGHT = 0.4
+REDUNDANCY = "redundancy, mean with the columns above"
 # Number of batch sizes for which a band is computed, at most.
 MOST_SIZES = 5
 # Number of labels on the axis, at most.
@@ -99,43 +102,27 @@ class ComparisonDisplay(Display):
     discrepancy: str = "score"
 
     @classmethod
-    def from_result(cls, result: Any, *, level: float = 0.05, ax: Any = None) -> Self:
-        """Draw a comparison.
-
-        Parameters
-        ----------
-        result : ComparisonResult
-            Result of a comparison.
-        level : float, default=0.05
-            Significance level. The intervals have the confidence level 1 - `level`.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            The display, drawn.
-        """
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from a comparison, the best candidate first."""
+        level = options.get("level", 0.05)
         kept = result.best_set(level)
         best = result.names.index(result.best)
         sign = -1 if result.larger_is_better else 1
         order = np.argsort(sign * result.scores, kind="stable")
-        names = [result.names[i] for i in order]
-        widths = []
+        names, widths = [result.names[i] for i in order], []
         for i, name in zip(order, names, strict=True):
             low, high = 0.0, 0.0
             if i != best:
                 pair = result.pair(name, result.best)
                 low, high = pair.confidence_interval(1 - level)
             widths.append((high - low) / 2)
-        display = cls(
-            names=names,
-            differences=result.differences[order, best],
-            widths=widths,
-            in_set=[name in kept for name in names],
-            discrepancy=result.discrepancy,
-        )
-        return display.plot(ax=ax, level=level)
+        return {
+            "names": names,
+            "differences": result.differences[order, best],
+            "widths": widths,
+            "in_set": [name in kept for name in names],
+            "discrepancy": result.discrepancy,
+        }
 
     def plot(self, ax: Any = None, *, level: float = 0.05) -> Self:
         """Draw the intervals.
@@ -156,18 +143,18 @@ class ComparisonDisplay(Display):
         in_set = np.asarray(self.in_set, dtype=bool)
         n = len(differences)
         places = np.arange(n)
-        ax = set_axes(self, ax, figsize=(6.4, 1.6 + 0.36 * n), box=False)
+        ax = self._begin(ax, 6.4, 1.6 + 0.36 * n)
         ax.axvline(0, color=GREY, linewidth=1, linestyle="--")
         low, high = differences - widths, differences + widths
         colors = np.where(in_set, BLUE, VERMILLION)
         self.intervals_ = ax.hlines(places, low, high, color=colors, linewidth=2)
         style = {"linestyle": "none", "marker": "o", "markersize": 7, "zorder": 3}
-        label = "not distinguishable from the best"
-        [self.kept_] = ax.plot(
-            differences[in_set], places[in_set], color=BLUE, label=label, **style
+        kept = {"color": BLUE, "label": "not distinguishable from the best", **style}
+        [self.kept_] = ax.plot(differences[in_set], places[in_set], **kept)
+        worse = {"color": VERMILLION, "label": "worse", **style}
+        [self.worse_] = ax.plot(
+            differences[~in_set], places[~in_set], markerfacecolor="white", **worse
         )
-        style |= {"color": VERMILLION, "markerfacecolor": "white", "label": "worse"}
-        [self.worse_] = ax.plot(differences[~in_set], places[~in_set], **style)
         ax.set_yticks(places, [str(name) for name in self.names])
         ax.set_ylim(n - 0.5, -0.5)
         ax.set_xlabel(
@@ -176,8 +163,9 @@ class ComparisonDisplay(Display):
         )
         n_worse = int(np.sum(~in_set))
         title = f"{n_worse} of {n} candidates significantly worse at level {level:g}"
-        legend_above(ax, title, ncols=2, handles=[self.kept_, self.worse_])
-        return self
+        return self._legend(title, ncols=2)
+
+    from_result = from_result_with(plot)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -233,26 +221,6 @@ class SubsetsDisplay(Display):
     values: ArrayLike
     subset_size: int | None = None
 
-    @classmethod
-    def from_result(cls, result: Any, *, bins: Any = "auto", ax: Any = None) -> Self:
-        """Draw the values of subsets.
-
-        Parameters
-        ----------
-        result : MMDSubsetsResult
-            Result of :func:`~skdiscrepancy.mmd_subsets`.
-        bins : int, array-like or str, default="auto"
-            Bins of the histogram, as for :func:`numpy.histogram_bin_edges`.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; new ones if None.
-
-        Returns
-        -------
-        display : SubsetsDisplay
-            The display, drawn.
-        """
-        return cls._read(result).plot(ax=ax, bins=bins)
-
     def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
         """Draw the histogram.
 
@@ -269,17 +237,17 @@ class SubsetsDisplay(Display):
             The display itself.
         """
         values = np.asarray(self.values)
-        ax = set_axes(self, ax, figsize=(6.4, 3.6), box=False)
+        ax = self._begin(ax, 6.4, 3.6)
         rows = "" if self.subset_size is None else f" of {self.subset_size} rows"
         label = f"{values.size} subsets{rows}"
-        self.bars_ = draw_histogram(ax, values, bins, label)
+        self.bars_ = self._draw_histogram(values, bins, label)
         mean = values.mean()
         label = f"mean {mean:.3g}, standard deviation {values.std():.2g}"
-        self.mean_ = ax.axvline(mean, color=VERMILLION, linewidth=2, label=label)
+        self.mean_ = self._draw_value(mean, label)
         ax.set(xlabel="Squared MMD of a subset", ylabel="Number of subsets")
-        ax.set_ylim(bottom=0)
-        legend_above(ax, "Squared MMD of random subsets", ncols=2)
-        return self
+        return self._legend("Squared MMD of random subsets", ncols=2)
+
+    from_result = from_result_with(plot)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -473,9 +441,7 @@ class BatchScoresDisplay(Display):
             The display itself.
         """
         scores, band = _check(self.scores, self.labels, self.band)
-        ax = set_axes(self, ax, figsize=(6.4, 3.6), box=False)
-        from matplotlib.ticker import MaxNLocator
-
+        ax = self._begin(ax, 6.4, 3.6)
         places = np.arange(len(scores))
         self.band_ = self.above_ = None
         if band is not None:
@@ -485,27 +451,24 @@ class BatchScoresDisplay(Display):
             label = f"{share}batches of the reference"
             style = {"color": GREY, "alpha": 0.2, "linewidth": 0, "label": label}
             self.band_ = ax.fill_between(edges, *np.repeat(band, 2, axis=0).T, **style)
-        [self.line_] = ax.plot(
-            places, scores, "o-", color=BLUE, markersize=4, label="batch"
-        )
+        style = {"color": BLUE, "markersize": 4, "label": "batch"}
+        [self.line_] = ax.plot(places, scores, "o-", **style)
         if band is not None and np.any(above := scores > band[:, 1]):
             style = {"color": VERMILLION, "markersize": 6, "zorder": 3}
-            [self.above_] = ax.plot(
-                places[above], scores[above], "D", label="batch above the band", **style
-            )
+            style["label"] = "batch above the band"
+            [self.above_] = ax.plot(places[above], scores[above], "D", **style)
         ax.axhline(0, color=GREY, linewidth=0.8, zorder=0)
         ax.set(xlabel="Batch", ylabel="Discrepancy to the reference")
         ax.margins(x=0.02)
         if self.labels is None:
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            whole_numbers(ax.xaxis)
         else:
             some = places[:: -(-len(places) // MOST_LABELS)]
             names = [plain(list(self.labels)[place]) for place in some]
             crowded = sum(map(len, names)) > 60
             turned = {"rotation": 30, "ha": "right"} if crowded else {}
             ax.set_xticks(some, names, **turned)
-        legend_above(ax, "Scores of batches", ncols=3)
-        return self
+        return self._legend("Scores of batches", ncols=3)
 
 
 def _check(
@@ -530,3 +493,273 @@ def _check(
             f"band has shape {ends.shape}, must have shape (2,) or {(len(scores), 2)}."
         )
     return scores, np.broadcast_to(ends, (len(scores), 2))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectionDisplay(Display):
+    """Display of the path of a selector: relevance against redundancy.
+
+    Two bars for each selected column show its relevance, the centred kernel alignment
+    (CKA) with y, and its redundancy, the mean CKA with the columns selected before. The
+    column that was selected first is on top. Methods of minimal redundancy and maximal
+    relevance [1]_ maximise the difference of relevance and redundancy. Use
+    :meth:`from_estimator` to draw the path of a fitted selector.
+
+    Read more in the :ref:`User Guide <plotting>`.
+
+    Parameters
+    ----------
+    relevance : array-like of shape (n_selected,)
+        CKA of each selected column with y.
+    redundancy : array-like of shape (n_selected,)
+        Mean CKA of each selected column with the columns selected before.
+    feature_names : array-like of shape (n_selected,)
+        Names of the columns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    relevance_bars_ : matplotlib BarContainer
+        Bars of the relevance.
+    redundancy_bars_ : matplotlib BarContainer
+        Bars of the redundancy.
+
+    See Also
+    --------
+    skdiscrepancy.feature_selection.HSICSelector : Computes the path that is drawn.
+
+    References
+    ----------
+    .. [1] H. Peng, F. Long and C. Ding, "Feature selection based on mutual information:
+       criteria of max-dependency, max-relevance, and min-redundancy", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 27, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.feature_selection import HSICSelector
+    >>> from skdiscrepancy.plotting import SelectionDisplay
+    >>> X = np.random.RandomState(0).normal(size=(100, 6))
+    >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
+    >>> selector = HSICSelector(2).fit(X, y)
+    >>> SelectionDisplay.from_estimator(selector).feature_names.tolist()
+    ['x1', 'x4']
+    """
+
+    relevance: ArrayLike
+    redundancy: ArrayLike
+    feature_names: Sequence[Any]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the path of a selector.
+
+        Parameters
+        ----------
+        estimator : HSICSelector or HSICSelectorCV
+            Fitted selector.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : SelectionDisplay
+            The display, already drawn.
+        """
+        check_is_fitted(estimator)
+        # With cross-validation, the path belongs to the selector of all rows.
+        path = getattr(estimator, "selector_", estimator).path_
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{j}" for j in range(estimator.n_features_in_)])
+        display = cls(
+            relevance=path.relevance,
+            redundancy=path.redundancy,
+            feature_names=path.get("group", names[path.feature]),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : SelectionDisplay
+            The display itself.
+        """
+        steps = np.arange(1, len(self.feature_names) + 1)
+        self._begin(ax, 6.4, max(2.0, 1.6 + 0.4 * len(steps)))
+        self.relevance_bars_, self.redundancy_bars_ = (
+            self.ax_.barh(steps + shift, values, HEIGHT, color=color, label=label)
+            for shift, values, color, label in (
+                (-HEIGHT / 2, self.relevance, BLUE, "relevance, with y"),
+                (HEIGHT / 2, self.redundancy, VERMILLION, REDUNDANCY),
+            )
+        )
+        labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
+        self._name_rows(labels, start=1)
+        self.ax_.set_xlabel("Centred kernel alignment (CKA)")
+        return self._legend("Selected columns, the first on top")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectionCVDisplay(Display):
+    """Display of the cross-validated score by the number of selected columns.
+
+    The curve shows the mean over the folds of the centred kernel alignment (CKA) of the
+    selected columns with y, on held-out rows [1]_. The band shows one standard error on
+    each side, which is only a rough guide, because folds share training rows. A line
+    marks the chosen number of columns. If parameters were searched, the blue curve
+    belongs to the best parameters, and thin grey curves belong to the others.
+
+    Use :meth:`from_estimator` to draw the curve of a fitted selector.
+
+    Read more in the :ref:`User Guide <plotting>`.
+
+    Parameters
+    ----------
+    n_features : array-like of shape (n_sizes,)
+        Numbers of columns.
+    scores : array-like of shape (n_settings, n_sizes, n_splits)
+        Score of each setting of the parameters, number of columns and fold.
+    best_setting : int, default=0
+        Index of the best setting of the parameters.
+    n_features_selected : int or None, default=None
+        The chosen number of columns.
+    setting_name : str or None, default=None
+        Name of the best setting, if there are several.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the figure.
+    figure_ : matplotlib Figure
+        The figure.
+    line_ : matplotlib Line2D
+        The curve of the best setting.
+    band_ : matplotlib PolyCollection or None
+        One standard error on each side, None for a single fold.
+    other_lines_ : list of matplotlib Line2D
+        The curves of the other settings.
+    chosen_ : matplotlib Line2D or None
+        The line at the chosen number of columns.
+
+    See Also
+    --------
+    skdiscrepancy.feature_selection.HSICSelectorCV : Chooses the number of columns.
+    SelectionDisplay : Draws the selected columns.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.feature_selection import HSICSelectorCV
+    >>> from skdiscrepancy.plotting import SelectionCVDisplay
+    >>> X = np.random.RandomState(0).normal(size=(100, 6))
+    >>> y = X[:, 1] ** 2 + np.sin(2 * X[:, 4])
+    >>> selector = HSICSelectorCV().fit(X, y)
+    >>> display = SelectionCVDisplay.from_estimator(selector)
+    >>> int(display.chosen_.get_xdata()[0])
+    2
+    """
+
+    n_features: ArrayLike
+    scores: ArrayLike
+    best_setting: int = 0
+    n_features_selected: int | None = None
+    setting_name: str | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the cross-validated scores of a selector.
+
+        Parameters
+        ----------
+        estimator : HSICSelectorCV
+            Fitted selector.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : SelectionCVDisplay
+            The display, already drawn.
+        """
+        check_is_fitted(estimator)
+        results = getattr(estimator, "cv_results_", None)
+        if results is None or "n_features" not in results:
+            raise TypeError(f"estimator == {estimator!r}, must be an HSICSelectorCV.")
+        sizes = np.unique(results["n_features"])
+        n_splits = sum(key.startswith("split") for key in results)
+        splits = [results[f"split{i}_test_score"] for i in range(n_splits)]
+        scores = np.transpose(splits).reshape(-1, len(sizes), n_splits)
+        best = int(np.argmax(results["mean_test_score"])) // len(sizes)
+        setting = None
+        if len(scores) > 1:
+            params = estimator.best_params_
+            setting = ", ".join(f"{key}={value}" for key, value in params.items())
+        display = cls(
+            n_features=sizes,
+            scores=scores,
+            best_setting=best,
+            n_features_selected=estimator.n_features_,
+            setting_name=setting,
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the scores.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+
+        Returns
+        -------
+        display : SelectionCVDisplay
+            The display itself.
+        """
+        ax = self._begin(ax, 6.4, 4.4)
+        sizes, scores = np.asarray(self.n_features), np.asarray(self.scores)
+        n_splits, best = scores.shape[2], self.best_setting
+        means = scores.mean(axis=2)
+        self.other_lines_ = [
+            ax.plot(sizes, mean, color=GREY, linewidth=0.8, alpha=0.5)[0]
+            for index, mean in enumerate(means)
+            if index != best
+        ]
+        if self.other_lines_:
+            self.other_lines_[0].set_label("other parameters")
+        folds = f"mean of {n_splits} fold{'' if n_splits == 1 else 's'}"
+        name = "" if self.setting_name is None else f", {plain(self.setting_name, 60)}"
+        style = {"color": BLUE, "markersize": 4, "label": f"{folds}{name}"}
+        [self.line_] = ax.plot(sizes, means[best], "o-", **style)
+        self.band_ = self.chosen_ = None
+        if n_splits > 1:
+            error = scores[best].std(axis=1, ddof=1) / np.sqrt(n_splits)
+            ends = means[best] - error, means[best] + error
+            style = {"color": BLUE, "alpha": 0.2, "label": "one standard error"}
+            self.band_ = ax.fill_between(sizes, *ends, linewidth=0, **style)
+        chosen = self.n_features_selected
+        if chosen is not None:
+            style = {"color": VERMILLION, "linestyle": "--", "zorder": 1}
+            self.chosen_ = ax.axvline(chosen, label=f"chosen: {chosen}", **style)
+        whole_numbers(ax.xaxis)
+        ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
+        named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
+        handles = [handle for handle in named if handle is not None]
+        title = "Cross-validated score by number of columns"
+        return self._legend(title, ncols=3, handles=handles)

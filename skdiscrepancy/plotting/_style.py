@@ -1,9 +1,11 @@
-"""Base class, colours, titles, legends and the late import of matplotlib."""
+"""Base classes of the Displays: axes, colours, titles, legends and their matplotlib."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Self
 
@@ -22,69 +24,131 @@ class Display:
     """Base class of the Displays: dataclasses with a method `plot`.
 
     A new Display is a subclass with the decorator ``@dataclass(kw_only=True, eq=False,
-    repr=False)``. The method `plot` begins with :func:`set_axes`, and ends with
-    :func:`legend_above` or :func:`set_title`.
+    repr=False)``. The method `plot` begins with :meth:`_begin`, draws in `ax_`, and
+    ends with :meth:`_legend` or :meth:`_title`, which return the Display.
     """
 
     ax_: Any
     figure_: Any
 
     @classmethod
-    def _read(cls, result: Any, **computed: Any) -> Self:
-        """Return the display of a result, whose attributes have the same names."""
-        names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
-        read = {name: getattr(result, name) for name in names - computed.keys()}
-        return cls(**read, **computed)
+    def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
+        """Return the fields from a result, whose attributes have the same names."""
+        names = (field.name for field in fields(cls))  # type: ignore[arg-type]
+        return {name: getattr(result, name) for name in names}
+
+    def _pyplot(self) -> Any:
+        """Return matplotlib.pyplot, or say how to get it."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                f"{type(self).__name__}.plot needs matplotlib. Install it with "
+                '`pip install "skdiscrepancy[plot]"`.'
+            ) from error
+        return plt
+
+    def _begin(self, ax: Any, width: float, height: float, box: bool = False) -> Any:
+        """Set `ax_` and `figure_`, to new ones if `ax` is None, and return the axes."""
+        plt = self._pyplot()
+        if ax is None:
+            # Legends and colour bars next to the axes need the constrained layout.
+            _, ax = plt.subplots(layout="constrained", figsize=(width, height))
+        if not box:
+            ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+    def _title(self, title: str, pad: float | None = None) -> Self:
+        """Draw a title at the left, `pad` points above the axes."""
+        style = {"loc": "left", "fontsize": "medium", "fontweight": "bold"}
+        self.ax_.set_title(title, pad=pad, **style)
+        return self
+
+    def _legend(self, title: str, ncols: int = 1, **options: Any) -> Self:
+        """Draw a title and a legend above the axes, where they hide no data.
+
+        A legend that is wider than its axes takes the space of the axes next to them,
+        so it gets fewer columns than `ncols`.
+        """
+        ax = self.ax_
+        options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
+        for columns in range(ncols, 0, -1):
+            legend = ax.legend(frameon=False, ncols=columns, **options)
+            room = OVERHANG * ax.get_window_extent().width
+            if legend.get_window_extent().width <= room:
+                break
+        height = legend.get_window_extent().y1 - ax.get_window_extent().y1
+        # The position of a title is in points, for every resolution.
+        return self._title(title, pad=72 * height / ax.figure.dpi + TITLE_GAP)
+
+    def _name_rows(self, names: Sequence[Any], start: int = 0) -> None:
+        """Label rows, the first on top."""
+        stop = start + len(names)
+        self.ax_.set_yticks(np.arange(start, stop), [plain(name) for name in names])
+        self.ax_.set_ylim(stop - 0.4, start - 0.6)
+        self.ax_.tick_params(axis="y", length=0)
+
+    def _draw_pvalues(
+        self, names: Sequence[Any], pvalues: np.ndarray, level: float
+    ) -> tuple[Any, Any, Any]:
+        """Draw p-values as lines with a marker at the end, the first on top.
+
+        Returns the lines, all markers, and the filled markers of p-values up to the
+        level.
+        """
+        ax, places, small = self.ax_, np.arange(len(names)), pvalues <= level
+        stems = ax.hlines(places, 1.0, pvalues, color=BLUE, linewidth=2, alpha=0.5)
+        open_style = {"color": BLUE, "markerfacecolor": "white", "zorder": 3}
+        [markers] = ax.plot(pvalues, places, "o", **open_style)
+        [filled] = ax.plot(pvalues[small], places[small], "o", color=BLUE, zorder=4)
+        ax.axvline(level, **level_style(level))
+        self._name_rows(names)
+        pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
+        return stems, markers, filled
+
+    def _draw_histogram(self, values: np.ndarray, bins: Any, label: str) -> Any:
+        """Draw a histogram and return its bars."""
+        # An edge makes a bar of one value visible.
+        style = {"color": BLUE, "alpha": 0.6, "edgecolor": BLUE, "linewidth": 0.8}
+        return self.ax_.hist(values, bins=bins, label=label, **style)[2]
+
+    def _draw_value(self, value: float, label: str) -> Any:
+        """Draw a line at a value over bars or a density, and return the line."""
+        line = self.ax_.axvline(value, color=VERMILLION, linewidth=2, label=label)
+        self.ax_.set_ylim(bottom=0)
+        return line
 
 
-def import_pyplot(display: Any) -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__}.plot needs matplotlib. Install it with "
-            '`pip install "skdiscrepancy[plot]"`.'
-        ) from error
-    return plt
+def from_result_with(plot: Callable[..., Any]) -> Any:
+    """Return a class method `from_result` that has the options of a method `plot`."""
 
+    def from_result(cls: Any, result: Any, *, ax: Any = None, **options: Any) -> Any:
+        """Draw a result.
 
-def set_axes(display: Any, ax: Any, *, box: bool = True, **figure_options: Any) -> Any:
-    """Give a display its `ax_` and `figure_`, new ones if `ax` is None."""
-    plt = import_pyplot(display)
-    if ax is None:
-        # Legends and colour bars next to the axes need the constrained layout.
-        _, ax = plt.subplots(layout="constrained", **figure_options)
-    if not box:
-        ax.spines[["top", "right"]].set_visible(False)
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
+        Parameters
+        ----------
+        result : result of a test, a comparison, a score or a report
+            The result that the description of the class names.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates new axes.
+        **options : dict
+            Other options of the method `plot`.
 
+        Returns
+        -------
+        display : Display
+            The display, already drawn.
+        """
+        return cls(**cls._fields(result, **options)).plot(ax=ax, **options)
 
-def legend_above(
-    ax: Any, title: str, *, ncols: int = 1, handles: list[Any] | None = None
-) -> Any:
-    """Draw a title and a legend above the axes, where they hide no data.
-
-    A legend that is wider than its axes takes the space of the axes next to them, so
-    it gets fewer columns than `ncols`.
-    """
-    options: dict[str, Any] = {} if handles is None else {"handles": handles}
-    options |= {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.3}
-    for columns in range(ncols, 0, -1):
-        legend = ax.legend(frameon=False, ncols=columns, **options)
-        room = OVERHANG * ax.get_window_extent().width
-        if legend.get_window_extent().width <= room:
-            break
-    height = legend.get_window_extent().y1 - ax.get_window_extent().y1
-    # The position of a title is in points, for every resolution.
-    set_title(ax, title, pad=72 * height / ax.figure.dpi + TITLE_GAP)
-    return legend
-
-
-def set_title(ax: Any, title: str, pad: float | None = None) -> None:
-    """Draw a title at the left, `pad` points above the axes."""
-    ax.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=pad)
+    drawn = inspect.signature(plot)
+    options = list(drawn.parameters.values())[2:]
+    of_class, result, ax, _ = inspect.signature(from_result).parameters.values()
+    shown = drawn.replace(parameters=[of_class, result, *options, ax])
+    from_result.__signature__ = shown  # type: ignore[attr-defined]
+    from_result.__qualname__ = plot.__qualname__.replace("plot", "from_result")
+    return classmethod(from_result)
 
 
 def plain(name: Any, letters: int = 32) -> str:
@@ -101,37 +165,28 @@ def pvalue_scale(axis: Any, least: float) -> None:
     Small p-values are at the upper or right end, as large statistics are. A margin
     keeps points at the smallest possible p-value away from the edge.
     """
+    # For two decades or less, ticks at powers of ten are too few.
+    log_scale(axis, (1, 2, 5) if least > 0.01 else (1,))
+    # A third of the smallest float would be zero.
+    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, max(least / 3, 1e-300))})
+
+
+def log_scale(axis: Any, subs: tuple[float, ...]) -> None:
+    """Make an axis logarithmic, with ticks at these multiples of powers of ten."""
     from matplotlib.ticker import LogLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    # A third of the smallest float would be zero.
-    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, max(least / 3, 1e-300))})
-    # For two decades or less, ticks at powers of ten are too few.
-    axis.set_major_locator(
-        LogLocator(subs=(1, 2, 5) if least > 0.01 else (1,), numticks=12)
-    )
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter("")
 
 
-def draw_pvalues(
-    ax: Any, names: list[str], pvalues: np.ndarray, level: float
-) -> tuple[Any, Any, Any]:
-    """Draw p-values as lines with a marker at the end, the first on top.
+def whole_numbers(*axes: Any) -> None:
+    """Let axes have ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
 
-    Returns the lines, all markers, and the filled markers of p-values up to the level.
-    """
-    places = np.arange(len(names))
-    stems = ax.hlines(places, 1.0, pvalues, color=BLUE, linewidth=2, alpha=0.5)
-    [markers] = ax.plot(
-        pvalues, places, "o", color=BLUE, markerfacecolor="white", zorder=3
-    )
-    small = pvalues <= level
-    [significant] = ax.plot(pvalues[small], places[small], "o", color=BLUE, zorder=4)
-    ax.axvline(level, **level_style(level))
-    name_rows(ax, names)
-    pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
-    return stems, markers, significant
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def level_style(level: float) -> dict[str, Any]:
@@ -140,21 +195,6 @@ def level_style(level: float) -> dict[str, Any]:
     return {"color": GREY, "linestyle": "--", "zorder": 0, "label": label}
 
 
-def draw_histogram(ax: Any, values: np.ndarray, bins: Any, label: str) -> Any:
-    """Draw a histogram and return its bars."""
-    # An edge makes a bar of one value visible.
-    style = {"color": BLUE, "alpha": 0.6, "edgecolor": BLUE, "linewidth": 0.8}
-    _, _, bars = ax.hist(values, bins=bins, label=label, **style)
-    return bars
-
-
-def name_rows(ax: Any, names: list[str], start: int = 0) -> None:
-    """Label rows, the first on top."""
-    ax.set_yticks(np.arange(start, start + len(names)), [plain(name) for name in names])
-    ax.set_ylim(start + len(names) - 0.4, start - 0.6)
-    ax.tick_params(axis="y", length=0)
-
-
 def rows_height(n_rows: int) -> float:
-    """Return the height of a figure with so many labelled rows, in inches."""
+    """Return the height of a figure with a line for each row, in inches."""
     return float(np.clip(1.7 + 0.3 * n_rows, 2.2, 14))

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,14 +19,7 @@ from skdiscrepancy._data.arrays import SparseRows
 from skdiscrepancy._data.checks import check_number, shown
 from skdiscrepancy._estimators.ksd import KSDEstimator
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy.plotting._style import (
-    BLUE,
-    GREY,
-    VERMILLION,
-    legend_above,
-    plain,
-    set_axes,
-)
+from skdiscrepancy.plotting._style import BLUE, GREY, VERMILLION, Display, plain
 from skdiscrepancy.tables import TableEncoder, layout_of
 
 # Points of the grid on each axis, for one and two features.
@@ -36,7 +30,8 @@ MARGIN = 0.1
 N_LEVELS = 8
 
 
-class WitnessDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class WitnessDisplay(Display):
     """Display of a witness function over one or two features.
 
     The witness function shows where two samples, or a sample and a model, differ. It is
@@ -103,20 +98,11 @@ class WitnessDisplay:
     0.18
     """
 
-    def __init__(
-        self,
-        *,
-        grid: list[np.ndarray],
-        values: ArrayLike,
-        sample: ArrayLike,
-        reference: ArrayLike | None = None,
-        feature_names: list[str] | None = None,
-    ):
-        self.grid = grid
-        self.values = values
-        self.sample = sample
-        self.reference = reference
-        self.feature_names = feature_names
+    grid: list[np.ndarray]
+    values: ArrayLike
+    sample: ArrayLike
+    reference: ArrayLike | None = None
+    feature_names: list[str] | None = None
 
     @classmethod
     def from_estimator(
@@ -127,7 +113,7 @@ class WitnessDisplay:
         features: Any = None,
         grid_resolution: int | None = None,
         ax: Any = None,
-    ) -> WitnessDisplay:
+    ) -> Self:
         """Draw the witness function of an estimator and a sample.
 
         Parameters
@@ -207,7 +193,7 @@ class WitnessDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> WitnessDisplay:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the function and the samples.
 
         Parameters
@@ -220,7 +206,7 @@ class WitnessDisplay:
         display : WitnessDisplay
             The display itself.
         """
-        ax = set_axes(self, ax, figsize=(6.4, 4.8))
+        ax = self._begin(ax, 6.4, 4.8, box=len(self.grid) > 1)
         self.curve_ = self.contours_ = self.reference_ = None
         if len(self.grid) == 1:
             self._plot_curve(ax)
@@ -232,16 +218,15 @@ class WitnessDisplay:
             ax.set_ylabel(plain(names[1]))
         other = "model" if self.reference is None else "reference"
         title = f"Where the {self._sample_name} differs from the {other}"
-        legend_above(ax, title, ncols=3)
-        return self
+        return self._legend(title, ncols=3)
 
     def _plot_curve(self, ax: Any) -> None:
+        """Draw the function of one feature, with the samples along both edges."""
         grid, values = self.grid[0], np.asarray(self.values)
         [self.curve_] = ax.plot(grid, values, color="black", label=self._name)
         for colour, side in ((VERMILLION, values > 0), (BLUE, values < 0)):
-            ax.fill_between(
-                grid, values, where=side, interpolate=True, color=colour, alpha=0.3
-            )
+            style = {"interpolate": True, "color": colour, "alpha": 0.3}
+            ax.fill_between(grid, values, where=side, **style)
         ax.axhline(0, color=GREY, linewidth=0.8)
         if self.reference is not None:
             # Below, because the function is negative where the reference has more mass.
@@ -249,24 +234,18 @@ class WitnessDisplay:
         self.sample_ = _draw_marks(ax, self.sample, 0.98, VERMILLION, self._sample_name)
         ax.margins(x=0, y=0.12)
         ax.set_ylabel(self._scale_label)
-        ax.spines[["top", "right"]].set_visible(False)
 
     def _plot_contours(self, ax: Any) -> None:
+        """Draw the function of two features, with the samples as points."""
         from matplotlib.ticker import MaxNLocator
 
         values = np.asarray(self.values)
         largest = float(np.abs(values).max()) or 1.0
-        self.contours_ = ax.contourf(
-            *self.grid,
-            values,
-            levels=MaxNLocator(2 * N_LEVELS, symmetric=True).tick_values(
-                -largest, largest
-            ),
-            cmap="RdBu_r",
-            # The darkest shades are left out, because markers must stand out.
-            vmin=-1.8 * largest,
-            vmax=1.8 * largest,
-        )
+        ticks = MaxNLocator(2 * N_LEVELS, symmetric=True)
+        # The darkest shades are left out, because markers must stand out.
+        style = {"cmap": "RdBu_r", "vmin": -1.8 * largest, "vmax": 1.8 * largest}
+        style["levels"] = ticks.tick_values(-largest, largest)
+        self.contours_ = ax.contourf(*self.grid, values, **style)
         if self.reference is not None:
             self.reference_ = _draw_points(ax, self.reference, "o", BLUE, "reference")
         self.sample_ = _draw_points(ax, self.sample, "^", VERMILLION, self._sample_name)
@@ -290,15 +269,10 @@ def _draw_marks(
 ) -> Any:
     """Draw a sample of one feature as marks at a height of the axes."""
     x = np.asarray(rows)[:, 0]
-    [marks] = ax.plot(
-        x,
-        np.full(len(x), height),
-        "|",
-        color=colour,
-        # Overlapping transparent marks of many rows show their density.
-        alpha=float(np.clip(50 / len(x), 0.05, 0.8)),
-        transform=ax.get_xaxis_transform(),
-    )
+    # Overlapping transparent marks of many rows show their density.
+    style = {"color": colour, "alpha": float(np.clip(50 / len(x), 0.05, 0.8))}
+    heights, edge = np.full(len(x), height), ax.get_xaxis_transform()
+    [marks] = ax.plot(x, heights, "|", transform=edge, **style)
     # In the legend, the mark is not transparent.
     ax.plot([], [], "|", color=colour, label=label)
     return marks
@@ -308,16 +282,9 @@ def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str)
     """Draw a sample of two features, with small points for many rows."""
     rows = np.asarray(rows)
     size = float(np.clip(4.5 * np.sqrt(200 / len(rows)), 1.5, 4.5))
-    [points] = ax.plot(
-        *rows.T,
-        linestyle="none",
-        marker=marker,
-        color=colour,
-        markeredgecolor="white",
-        markeredgewidth=0.4 if size == 4.5 else 0,
-        markersize=size,
-        label=label,
-    )
+    edge = {"markeredgecolor": "white", "markeredgewidth": 0.4 if size == 4.5 else 0}
+    style = {"color": colour, "markersize": size, "label": label}
+    [points] = ax.plot(*rows.T, marker, **style, **edge)
     return points
 
 
@@ -382,12 +349,10 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         layout, n_features = layout_of(encoder, None), estimator.reference_.shape[1]
         names = [f"x{j}" for j in range(n_features)]
         names = names if layout is None else [str(name) for name in layout.names]
-    chosen = features
-    if features is None:
-        chosen = range(n_features)
-    elif isinstance(features, (str, Integral)):
-        chosen = [features]
-    columns = [_column_index(item, names) for item in _listed(chosen)]
+    chosen = range(n_features) if features is None else features
+    if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
+        chosen = [chosen]
+    columns = [_column_index(item, names) for item in chosen]
     valid = None not in columns and len(set(columns)) == len(columns)
     if not valid or len(columns) not in (1, 2):
         raise ValueError(
@@ -399,13 +364,8 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
             f"features == {features!r}, must be all {n_features} columns for KSD, "
             "because the model is a distribution of all columns."
         )
-    indices = [j for j in columns if j is not None]
+    indices = cast(list[int], columns)
     return indices, [names[j] for j in indices]
-
-
-def _listed(features: Any) -> list[Any]:
-    """Return features as a list; what is not a list has no columns."""
-    return list(features) if isinstance(features, Iterable) else []
 
 
 def _column_index(item: Any, names: list[str]) -> int | None:
