@@ -285,6 +285,17 @@ def test_roots_are_taken_product_by_product_before_pooling(pooling):
     assert_allclose(result.value, value, **CLOSE)
 
 
+def test_collections_beside_labels_keep_all_kernels():
+    """Some kernels on a column are summed in sorted order, others from features."""
+    X = np.random.RandomState(0).normal(size=(600, 1))
+    params = {"bandwidth": BANDWIDTH, "pooling": "max"}
+    labels, kernels = X[:, 0] > 0, ["laplace", "linear"]
+    single = [hsic_score(X, labels, kernel=[name], **params) for name in kernels]
+    both = HSICEstimator(kernel=kernels, **params).fit(X, labels)
+    result = both.evaluate(X, labels)
+    assert_allclose(result.statistics / result.scales, single, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("labels", "dtype"),
     [

@@ -26,7 +26,7 @@ from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._data.targets import tag_target
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._gram.products import source_pair_totals
+from skdiscrepancy._gram.products import Centring, Pair, pair_totals
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.sources import Source, kernel_source
 from skdiscrepancy._statistics.dependence import centring_offsets
@@ -118,30 +118,15 @@ def as_representation(
     return Reader(kernel, least, dense=True).rows(Z, name)
 
 
-class Terms(NamedTuple):
-    """HSIC of pairs of samples.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_pairs,)
-        HSIC of each pair.
-    roundings : ndarray of shape (n_pairs,)
-        How large HSIC of a constant sample with itself may be by rounding.
-    """
-
-    values: np.ndarray
-    roundings: np.ndarray
-
-
 @in_one_blas_thread
 def hsic_terms(
     sources: list[Source],
-    pairs: list[tuple[int, int]],
+    pairs: list[Pair],
     n: int,
     *,
     unbiased: bool,
     run: Run = QUIET,
-) -> Terms:
+) -> tuple[np.ndarray, np.ndarray]:
     """Compute complete HSIC, not normalised, of pairs of sources with one kernel each.
 
     In the centred matrices A and B this is sum(A o B) / (n (n - 3)) for U, where the
@@ -162,62 +147,48 @@ def hsic_terms(
 
     Returns
     -------
-    terms : Terms
-        In the order of the pairs.
+    values : ndarray of shape (n_pairs,)
+        HSIC of each pair.
+    roundings : ndarray of shape (n_pairs,)
+        How large HSIC of a constant sample with itself may be by rounding.
     """
     # CKA has neither incomplete designs nor random features.
     run = run._replace(faster="minibatches (CKAEstimator.partial_fit)")
+    centring = Centring(partial(centring_offsets, unbiased=unbiased), not unbiased)
     # Sums beyond floating point are refused below.
     with np.errstate(all="ignore"):
-        found = source_pair_totals(
-            sources,
-            pairs,
-            n,
-            partial(centring_offsets, unbiased=unbiased),
-            diagonal=not unbiased,
-            run=run,
-        )
+        totals, roundings = pair_totals(sources, pairs, n, centring, run)
     count = n * (n - 3) if unbiased else n * n
-    return Terms(check_finite(found.totals / count), found.roundings / count)
+    return check_finite(totals / count), roundings / count
 
 
-def alignments(
-    cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray, constant: list[str]
-) -> np.ndarray:
+def cka(cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray) -> np.ndarray:
     """Divide HSIC by the geometric mean of HSIC of each sample with itself.
 
-    Parameters
-    ----------
-    cross : ndarray of shape (n_x, n_y)
-        HSIC of each sample on the left with each sample on the right.
-    own_x : ndarray of shape (n_x,)
-        HSIC of the samples on the left with themselves, 0 for constant samples.
-    own_y : ndarray of shape (n_y,)
-        HSIC of the samples on the right with themselves, 0 for constant samples.
-    constant : list of str
-        Names of the constant samples, for the warning.
-
-    Returns
-    -------
-    cka : ndarray of shape (n_x, n_y)
-        CKA, 0 beside a constant sample.
+    `own_x` belongs to the rows of `cross`, `own_y` to its columns. CKA beside a
+    constant sample, whose HSIC with itself is not positive, is 0.
     """
+    # Root by root: the product of two HSIC may be beyond floating point.
+    scale = np.sqrt(np.maximum(own_x, 0))[:, np.newaxis] * np.sqrt(np.maximum(own_y, 0))
+    return np.divide(cross, scale, out=np.zeros(cross.shape), where=scale > 0)
+
+
+def positive_part(
+    terms: np.ndarray, roundings: np.ndarray, names: list[str] | None = None
+) -> np.ndarray:
+    """Return HSIC of samples with themselves, 0 where it is a rounding error.
+
+    `names` are the names of the samples in a warning of constant samples.
+    """
+    own = np.where(terms > roundings, terms, 0.0)
+    constant = [name for name, term in zip(names or (), own, strict=False) if term == 0]
     if constant:
         warn_user(
             f"CKA with {', '.join(constant)} is 0, because HSIC with itself is not "
             "positive. For the kernel, all rows are equal, all rows are equally "
             "different, or all rows but one are equal."
         )
-    # Root by root: the product of two HSIC may be beyond floating point.
-    scale = np.sqrt(np.maximum(own_x, 0))[:, np.newaxis] * np.sqrt(np.maximum(own_y, 0))
-    cka = np.zeros(cross.shape)
-    np.divide(cross, scale, out=cka, where=scale > 0)
-    return cka
-
-
-def positive_part(terms: np.ndarray, roundings: np.ndarray) -> np.ndarray:
-    """Return HSIC of samples with themselves, 0 where it is a rounding error."""
-    return np.where(terms > roundings, terms, 0.0)
+    return own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -409,7 +380,7 @@ def cka_score(
     right = left
     if not symmetric:
         right = _Layers(Y, "Y", settings.target_kernel, settings, bandwidth)
-        _check_rows_agree(left, right)
+    _check_rows_agree(left, right)
     matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
     if not left.several and not right.several:
         return float(matrix[0, 0])
@@ -496,26 +467,21 @@ def _cka_matrix(
 ) -> np.ndarray:
     """Return CKA of every layer on the left with every layer on the right."""
     p, q = len(left.sources), len(right.sources)
-    if right is left:
-        _check_rows_agree(left, left)
-        sources = left.sources
-        pairs = list(combinations_with_replacement(range(p), 2))
-    else:
-        sources = [*left.sources, *right.sources]
+    sources, titles = left.sources, left.titles
+    pairs = list(combinations_with_replacement(range(p), 2))
+    if right is not left:
+        sources, titles = [*sources, *right.sources], [*titles, *right.titles]
         pairs = [(i, i) for i in range(p + q)]
         pairs += product(range(p), range(p, p + q))
-    n = left.n_rows[0]
-    terms = hsic_terms(sources, pairs, n, unbiased=settings.unbiased, run=run)
-    values, roundings = np.zeros((2, len(sources), len(sources)))
     at = tuple(np.array(pairs).T)
+    terms = hsic_terms(
+        sources, pairs, left.n_rows[0], unbiased=settings.unbiased, run=run
+    )
+    values, roundings = np.zeros((2, len(sources), len(sources)))
     values[at], roundings[at] = terms
-    own = positive_part(np.diagonal(values), np.diagonal(roundings))
-    titles = left.titles if right is left else [*left.titles, *right.titles]
-    constant = [title for title, t in zip(titles, own, strict=True) if t == 0]
-    if right is left:
-        values = np.triu(values) + np.triu(values, 1).T
-        return alignments(values, own, own, constant)
-    return alignments(values[:p, p:], own[:p], own[p:], constant)
+    values.T[at] = terms[0]
+    own = positive_part(np.diagonal(values), np.diagonal(roundings), titles)
+    return cka(values, own, own)[:p, 0 if right is left else p :]
 
 
 # HSIC of X with itself, of X with y, and of y with itself.
@@ -677,30 +643,25 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         check_is_fitted(self)
         if X is None and y is None:
             return _cka(self.hsic_, self._roundings)
-        terms = self._terms(X, y, self._settings(), first=False)[0]
-        return _cka(*terms)
-
-    def _settings(self) -> CKASettings:
-        check_run_options(self.n_jobs, None, self.verbose)
-        return check_cka_params(
-            self.kernel, self.target_kernel, self.bandwidth, self.design
-        )
+        return _cka(*self._terms(X, y, first=False)[0])
 
     def _add(self, X: Any, y: Any, *, first: bool) -> None:
-        terms, n = self._terms(X, y, self._settings(), first=first)
+        """Add the terms of one batch."""
+        terms, n = self._terms(X, y, first=first)
         if first:
             self.hsic_, self._roundings = np.zeros((2, 3))
             self.n_batches_ = self.n_samples_seen_ = 0
-        self.hsic_ = self.hsic_ + terms.values
-        self._roundings = self._roundings + terms.roundings
+        self.hsic_, self._roundings = self.hsic_ + terms[0], self._roundings + terms[1]
         self.n_batches_ += 1
         self.n_samples_seen_ += n
         self.cka_ = _cka(self.hsic_, self._roundings, warn=False)
 
-    def _terms(
-        self, X: Any, y: Any, settings: CKASettings, *, first: bool
-    ) -> tuple[Terms, int]:
+    def _terms(self, X: Any, y: Any, *, first: bool) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
+        check_run_options(self.n_jobs, None, self.verbose)
+        settings = check_cka_params(
+            self.kernel, self.target_kernel, self.bandwidth, self.design
+        )
         tables = X, y
         reader = Reader(settings.kernel, settings.least_rows, None, self, dense=True)
         X, y = reader.rows_with_target(X, y, reset=first)
@@ -718,17 +679,12 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        sources = [
+        sources: list[Source] = [
             kernel_source([self.kernel_], X),
             kernel_source([self.target_kernel_], y),
         ]
-        terms = hsic_terms(
-            list(sources),
-            PAIRS,
-            len(X),
-            unbiased=settings.unbiased,
-            run=Run(self.n_jobs, self.verbose),
-        )
+        run = Run(self.n_jobs, self.verbose)
+        terms = hsic_terms(sources, PAIRS, len(X), unbiased=settings.unbiased, run=run)
         return terms, len(X)
 
     def __sklearn_tags__(self) -> Any:
@@ -737,9 +693,5 @@ class CKAEstimator(KeywordHints, BaseEstimator):
 
 def _cka(terms: np.ndarray, roundings: np.ndarray, *, warn: bool = True) -> float:
     """Return CKA from HSIC of X with itself, of X with y, and of y with itself."""
-    own_x, own_y = positive_part(terms[[0, 2]], roundings[[0, 2]])
-    constant = [name for name, own in (("X", own_x), ("y", own_y)) if own == 0 and warn]
-    cross = terms[1:2, np.newaxis]
-    return float(
-        alignments(cross, np.array([own_x]), np.array([own_y]), constant)[0, 0]
-    )
+    own = positive_part(terms[[0, 2]], roundings[[0, 2]], ["X", "y"] if warn else None)
+    return float(cka(terms[1:2, np.newaxis], own[:1], own[1:])[0, 0])

@@ -1,28 +1,23 @@
 """Sums of the products of centred Gram matrices.
 
 A centred matrix is K_ij - f_i - f_j, for offsets f that follow from the row sums of K.
-The products are summed over tiles, or in sorted order for kernels on two columns, or on
-a column and labels.
-
-Totals of products of centred Gram matrices, for pairs of many sources.
-
-Representations of the same rows, such as the layers of networks, have one source each.
-What belongs to one source is computed once, whatever the number of pairs: the row sums
-that centre it, and its tiles, which all pairs share.
+The products of two kernels are summed without pairs of rows if a table knows both of
+their forms: sorted columns, labels and explicit features. All others are summed over
+tiles. `centred_products` gives row sums of all products of two collections, and
+`pair_totals` totals of pairs of single kernels, such as the layers of networks.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.rows import Index
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
@@ -47,11 +42,33 @@ from skdiscrepancy.designs import Region, square
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
 MIN_SPAN = 0.3
-Offsets = Callable[[np.ndarray], np.ndarray]
-Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
-Factor = Line | Classes | CentredFeatures
+# Below so many units of the working precision a number is a rounding error of zero.
+ROUNDING = 100
 # Every pair of rows has the weight 1.
 UNIFORM = PairWeights(None, [(1.0, None)])
+Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+Leaf = Line | Classes | CentredFeatures
+Pair = tuple[int, int]
+
+
+class Centring(NamedTuple):
+    """How matrices are centred and summed.
+
+    Attributes
+    ----------
+    offsets : callable
+        Takes row sums of shape (n_kernels, n), and returns the offsets that centre the
+        matrices.
+    diagonal : bool
+        Whether the diagonals are in the sums.
+    weights : PairWeights, default=UNIFORM
+        Weights of the rows in the row sums that `offsets` takes, and of the pairs of
+        rows in the row sums of products.
+    """
+
+    offsets: Callable[[np.ndarray], np.ndarray]
+    diagonal: bool
+    weights: PairWeights = UNIFORM
 
 
 class Products(NamedTuple):
@@ -73,15 +90,7 @@ class Products(NamedTuple):
 
 
 def centred_products(
-    x: Source,
-    y: Source,
-    n: int,
-    offsets: Offsets,
-    finish: Finish,
-    *,
-    diagonal: bool,
-    weights: PairWeights | None = None,
-    run: Run = QUIET,
+    x: Source, y: Source, n: int, centring: Centring, finish: Finish, run: Run = QUIET
 ) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
 
@@ -97,17 +106,11 @@ def centred_products(
         Kernels on the same rows.
     n : int
         Number of rows.
-    offsets : callable
-        Takes row sums of shape (n_kernels, n), and returns the offsets that centre the
-        matrices.
+    centring : Centring
+        How the matrices are centred and summed.
     finish : callable
         Takes the row sums of products, of shape (n_some_products, n), and returns
         arrays of shape (n_some_products,).
-    diagonal : bool
-        Whether the diagonals are in the sums.
-    weights : PairWeights or None, default=None
-        Weights of the rows in the row sums that `offsets` takes, and of the pairs of
-        rows in the row sums that `finish` takes.
     run : Run, default=QUIET
         Threads and progress.
 
@@ -116,18 +119,23 @@ def centred_products(
     products : Products
         Results for every kernel of x with every kernel of y.
     """
-    ordered = short_factors(x, y, n)
-    if ordered is not None:
-        return _in_order(*ordered, offsets, finish, diagonal, weights or UNIFORM, run)
+    leaves = leaves_of(Forms(x, n), Forms(y, n))
+    if leaves is not None:
+        kernels = [(leaf, k) for leaf in leaves for k in range(leaf.n_kernels)]
+        places = range(x.n_kernels), range(x.n_kernels, len(kernels))
+        work = partial(_row_results, centring, finish)
+        found = _in_order(kernels, list(product(*places)), centring, work, run)
+        sizes, *results = np.array([(s, *np.ravel(r)) for s, r in found]).T
+        return Products(np.array(results), sizes, IN_ORDER)
+    diagonal, weights = centring.diagonal, centring.weights
     region = square(0, n, diagonal=diagonal)
     centred, sizes, peaks, every = [], [], [], np.arange(n)
     # The second walk evaluates all kernels again, and multiplies them.
     with progress("kernel sums", 8, run.verbose) as walks:
         for source in (x, y):
-            of_rows = None if weights is None else weights.rows
-            sums = row_sums(source, n, diagonal=diagonal, weights=of_rows, run=run)
-            centred.append(CentredSource(source, offsets(sums)))
-            length = region.row_length if weights is None else 1
+            sums = row_sums(source, n, diagonal=diagonal, weights=weights.rows, run=run)
+            centred.append(CentredSource(source, centring.offsets(sums)))
+            length = region.row_length if weights.rows is None else 1
             sizes.append(np.abs(sums).max(axis=1) / length)
             # Without the diagonal, the sums do not hold its entries.
             some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
@@ -135,7 +143,7 @@ def centred_products(
             walks.advance()
         walks.step = 6
         first: Source = centred[0]
-        if weights is not None:
+        if weights.rows is not None:
             first = WeightedSource(first, weights)
         reducer = ProductRowSums(first, centred[1])
         [(sums, _)] = walk([region], reducer, run=run)
@@ -146,111 +154,131 @@ def centred_products(
     return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
 
 
-def short_factors(x: Source, y: Source, n: int) -> tuple[Factor, Factor, bool] | None:
-    """Return both factors of products that can be summed without all pairs.
+def pair_totals(
+    sources: list[Source],
+    pairs: list[Pair],
+    n: int,
+    centring: Centring,
+    run: Run = QUIET,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centre the matrices of sources, multiply pairs entry by entry, and add up.
 
-    These are exponentials on two columns, or any decaying kernels on a column with
-    labels. Return None if there is any other pair, or a kernel so wide that HSIC would
-    lose its digits.
+    Each source has one kernel. What belongs to one source is computed once, whatever
+    the number of pairs: its form, the row sums that centre it, and its tiles, which all
+    pairs share that are not in the table.
 
     Parameters
     ----------
-    x, y : Source
-        Kernels on the same rows.
+    sources : list of Source
+        One kernel each, on the same rows.
+    pairs : list of pairs of int
+        Positions of sources.
     n : int
         Number of rows.
+    centring : Centring
+        How the matrices are centred and summed, without weights.
+    run : Run, default=QUIET
+        Threads and progress.
 
     Returns
     -------
-    first, second : Line, Classes or CentredFeatures
-        The factors.
-    swapped : bool
-        Whether the first factor belongs to y.
+    totals : ndarray of shape (n_pairs,)
+        Sum of all entries of the product of both matrices of each pair.
+    roundings : ndarray of shape (n_pairs,)
+        How large a rounding error of the total of a matrix with itself may be.
     """
-    for labels, other, swapped in ((y, x, True), (x, y, False)):
-        if isinstance(labels, KernelSource) and labels.labels is not None:
-            beside = features_of(other) or _line_beside_labels(other, n)
-            if beside is None:
-                return None
-            return Classes(labels.labels, labels.kernels), beside, swapped
-    F, G = features_of(x), features_of(y)
-    if F is not None and G is not None:
-        return (F, G, False) if pays_off(F, G, n) else None
-    first, second = (line_of_exponentials(source, n) for source in (x, y))
-    if first is None or second is None:
-        return None
-    return first, second, False
+    forms = [Forms(source, n) for source in sources]
+    of_pairs = [leaves_of(forms[i], forms[j]) for i, j in pairs]
+    short = [t for t, both in enumerate(of_pairs) if both is not None]
+    others = [t for t, both in enumerate(of_pairs) if both is None]
+    found = np.empty((len(pairs), 2))
+    if short:
+        used = {id(leaf): leaf for t in short for leaf in of_pairs[t] or ()}
+        at = {key: place for place, key in enumerate(used)}
+        places: list[Any] = [[at[id(f)] for f in of_pairs[t] or ()] for t in short]
+        kernels = [(leaf, 0) for leaf in used.values()]
+        work = partial(_total, centring)
+        found[short] = _in_order(kernels, places, centring, work, run)
+    if others:
+        some = [pairs[t] for t in others]
+        found[others] = _totals_over_tiles(forms, some, centring, run)
+    return found[:, 0], found[:, 1]
 
 
-def features_of(source: Source) -> CentredFeatures | None:
-    """Return the rows with kernels that all have explicit features."""
-    if not isinstance(source, KernelSource):
-        return None
-    rows = source.function_rows
-    if rows is None or len(kernels_with_features(source)) < source.n_kernels:
-        return None
-    return CentredFeatures(source.kernels, rows)
+class Forms:
+    """A source, and its forms whose products need no pairs of rows, each made once."""
+
+    def __init__(self, source: Source, n: int):
+        self.source = source
+        self.n = n
+
+    @cached_property
+    def classes(self) -> Classes | None:
+        """The labels, if all kernels compare labels."""
+        source = self.source
+        if not isinstance(source, KernelSource) or source.labels is None:
+            return None
+        return Classes(source.labels, source.kernels)
+
+    @cached_property
+    def features(self) -> CentredFeatures | None:
+        """The rows, if all kernels have explicit features."""
+        source = self.source
+        if not isinstance(source, KernelSource):
+            return None
+        rows = source.function_rows
+        if rows is None or len(kernels_with_features(source)) < source.n_kernels:
+            return None
+        return CentredFeatures(source.kernels, rows)
+
+    @cached_property
+    def exponentials(self) -> Line | None:
+        """The column for products with another column."""
+        ways = choose_ways(self.source, self.n, "products")
+        if ways.others or any(profile.degree for profile in ways.profiles.values()):
+            return None
+        return ways.line()
+
+    @cached_property
+    def line(self) -> Line | None:
+        """The column for products with labels, which are scans of the classes."""
+        ways = choose_ways(self.source, self.n)
+        if ways.others or ways.with_features:
+            return None
+        line = ways.line()
+        wide = (0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans())
+        return None if any(wide) else line
+
+    @cached_property
+    def tiles(self) -> Source:
+        """A source of one kernel whose tiles keep their digits."""
+        if self.features is None:
+            return self.source
+        # Centred, inner products have no offset to lose digits to.
+        blocks = [block for _, block in self.features.blocks(0)]
+        return FeatureSource(np.concatenate(blocks).T)
 
 
-def pays_off(first: CentredFeatures, second: CentredFeatures, n: int) -> bool:
-    """Tell whether products of features are cheaper than tiles."""
-    a = max(first.n_components(k) for k in range(first.n_kernels))
-    b = max(second.n_components(k) for k in range(second.n_kernels))
-    return a * b <= n * (a + b)
+def leaves_of(x: Forms, y: Forms) -> tuple[Leaf, Leaf] | None:
+    """Return both factors of products that are summed without pairs, None for tiles.
+
+    This is the table of products: labels with anything that is not summed over tiles,
+    features with features where it pays off, and exponentials on two columns.
+    """
+    both: Any = None
+    if x.classes is not None or y.classes is not None:
+        both = tuple(form.classes or form.features or form.line for form in (x, y))
+    elif x.features is not None and y.features is not None:
+        a, b = x.features.most_components, y.features.most_components
+        if a * b <= x.n * (a + b):
+            both = x.features, y.features
+    else:
+        both = x.exponentials, y.exponentials
+    return both if both and None not in both else None
 
 
-def _line_beside_labels(source: Source, n: int) -> Line | None:
-    """Return a column for products with labels, which are scans of the classes."""
-    ways = choose_ways(source, n, "rows")
-    if ways.others:
-        return None
-    line = ways.line()
-    wide = any(0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans())
-    return None if wide else line
-
-
-def line_of_exponentials(source: Source, n: int) -> Line | None:
-    """Return a column for products with another column."""
-    ways = choose_ways(source, n, "products")
-    if ways.others or any(profile.degree for profile in ways.profiles.values()):
-        return None
-    return ways.line()
-
-
-def _in_order(
-    first: Factor,
-    second: Factor,
-    swapped: bool,
-    offsets: Offsets,
-    finish: Finish,
-    diagonal: bool,
-    weights: PairWeights,
-    run: Run,
-) -> Products:
-    """Compute the results of products of kernels that are summed in sorted order."""
-    factors, centrings = (first, second), []
-    n_first, n_second = first.n_kernels, second.n_kernels
-    total = n_first + n_second + n_first * n_second
-    with progress("kernel sums", total, run.verbose) as all_sums:
-        for factor in factors:
-            all_sums.step = factor.n_kernels
-            centring = Work(centre_factor, factor, offsets, diagonal, weights)
-            centrings.append(list(run_all(range(factor.n_kernels), centring, run=run)))
-            all_sums.advance()
-        all_sums.step = n_first * n_second
-        pairs = product(range(n_first), range(n_second))
-        work = Work(_pair_result, factors, centrings, finish, diagonal, weights)
-        results = list(run_all(pairs, work, run=run))
-    numbers = [(size, *np.ravel(found)) for size, found in results]
-    grid = np.reshape(numbers, (n_first, n_second, -1))
-    if swapped:
-        grid = grid.transpose(1, 0, 2)
-    sizes, *found = grid.reshape(n_first * n_second, -1).T
-    return Products(np.array(found), sizes, IN_ORDER)
-
-
-class Centring(NamedTuple):
-    """The numbers that centre one Gram matrix: K_ij - shift - offsets_i - offsets_j.
+class Centred(NamedTuple):
+    """One centred matrix K_ij - shift - offsets_i - offsets_j of a leaf.
 
     The weighted mean of the offsets is zero. Subtracting the shift first makes the sums
     as small as possible, so their differences lose few digits. For the same reason, the
@@ -259,6 +287,8 @@ class Centring(NamedTuple):
 
     Attributes
     ----------
+    leaf, k : Leaf, int
+        The kernel.
     wide : bool
         Whether the matrix is 1 - K.
     size : float
@@ -274,6 +304,8 @@ class Centring(NamedTuple):
         The diagonal of the centred matrix.
     """
 
+    leaf: Any
+    k: int
     wide: bool
     size: float
     shift: float
@@ -281,67 +313,98 @@ class Centring(NamedTuple):
     sums: list[np.ndarray]
     diagonal: np.ndarray
 
+    def weighted_sums(self, weights: np.ndarray) -> np.ndarray:
+        """Return the row sums of K - shift with weights."""
+        sums = self.leaf.sums(self.k, weights, wide=self.wide)
+        return sums - self.shift * weights.sum()
 
-def _total(vector: np.ndarray | None, n: int) -> float:
+    def products(self, other: Centred, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product of both matrices before centring."""
+        return self.leaf.products(
+            self.k,
+            other.leaf,
+            other.k,
+            wide=self.wide,
+            other_wide=other.wide,
+            weights=weights,
+        )
+
+
+def _in_order(
+    kernels: list[tuple[Leaf, int]],
+    pairs: list[Pair],
+    centring: Centring,
+    work: Callable[[Centred, Centred], Any],
+    run: Run,
+) -> list[Any]:
+    """Centre the kernels of leaves, and return the results of work on pairs of them."""
+    with progress("kernel sums", len(kernels) + len(pairs), run.verbose) as line:
+        line.step = len(kernels)
+        every = range(len(kernels))
+        centred = list(run_all(every, Work(_centre, centring, kernels), run))
+        line.advance()
+        line.step = len(pairs)
+        return list(run_all(pairs, Work(_of_pair, work, centred), run))
+
+
+def _of_pair(
+    work: Callable[[Centred, Centred], Any], centred: list[Centred], pair: Pair
+) -> Any:
+    """Return the result of work on a pair of centred matrices."""
+    return work(*(centred[i] for i in pair))
+
+
+def _mass(vector: np.ndarray | None, n: int) -> float:
     """Return the sum of a vector, of n ones if it is None."""
     return n if vector is None else vector.sum()
 
 
-def centre_factor(
-    factor: Factor, offsets: Offsets, diagonal: bool, weights: PairWeights, k: int
-) -> Centring:
-    """Return the centring of kernel k of a factor."""
-    w, n = weights.rows, factor.n_rows
-    sums, own = factor.sums(k, w), factor.diagonal(k)
-    mass = _total(w, n)
-    wide = factor.is_wide(k, sums * (n / mass))
+def _centre(centring: Centring, kernels: list[tuple[Leaf, int]], i: int) -> Centred:
+    """Centre kernel i of the leaves."""
+    leaf, k = kernels[i]
+    w, n = centring.weights.rows, leaf.n_rows
+    sums, own = leaf.sums(k, w), leaf.diagonal(k)
+    mass = _mass(w, n)
+    wide = leaf.is_wide(k, sums * (n / mass))
     if wide:
-        sums, own = factor.sums(k, w, wide=True), 0.0
+        sums, own = leaf.sums(k, w, wide=True), 0.0
     own_terms = own if w is None else w * own
-    found = offsets((sums if diagonal else sums - own_terms)[np.newaxis])[0]
+    kept = sums if centring.diagonal else sums - own_terms
+    found = centring.offsets(kept[np.newaxis])[0]
     middle = found.mean() if w is None else w @ found
     shift, found = 2 * middle, found - middle
     of_terms = [
-        (sums if vector is w else factor.sums(k, vector, wide=wide))
-        - shift * _total(vector, n)
-        for _, vector in weights.terms
+        (sums if vector is w else leaf.sums(k, vector, wide=wide))
+        - shift * _mass(vector, n)
+        for _, vector in centring.weights.terms
     ]
-    size = max(float(np.abs(sums).max()) / mass, factor.least_size(k))
-    return Centring(wide, size, shift, found, of_terms, own - shift - 2 * found)
+    size = max(float(np.abs(sums).max()) / mass, leaf.least_size(k))
+    own = own - shift - 2 * found
+    return Centred(leaf, k, wide, size, shift, found, of_terms, own)
 
 
-def _pair_result(
-    factors: tuple[Factor, Factor],
-    centrings: list[list[Centring]],
-    finish: Finish,
-    diagonal: bool,
-    weights: PairWeights,
-    pair: tuple[int, int],
+def _row_results(
+    centring: Centring, finish: Finish, K: Centred, L: Centred
 ) -> tuple[float, Any]:
     """Return the size and the result of the product of two centred matrices.
 
     With the offsets f and g and the vector v of a term of the weights, the row sums are
     those of v_j times (K_ij - f_i - f_j) (L_ij - g_i - g_j), multiplied out.
     """
-    (first, second), (a, b) = factors, pair
-    K, L = centrings[0][a], centrings[1][b]
     f, g = K.offsets, L.offsets
     total, size = np.zeros(len(f)), K.size * L.size
-    for t, (factor, vector) in enumerate(weights.terms):
-        mass, v = _total(vector, len(f)), 1.0 if vector is None else vector
-        products = first.products(
-            a, second, b, wide=K.wide, other_wide=L.wide, weights=vector
-        )
+    for t, (factor, vector) in enumerate(centring.weights.terms):
+        mass, v = _mass(vector, len(f)), 1.0 if vector is None else vector
+        products = K.products(L, vector)
         # K o L can be larger than the product of the sizes of K and L.
         largest = float(np.abs(products).max())
         size = max(size, largest / mass if vector is None else largest)
         of_f, of_g = v * f, v * g
         sums = products - mass * K.shift * L.shift
         sums -= (K.shift + f) * L.sums[t] + (L.shift + g) * K.sums[t]
-        sums -= first.sums(a, of_g, wide=K.wide) - K.shift * of_g.sum()
-        sums -= second.sums(b, of_f, wide=L.wide) - L.shift * of_f.sum()
+        sums -= K.weighted_sums(of_g) + L.weighted_sums(of_f)
         sums += mass * f * g + f * of_g.sum() + g * of_f.sum() + f @ of_g
-        if not diagonal:
+        if not centring.diagonal:
             sums -= v * K.diagonal * L.diagonal
         total += factor * v * sums
     if K.wide != L.wide:
@@ -349,181 +412,37 @@ def _pair_result(
     return size, finish(total[np.newaxis])
 
 
-# Below so many units of the working precision a number is a rounding error of zero.
-ROUNDING = 100
-Pair = tuple[int, int]
+def _total(centring: Centring, K: Centred, L: Centred) -> tuple[float, float]:
+    """Return the total of the product of two centred matrices, and its rounding.
 
-
-class SourcePairs(NamedTuple):
-    """Totals of products of centred matrices.
-
-    Attributes
-    ----------
-    totals : ndarray of shape (n_pairs,)
-        Sum of all entries of the product of both matrices of each pair.
-    roundings : ndarray of shape (n_pairs,)
-        How large a rounding error of the total of a matrix with itself may be.
+    The sum of the row sums above, where K g and L f have become inner products with the
+    row sums of K and L.
     """
-
-    totals: np.ndarray
-    roundings: np.ndarray
-
-
-def source_pair_totals(
-    sources: list[Source],
-    pairs: list[Pair],
-    n: int,
-    offsets: Offsets,
-    *,
-    diagonal: bool,
-    run: Run = QUIET,
-) -> SourcePairs:
-    """Centre the matrices of sources, multiply pairs entry by entry, and add up.
-
-    Pairs with explicit features cost the product of their numbers of features for each
-    row, pairs of single columns with kernels that are summed in sorted order O(n log
-    n). All other pairs share one walk over tiles. Each source has one kernel.
-    """
-    totals, roundings = np.zeros((2, len(pairs)))
-    known = _KnownFactors(sources, n)
-    short, over_tiles = {}, []
-    for t, pair in enumerate(pairs):
-        factors = known.of_pair(*pair)
-        if factors is None:
-            over_tiles.append(t)
-        else:
-            short[t] = factors
-    distinct = {id(factor): factor for both in short.values() for factor in both}
-    centre = partial(
-        centre_factor, offsets=offsets, diagonal=diagonal, weights=UNIFORM, k=0
-    )
-    found = run_all(distinct.values(), centre, run=run)
-    centrings = dict(zip(distinct, found, strict=True))
-    tasks = [tuple((f, centrings[id(f)]) for f in both) for both in short.values()]
-    results = run_all(tasks, partial(_pair_total, diagonal), run=run)
-    for t, both in zip(short, results, strict=True):
-        totals[t], roundings[t] = both
-    if over_tiles:
-        some = [pairs[t] for t in over_tiles]
-        totals[over_tiles], roundings[over_tiles] = _over_tiles(
-            known, some, n, offsets, diagonal, run
-        )
-    return SourcePairs(totals, roundings)
-
-
-class _KnownFactors:
-    """The forms of sources that need no tiles, each made once."""
-
-    def __init__(self, sources: list[Source], n: int):
-        self.sources = sources
-        self.n = n
-        self.features = [features_of(source) for source in sources]
-        self.lines = [line_of_exponentials(source, n) for source in sources]
-        self.labels = [
-            Classes(source.labels, source.kernels)
-            if isinstance(source, KernelSource) and source.labels is not None
-            else None
-            for source in sources
-        ]
-
-    def of_pair(self, i: int, j: int) -> tuple[Factor, Factor] | None:
-        """Return both sources in forms that have products, None for tiles."""
-        F, G = self.features[i], self.features[j]
-        if F is not None and G is not None:
-            return (F, G) if pays_off(F, G, self.n) else None
-        line, other = self.lines[i], self.lines[j]
-        if line is not None and other is not None:
-            return line, other
-        labels = self.labels[i]
-        if labels is not None and i == j:
-            return labels, labels
-        if labels is not None or self.labels[j] is not None:
-            found = short_factors(self.sources[i], self.sources[j], self.n)
-            return None if found is None else found[:2]
-        return None
-
-    def for_tiles(self, i: int) -> Source:
-        """Return a source whose tiles keep their digits."""
-        F = self.features[i]
-        if F is None:
-            return self.sources[i]
-        # Centred, inner products have no offset to lose digits to.
-        return FeatureSource(np.concatenate([block for _, block in F.blocks(0)]).T)
-
-
-def _pair_total(diagonal: bool, both: Any) -> tuple[float, float]:
-    """Return the total of the product of two centred matrices, and its rounding."""
-    (first, K), (second, L) = both
-    if isinstance(first, CentredFeatures) and isinstance(second, CentredFeatures):
-        product = first.product_total(0, second, 0)
+    n, f, g = len(K.offsets), K.offsets, L.offsets
+    [of_K], [of_L] = K.sums, L.sums
+    if isinstance(K.leaf, CentredFeatures) and isinstance(L.leaf, CentredFeatures):
+        product = K.leaf.product_total(K.k, L.leaf, L.k)
     else:
-        product = float(
-            first.products(0, second, 0, wide=K.wide, other_wide=L.wide).sum()
-        )
-    total = centred_total(K, L, product, diagonal=diagonal)
-    eps, n = float(np.finfo(IN_ORDER).eps), len(K.offsets)
+        product = float(K.products(L).sum())
+    total = product - n * n * K.shift * L.shift
+    total -= K.shift * of_L.sum() + L.shift * of_K.sum()
+    total -= 2 * (f @ of_L + g @ of_K)
+    total += 2 * n * (f @ g) + 2 * f.sum() * g.sum()
+    if not centring.diagonal:
+        total -= K.diagonal @ L.diagonal
+    eps = float(np.finfo(IN_ORDER).eps)
     # Products of rounding errors, and the rounding of the sum of the products.
     least = ROUNDING * eps * (n * K.size) * (n * L.size)
     rounding = ROUNDING * eps * max(abs(product), least)
     return (total if K.wide == L.wide else -total), rounding
 
 
-def centred_total(K: Centring, L: Centring, product: float, *, diagonal: bool) -> float:
-    """Return the total of the product of two centred matrices, from that of K o L.
-
-    The sum of `_weighted_sums`, where K g and L f have become inner products with the
-    row sums of K and L.
-    """
-    n, f, g = len(K.offsets), K.offsets, L.offsets
-    [of_K], [of_L] = K.sums, L.sums
-    total = product - n * n * K.shift * L.shift
-    total -= K.shift * of_L.sum() + L.shift * of_K.sum()
-    total -= 2 * (f @ of_L + g @ of_K)
-    total += 2 * n * (f @ g) + 2 * f.sum() * g.sum()
-    if not diagonal:
-        total -= K.diagonal @ L.diagonal
-    return float(total)
-
-
-class StackedSource(Source):
-    """The single kernels of several sources on the same rows."""
-
-    tile = 128
-
-    def __init__(self, sources: list[Source]):
-        self.sources = sources
-        self.n_kernels = len(sources)
-        self.n_features = sum(source.n_features for source in sources)
-        self.dtype = np.result_type(*(source.dtype for source in sources))
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tile of each source."""
-        for k, source in enumerate(self.sources):
-            values = out[k] if out.ndim == 3 else out
-            same = source.dtype == self.dtype
-            own = values if same else np.empty(values.shape, dtype=source.dtype)
-            for _ in source.block(rows, cols, own):
-                pass
-            if not same:
-                values[...] = own
-            yield k, values
-
-
 class PairTotals(RowSums):
-    """Reducer to the totals of products of kernels of one source, for some pairs.
+    """Reducer to the totals of products of sources with one kernel, for some pairs."""
 
-    Parameters
-    ----------
-    source : Source
-        Kernels.
-    pairs : list of pairs of int
-        Kernels whose product is summed.
-    """
-
-    def __init__(self, source: Source, pairs: list[Pair]):
-        super().__init__(source)
+    def __init__(self, sources: list[Source], pairs: list[Pair]):
+        super().__init__(sources[0])
+        self.sources = tuple(sources)
         self.pairs = tuple(np.array(pairs).T)
         self.n_sums = len(pairs)
 
@@ -531,10 +450,16 @@ class PairTotals(RowSums):
         self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the totals of a tile, as sums of its first row and first column."""
-        [source] = self.sources
-        shape = (rows.stop - rows.start, cols.stop - cols.start)
-        stack = np.empty((source.n_kernels, *shape), dtype=source.dtype)
-        for _, values in source.block(rows, cols, stack):
+        shape = (len(self.sources), rows.stop - rows.start, cols.stop - cols.start)
+        dtype = np.result_type(*(source.dtype for source in self.sources))
+        stack = np.empty(shape, dtype=dtype)
+        for values, source in zip(stack, self.sources, strict=True):
+            same = source.dtype == dtype
+            own = values if same else np.empty(shape[1:], source.dtype)
+            for _ in source.block(rows, cols, own):
+                pass
+            if not same:
+                values[...] = own
             if drop_diagonal:
                 np.fill_diagonal(values, 0)
         flat = stack.reshape(len(stack), -1)
@@ -546,28 +471,22 @@ class PairTotals(RowSums):
         return row_sums.sum(axis=1)
 
 
-def _over_tiles(
-    known: _KnownFactors,
-    pairs: list[Pair],
-    n: int,
-    offsets: Offsets,
-    diagonal: bool,
-    run: Run,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the totals of pairs by one walk over the tiles of all sources in them."""
+def _totals_over_tiles(
+    forms: list[Forms], pairs: list[Pair], centring: Centring, run: Run
+) -> np.ndarray:
+    """Return totals and roundings of pairs by one walk over tiles of all sources."""
     used = sorted({i for pair in pairs for i in pair})
-    sources = [known.for_tiles(i) for i in used]
-    region = square(0, n, diagonal=diagonal)
-    centres, sizes = [], []
-    for source in sources:
-        sums = row_sums(source, n, diagonal=diagonal, run=run)
-        centres.append(offsets(sums)[0])
-        sizes.append(max(np.abs(sums).max() / region.row_length, source.sizes(n).max()))
-    stacked = CentredSource(StackedSource(sources), np.array(centres))
     at = {i: k for k, i in enumerate(used)}
-    reducer = PairTotals(stacked, [(at[i], at[j]) for i, j in pairs])
-    [totals] = walk([region], reducer, run=run)
+    n, diagonal = forms[0].n, centring.diagonal
+    region = square(0, n, diagonal=diagonal)
+    centred, sizes = [], []
+    for source in (forms[i].tiles for i in used):
+        sums = row_sums(source, n, diagonal=diagonal, run=run)
+        centred.append(CentredSource(source, centring.offsets(sums)))
+        sizes.append(max(np.abs(sums).max() / region.row_length, source.sizes(n).max()))
+    places = [(at[i], at[j]) for i, j in pairs]
+    [totals] = walk([region], PairTotals(list(centred), places), run=run)
     # Entries that are rounding errors of zero have squares that are far smaller.
-    unit = ROUNDING * float(np.finfo(stacked.dtype).eps) * n
-    errors = unit * np.array([[sizes[at[i]], sizes[at[j]]] for i, j in pairs])
-    return totals, errors.prod(axis=1)
+    dtype = np.result_type(*(source.dtype for source in centred))
+    errors = ROUNDING * float(np.finfo(dtype).eps) * n * np.array(sizes)
+    return np.column_stack([totals, errors[np.array(places)].prod(axis=1)])

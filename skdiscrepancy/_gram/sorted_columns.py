@@ -152,6 +152,11 @@ class Features(ShortSums):
         assert F is not None
         return F.shape[1]
 
+    @property
+    def most_components(self) -> int:
+        """Largest number of features of a kernel."""
+        return max(map(self.n_components, range(self.n_kernels)))
+
     def total(
         self,
         k: int,
@@ -251,6 +256,8 @@ class CentredFeatures(Features):
         weights: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the row sums of the product with another kernel with features."""
+        if isinstance(other, Classes):
+            return other.products(other_k, self, k, weights=weights)
         shape = (self.n_components(k), other.n_components(other_k))
         covariance = np.zeros(shape)
         both = zip(self.blocks(k), other.blocks(other_k), strict=True)
@@ -403,8 +410,8 @@ class Line(ShortSums):
         Both kernels are exponentials, or one minus an exponential where `wide`. With
         `weights` of the rows, the sums are weighted.
         """
-        if wide and not other_wide:
-            return other.products(other_k, self, k, other_wide=True, weights=weights)
+        if isinstance(other, Classes) or (wide and not other_wide):
+            return other.products(other_k, self, k, other_wide=wide, weights=weights)
         column = np.empty_like(other.values)
         column[other.order] = other.values
         sums = np.empty(len(self.order))
@@ -464,13 +471,14 @@ class Classes(ShortSums):
         """Return the row sums of the product with a kernel on a column, or on rows.
 
         If `other_wide`, the product is with one minus the kernel on the column. The
-        other kernel may also be on the same labels. With `weights` of the rows, the
-        sums are weighted.
+        other kernel may also be on labels. With `weights` of the rows, the sums are
+        weighted.
         """
         if isinstance(other, Classes):
-            values = other.values[other_k]
-            values = values if weights is None else values * weights
-            return np.bincount(self.codes, values)[self.codes] * self.values[k]
+            both = self.codes * (other.codes.max() + 1) + other.codes
+            both = np.unique(both, return_inverse=True)[1]
+            sums = np.bincount(both, weights)[both] * other.values[other_k]
+            return sums * self.values[k]
         if isinstance(other, CentredFeatures):
             sums = other.class_products(other_k, self.codes, weights)
             return sums * self.values[k]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._data.targets import effective_size, other_weights
-from skdiscrepancy._gram.products import centred_products
+from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.sorted_columns import row_sums
 from skdiscrepancy._gram.sources import GramSource, PairedSource, PairWeights, Source
@@ -246,7 +246,7 @@ def complete_statistics(
 
     `weights` are positive weights of the rows that sum to one.
     """
-    offsets, finish, pairs, four = centring_offsets, complete_hsic, None, 1.0
+    offsets, finish, pairs, four = centring_offsets, complete_hsic, UNIFORM, 1.0
     if weights is not None:
         four = Norms.of(weights).four if unbiased else 1.0
         if four < max(LEAST_NORMS[source.dtype.itemsize] for source in (x, y)):
@@ -258,16 +258,9 @@ def complete_statistics(
         offsets = partial(weighted_offsets, weights=weights)
         finish = partial(weighted_hsic, weights=weights)
         pairs = pair_weights(weights, unbiased=unbiased)
-    products = centred_products(
-        x,
-        y,
-        n,
-        partial(offsets, unbiased=unbiased),
-        partial(finish, unbiased=unbiased),
-        diagonal=not unbiased,
-        weights=pairs,
-        run=run,
-    )
+    centring = Centring(partial(offsets, unbiased=unbiased), not unbiased, pairs)
+    finish = partial(finish, unbiased=unbiased)
+    products = centred_products(x, y, n, centring, finish, run)
     values, scales = products.results
     # The U-statistic divides rounding errors too.
     sizes, nu = products.sizes / four, effective_size(weights, n)

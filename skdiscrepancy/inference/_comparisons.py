@@ -23,7 +23,7 @@ from skdiscrepancy._estimators.ksd_models import (
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.products import centred_products
+from skdiscrepancy._gram.products import Centring, centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._gram.sources import MeanSource, kernel_source
 from skdiscrepancy._gram.stein import SteinSource
@@ -160,15 +160,8 @@ def variable_projections(
         x = MeanSource(kernel_source(estimator.kernels_, rows))
         z = MeanSource(kernel_source(estimator.target_kernels_, target))
         n = len(rows)
-        products = centred_products(
-            x,
-            z,
-            n,
-            partial(centring_offsets, unbiased=True),
-            tuple,
-            diagonal=False,
-            run=estimator._run,
-        )
+        centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
+        products = centred_products(x, z, n, centring, tuple, estimator._run)
         [sums] = products.results
         # The projection of the core of order four on a row, times two.
         means = sums * ((n - 2) / ((n - 1) * (n - 3)))

@@ -24,9 +24,8 @@ from skdiscrepancy._data.checks import check_run_options, shown
 from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.cka import (
-    Terms,
-    alignments,
     check_cka_params,
+    cka,
     hsic_terms,
     kernel_with_bandwidth,
     positive_part,
@@ -177,7 +176,7 @@ def dependence_matrix(
                 variables, pairs, unbiased=unbiased, run=Run(n_jobs, verbose)
             )
             positive = positive_part(*terms)
-            for (i, j), value, part in zip(pairs, terms.values, positive, strict=True):
+            for (i, j), value, part in zip(pairs, terms[0], positive, strict=True):
                 values[i, j] = values[j, i] = value
                 if i == j:
                     own[i] = part
@@ -294,7 +293,7 @@ def _rough_pairs(
 
 def _exact_terms(
     variables: list[KernelColumn], pairs: list[tuple[int, int]], **options: Any
-) -> Terms:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return HSIC of some pairs by exact sums, in sorted order or over tiles."""
     sources: list[Source] = [kernel_source([c.kernel], c.rows) for c in variables]
     return hsic_terms(sources, pairs, len(variables[0].rows), **options)
@@ -553,8 +552,8 @@ def hsic_matrix(
     if others is not None:
         titles += [f"column {shown(name)} of y" for name in y_names]
         owns = np.append(owns, terms.own_right)
-    constant = [title for title, own in zip(titles, owns, strict=True) if own == 0]
-    matrix = alignments(terms.cross, terms.own_left, terms.own_right, constant)
+    positive_part(owns, np.zeros(len(owns)), titles)
+    matrix = cka(terms.cross, terms.own_left, terms.own_right)
     symmetric = others is None
     kernels = [column.kernel for column in columns]
     return HSICMatrixResult(
