@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from math import ceil, log2, sqrt
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_number, shown
@@ -22,13 +24,17 @@ from skdiscrepancy._data.distances import (
     metric_distances,
 )
 from skdiscrepancy._data.rows import MAX_ROWS, Rows, representative_rows
-from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel, accept_sparse
-from skdiscrepancy.kernels._columns import (
-    radial_parts,
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    CombinedKernel,
+    Kernel,
+    KernelLike,
+    RowKernel,
+    accept_sparse,
     resolve_columns,
-    with_bandwidths,
 )
 from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._radial import RadialKernel
 
 __all__ = [
     "bandwidth_grid",
@@ -456,6 +462,84 @@ def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
     if distances.size and distances.min() > least:
         return distances
     return distances[distances > least]
+
+
+class RadialPart(NamedTuple):
+    """A radial kernel that another kernel is made of.
+
+    Attributes
+    ----------
+    kernel : RadialKernel
+        The kernel.
+    columns : tuple of int or None
+        Positions of the columns that the kernel looks at, None for all columns.
+    """
+
+    kernel: RadialKernel
+    columns: tuple[int, ...] | None
+
+
+def radial_parts(
+    kernel: KernelLike, columns: tuple[int, ...] | None = None
+) -> Iterator[RadialPart]:
+    """Yield the radial kernels that a kernel on some columns is made of."""
+    if isinstance(kernel, RadialKernel):
+        yield RadialPart(kernel, columns)
+    elif isinstance(kernel, CombinedKernel):
+        yield from radial_parts(kernel.first, columns)
+        yield from radial_parts(kernel.second, columns)
+    elif isinstance(kernel, ColumnKernel):
+        inner = kernel.columns
+        chosen = inner if columns is None else [columns[j] for j in inner]
+        yield from radial_parts(kernel.kernel, tuple(chosen))
+
+
+def with_bandwidths(
+    kernel: KernelLike, samples: list[np.ndarray], bandwidths: Iterator[list[float]]
+) -> list[Any]:
+    """Return the kernels that a kernel with several bandwidths stands for.
+
+    Parameters
+    ----------
+    kernel : kernel object
+        Kernel, with positions in place of the names of columns.
+    samples : list of ndarray of shape (n_samples, n_features)
+        Samples.
+    bandwidths : iterator of list of float
+        Bandwidths of the radial kernels, in the order of :func:`radial_parts`.
+
+    Returns
+    -------
+    kernels : list of kernel objects
+        Kernels in the order of their bandwidths. The i-th bandwidth of the first part
+        of a sum or product goes with the i-th bandwidth of the second part.
+    """
+    if isinstance(kernel, RadialKernel):
+        own = clone(kernel)
+        # Shallow copies share a metric, and so the distances of a tile.
+        return [
+            copy(own).set_params(bandwidth=float(value)) for value in next(bandwidths)
+        ]
+    if isinstance(kernel, CombinedKernel):
+        first = with_bandwidths(kernel.first, samples, bandwidths)
+        second = with_bandwidths(kernel.second, samples, bandwidths)
+        n = max(len(first), len(second))
+        pairs = zip(_spread(first, n), _spread(second, n), strict=True)
+        return [type(kernel)(*pair) for pair in pairs]
+    if isinstance(kernel, ColumnKernel):
+        some = [kernel.take(sample) for sample in samples]
+        return [
+            ColumnKernel(part, kernel.columns)
+            for part in with_bandwidths(kernel.kernel, some, bandwidths)
+        ]
+    return [kernel.learn(samples) if isinstance(kernel, RowKernel) else clone(kernel)]
+
+
+def _spread(kernels: list[Any], n: int) -> list[Any]:
+    """Return n kernels in the given order, each repeated about equally often."""
+    # Positions from the first kernel to the last, rounded to the nearest.
+    steps, last = max(n - 1, 1), len(kernels) - 1
+    return [kernels[(2 * i * last + steps) // (2 * steps)] for i in range(n)]
 
 
 def __dir__() -> list[str]:

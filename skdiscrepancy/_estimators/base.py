@@ -30,8 +30,7 @@ from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertaint
 from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
 from skdiscrepancy.bandwidths import build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike
-from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._base import KernelLike, resolve_columns
 from skdiscrepancy.kernels._labels import refuse_balanced
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import warn_if_indefinite

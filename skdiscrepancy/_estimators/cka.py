@@ -33,8 +33,7 @@ from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike
-from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._base import KernelLike, resolve_columns
 from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 

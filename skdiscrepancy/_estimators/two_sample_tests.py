@@ -42,8 +42,7 @@ from skdiscrepancy._statistics.noise import (
 from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import KernelLike
-from skdiscrepancy.kernels._columns import resolve_columns
+from skdiscrepancy.kernels._base import KernelLike, resolve_columns
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.pooling import normalize_statistics
 

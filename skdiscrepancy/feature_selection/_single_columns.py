@@ -43,8 +43,7 @@ from skdiscrepancy._gram.sources import Source, is_smooth, kernel_source
 from skdiscrepancy._statistics.dependence import complete_statistics
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import column_medians, median_bandwidth
-from skdiscrepancy.kernels._base import Kernel, RowKernel
-from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._base import ColumnKernel, Kernel, RowKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
 from skdiscrepancy.kernels._names import (
     KERNELS,

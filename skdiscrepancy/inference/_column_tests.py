@@ -60,8 +60,7 @@ from skdiscrepancy._nulls.row_order import (
 )
 from skdiscrepancy._statistics.evaluations import holm
 from skdiscrepancy.inference._tests import hsic_test, mmd_test, mmd_test_without_effect
-from skdiscrepancy.kernels._base import Kernel
-from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._base import ColumnKernel, Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._names import check_kernel, choose_target_kernels
 from skdiscrepancy.tables import TableEncoder, encode_target, fit_target_encoder

@@ -36,10 +36,9 @@ from skdiscrepancy._nulls.groups import block_sign_test, wild_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import median_bandwidth
+from skdiscrepancy.bandwidths import median_bandwidth, radial_parts, with_bandwidths
 from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
-from skdiscrepancy.kernels._columns import radial_parts, with_bandwidths
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import GaussianKernel, RadialKernel
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder

@@ -27,8 +27,7 @@ from skdiscrepancy._nulls.pvalues import TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
 from skdiscrepancy.bandwidths import build_collection, check_bandwidth, check_bandwidths
-from skdiscrepancy.kernels._base import Kernel
-from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._base import ColumnKernel, Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
 from skdiscrepancy.kernels._names import check_kernel, kernel_bandwidth
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite

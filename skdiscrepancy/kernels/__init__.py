@@ -2,12 +2,17 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.kernels._base import Kernel, ProductKernel, RowKernel, SumKernel
-from skdiscrepancy.kernels._columns import ColumnKernel
-from skdiscrepancy.kernels._features import FeatureKernel
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    Kernel,
+    ProductKernel,
+    RowKernel,
+    SumKernel,
+)
 from skdiscrepancy.kernels._functions import (
     CosineKernel,
     EnergyKernel,
+    FeatureKernel,
     FunctionKernel,
     LinearKernel,
     PolynomialKernel,

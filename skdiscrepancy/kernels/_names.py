@@ -21,13 +21,13 @@ from skdiscrepancy._data.targets import (
     refuse_numbers_among_labels,
 )
 from skdiscrepancy.kernels._base import (
+    ColumnKernel,
     CombinedKernel,
     Kernel,
     KernelLike,
     SumKernel,
     takes_sparse,
 )
-from skdiscrepancy.kernels._columns import ColumnKernel
 from skdiscrepancy.kernels._functions import (
     CosineKernel,
     EnergyKernel,

@@ -32,7 +32,7 @@ from skdiscrepancy._gram.walks import aligned_by_parts
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import check_bandwidths
-from skdiscrepancy.kernels._columns import ColumnKernel
+from skdiscrepancy.kernels._base import ColumnKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.monitoring._stream import (
