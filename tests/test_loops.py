@@ -249,7 +249,7 @@ def test_threads_compile_only_what_they_call(compiled, tmp_path):
         [thread.join() for thread in threads]
         print(*scores)
         tiles = jit.compiled("tiles")
-        print(len(tiles.decay_sums.signatures), len(tiles.stein_sums.signatures))
+        print(len(tiles.sums.signatures), len(tiles.group_sums.signatures))
     """
     *scores, n_called, n_others = run_python(
         code, NUMBA_CACHE_DIR=str(tmp_path)
@@ -274,7 +274,7 @@ LOOPS = {
     "decay_group_sums": lambda x, y, u: tile_loops.decay_group_sums(
         x, [-1.0], *read_only(GROUPS, np.array([0, 20, 30]))
     ),
-    "stein_sums": lambda x, y, u: tile_loops.stein_sums(x, y, y, ["imq"], [1.0]),
+    "stein_sums": lambda x, y, u: tile_loops.compiled_sums((x, y, y), ["imq"], [1.0]),
     "city_block": lambda x, y, u: tile_loops.city_block(x, y),
     "difference_products": lambda x, y, u: tile_loops.difference_products(x, y, y, x),
     # The transpose of one column is contiguous and is not copied.
@@ -334,8 +334,12 @@ def test_compiled_sums_of_the_stein_kernel(dtype, bandwidth, compiled):
     distance = rng.gamma(2, size=(40, 65)).astype(dtype)
     inner, cross = rng.normal(size=(2, 40, 65)).astype(dtype)
     kernels = [GaussianKernel(bandwidth=bandwidth), IMQKernel(bandwidth=bandwidth)]
-    sums = tile_loops.stein_sums(
-        distance, inner, cross, ["gaussian", "imq"], 2 * [bandwidth]
+    sums = tile_loops.compiled_sums(
+        (distance, inner, cross), ["gaussian", "imq"], 2 * [bandwidth]
+    )
+    weights = rng.rand(40).astype(dtype), rng.rand(65).astype(dtype)
+    weighted = tile_loops.compiled_sums(
+        (distance, inner, cross), ["gaussian", "imq"], 2 * [bandwidth], weights
     )
     arguments = [array.astype(float) for array in (distance, inner, cross)]
     for k, kernel in enumerate(kernels):
@@ -343,3 +347,5 @@ def test_compiled_sums_of_the_stein_kernel(dtype, bandwidth, compiled):
         scale = 100 * np.finfo(dtype).eps * np.abs(expected).sum()
         assert_allclose(sums[0][k], expected.sum(axis=1), rtol=0, atol=scale)
         assert_allclose(sums[1][k], expected.sum(axis=0), rtol=0, atol=scale)
+        assert_allclose(weighted[0][k], expected @ weights[1], rtol=0, atol=scale)
+        assert_allclose(weighted[1][k], weights[0] @ expected, rtol=0, atol=scale)

@@ -371,7 +371,7 @@ def test_band_sums_are_sums_over_the_rows_before(first, width, numba):
     x = np.random.RandomState(0).exponential(size=(6, 13))
     rates = [-1.0, -2.0, -0.3, -4.0]
     with nullcontext() if numba else without_numba():
-        rows, cols = tile_loops.decay_band_sums(x, rates, first, width)
+        rows, cols = tile_loops.decay_sums(x, rates, band=(first, width))
     for k, rate in enumerate(rates):
         values = np.zeros_like(x)
         for i in range(6):

@@ -33,11 +33,10 @@ from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import (
     TileGroups,
-    band,
-    decay_band_sums,
     decay_group_sums,
     decay_sums,
     decay_values,
+    in_band,
 )
 from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel
 from skdiscrepancy.kernels._functions import EnergyKernel
@@ -145,7 +144,7 @@ class Source:
 
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, ...]:
         """Return sums of a tile over groups, over rows, over columns, and of squares.
 
         Each result has one row for each kernel and leaves out the diagonal.
@@ -705,8 +704,8 @@ class KernelSource(Source):
         before.
         """
         rates = {k: rate for k, rate in self.rates.items() if rate < 0}
-        decay = partial(decay_band_sums, first=first, width=width)
-        outside = ~band((len(rows), len(cols)), first, width)
+        decay = partial(decay_sums, band=(first, width))
+        outside = ~in_band((len(rows), len(cols)), first, width)
         return self._sums(rows, cols, rates, decay, outside=outside)
 
     def _sums(
@@ -739,7 +738,7 @@ class KernelSource(Source):
 
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, ...]:
         """Return sums of a tile. Exponentials are added up as they are computed."""
         decaying = {k for k, rate in self.rates.items() if rate < 0}
         if decaying != set(range(self.n_kernels)):

@@ -17,8 +17,18 @@ from skdiscrepancy._data.distances import (
 )
 from skdiscrepancy._data.rows import Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
-from skdiscrepancy._gram.sources import Source, decay_rate, group_bounds, stein_kind
-from skdiscrepancy._loops.tile_loops import decay_values, stein_group_sums, stein_sums
+from skdiscrepancy._gram.sources import (
+    Source,
+    decay_rate,
+    group_bounds,
+    stein_kind,
+    weights_of_tile,
+)
+from skdiscrepancy._loops.tile_loops import (
+    compiled_group_sums,
+    compiled_sums,
+    decay_values,
+)
 from skdiscrepancy.kernels._base import KernelLike
 
 
@@ -75,32 +85,32 @@ class SteinSource(Source):
         self, rows: slice, cols: slice, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of rows and of columns, by compiled loops where possible."""
-        if weights is not None:
-            return super().both_sums(rows, cols, weights)
+        own = weights_of_tile(weights, rows, cols)
         out, sums = self._buffers(rows, cols)
         products = self._products(rows, cols)
         known = [k for k, kind in enumerate(self.kinds) if kind is not None]
-        compiled = stein_sums(
-            *products.arrays,
+        compiled = compiled_sums(
+            products.arrays,
             [kind for kind in self.kinds if kind is not None],
             [self.kernels[k].bandwidth for k in known],
+            own,
         )
         if compiled is None:
             known = []
         else:
             sums[0][known], sums[1][known] = compiled
         others = [k for k in range(self.n_kernels) if k not in known]
-        self._add_up(self._values(products, others, out), sums)
+        self._add_up(self._values(products, others, out), sums, own)
         return sums
 
     def tile_groups(
         self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, ...]:
         """Return sums of a tile over groups, by compiled loops where possible."""
         sums = None
         if None not in self.kinds:
-            sums = stein_group_sums(
-                *self._products(rows, cols).arrays,
+            sums = compiled_group_sums(
+                self._products(rows, cols).arrays,
                 [kind for kind in self.kinds if kind is not None],
                 [kernel.bandwidth for kernel in self.kernels],
                 row_groups,

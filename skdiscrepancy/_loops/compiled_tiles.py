@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from skdiscrepancy._loops.compiled_exponential import exponential, loop, sum_loop
-from skdiscrepancy._loops.constants import GAUSSIAN
+from skdiscrepancy._loops.constants import DECAY, GAUSSIAN
 
 
 @loop
@@ -17,16 +17,6 @@ def decay(x, rate, out):
         out[i] = exponential(x[i] * rate)
 
 
-@sum_loop
-def _add_row(row, col_sums):
-    """Add a row to the column sums and return the sum of the row in float64."""
-    total = 0.0
-    for j in range(row.size):
-        total += row[j]
-        col_sums[j] += row[j]
-    return total
-
-
 @loop
 def _square(row):
     """Square the entries of a row."""
@@ -34,170 +24,14 @@ def _square(row):
         row[j] *= row[j]
 
 
-@sum_loop
-def _square_and_add_row(row, col_sums):
-    """Square the entries of a row, then do as `_add_row`."""
-    total = 0.0
-    for j in range(row.size):
-        value = row[j] * row[j]
-        row[j] = value
-        total += value
-        col_sums[j] += value
-    return total
-
-
 @loop
-def decay_sums(x, rates, squares, row_sums, col_sums):
-    """Write the sums of the rows and columns of exp(rate * x) for every rate.
-
-    `squares` says how often the previous exponential is squared, 0 for a new one.
-    """
-    # Row by row, so that the values of a row stay in the first-level cache.
-    values = np.empty(x.shape[1], x.dtype)
-    col_sums[:] = 0
-    for i in range(x.shape[0]):
-        for k in range(rates.size):
-            if squares[k]:
-                for _ in range(1, squares[k]):
-                    _square(values)
-                row_sums[k, i] = _square_and_add_row(values, col_sums[k])
-            else:
-                decay(x[i], rates[k], values)
-                row_sums[k, i] = _add_row(values, col_sums[k])
-
-
-@sum_loop
-def _add_weighted_row(row, weight, weights, col_sums):
-    """Add a row times its weight to the column sums, and return its weighted sum."""
-    total = 0.0
-    for j in range(row.size):
-        total += row[j] * weights[j]
-        col_sums[j] += row[j] * weight
-    return total
-
-
-@loop
-def weighted_decay_sums(x, rates, squares, of_rows, of_cols, row_sums, col_sums):
-    """Write the sums that `decay_sums` writes, with weights of rows and columns."""
-    values = np.empty(x.shape[1], x.dtype)
-    col_sums[:] = 0
-    for i in range(x.shape[0]):
-        for k in range(rates.size):
-            if squares[k] == 0:
-                decay(x[i], rates[k], values)
-            for _ in range(squares[k]):
-                _square(values)
-            row_sums[k, i] = _add_weighted_row(values, of_rows[i], of_cols, col_sums[k])
-
-
-@loop
-def decay_band_sums(x, rates, squares, first, width, row_sums, col_sums):
-    """Write the sums that `decay_sums` writes, over the pairs of a band.
-
-    Row i is at column `first` + i, and its pairs are the `width` - 1 columns before.
-    """
-    row = np.empty(x.shape[1], x.dtype)
-    row_sums[:] = 0
-    col_sums[:] = 0
-    for i in range(x.shape[0]):
-        stop = first + i
-        start = max(0, stop - width + 1)
-        values = row[: stop - start]
-        for k in range(rates.size):
-            columns = col_sums[k, start:stop]
-            if squares[k]:
-                for _ in range(1, squares[k]):
-                    _square(values)
-                row_sums[k, i] = _square_and_add_row(values, columns)
-            else:
-                decay(x[i, start:stop], rates[k], values)
-                row_sums[k, i] = _add_row(values, columns)
-
-
-@sum_loop
-def _add_row_and_squares(row, col_sums, squares):
-    """Add a row to the column sums, add its sum of squares, and return its sum."""
-    total = 0.0
-    square = total
-    for j in range(row.size):
-        total += row[j]
-        col_sums[j] += row[j]
-        square += row[j] * row[j]
-    squares[0] += square
-    return total
-
-
-@sum_loop
-def _square_and_add_row_and_squares(row, col_sums, squares):
-    """Square the entries of a row, then do as `_add_row_and_squares`."""
-    total = 0.0
-    square = total
-    for j in range(row.size):
-        value = row[j] * row[j]
-        row[j] = value
-        total += value
-        col_sums[j] += value
-        square += value * value
-    squares[0] += square
-    return total
-
-
-@sum_loop
-def _add_to_groups(columns, bounds, group_sums, col_sums):
-    """Add column sums to the sums of all rows and of groups, and reset them."""
-    for g in range(bounds.size - 1):
-        part = 0.0
-        for j in range(bounds[g], bounds[g + 1]):
-            part += columns[j]
-        group_sums[g] += part
-    for j in range(columns.size):
-        col_sums[j] += columns[j]
-        columns[j] = 0
-
-
-@loop
-def _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums):
-    """Add the columns to their groups if row i is the last of its group."""
-    group = row_groups[i]
-    if i == row_groups.size - 1 or row_groups[i + 1] != group:
-        for k in range(columns.shape[0]):
-            _add_to_groups(columns[k], col_bounds, group_sums[k, group], col_sums[k])
-
-
-@loop
-def decay_group_sums(
-    x, rates, doubles, row_groups, col_bounds, group_sums, row_sums, col_sums, squares
-):
-    """Write the sums of exp(rate * x) over groups, rows and columns, and of squares.
-
-    `doubles` says how often the previous exponential is squared, 0 for a new one.
-    """
-    values = np.empty(x.shape[1], x.dtype)
-    # Column sums over the rows of the current group.
-    columns = np.zeros(col_sums.shape, col_sums.dtype)
-    group_sums[:] = 0
-    col_sums[:] = 0
-    squares[:] = 0
-    for i in range(x.shape[0]):
-        for k in range(rates.size):
-            if doubles[k] == 0:
-                decay(x[i], rates[k], values)
-                total = _add_row_and_squares(values, columns[k], squares[k])
-            else:
-                for _ in range(1, doubles[k]):
-                    _square(values)
-                total = _square_and_add_row_and_squares(values, columns[k], squares[k])
-            row_sums[k, i] = total
-        _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums)
-
-
-@loop
-def _stein_row(distance, inner, cross, kind, bandwidth, squares, decays, out):
+def _stein_row(distance, inner, cross, kernel, decays, out):
     """Write a row of the Stein kernel, like `evaluate_stein` of the kernels.
 
-    `decays` holds the exponentials of the last Gaussian kernel. `squares` says how
-    often they are squared for this one, 0 for new ones.
+    `kernel` is its kind, its bandwidth, and how often the exponentials of the previous
+    Gaussian kernel, in `decays`, are squared for this one, 0 for new exponentials.
     """
+    kind, bandwidth, squares = kernel
     area = bandwidth * bandwidth
     # Constants have the type of the arguments, so that float32 stays float32.
     one = bandwidth / bandwidth
@@ -218,66 +52,129 @@ def _stein_row(distance, inner, cross, kind, bandwidth, squares, decays, out):
             out[j] = bandwidth * np.sqrt(weight) * (inner[j] + weight * pull)
 
 
+@sum_loop
+def _add_row(row, square, weight, weights, col_sums):
+    """Add a row times its weight to the column sums, and return its weighted sum.
+
+    If `square`, the entries are squared first. No `weights` means ones, which takes
+    less time. The sum of the row is in float64.
+    """
+    total = 0.0
+    weighted = weights.size > 0
+    for j in range(col_sums.size):
+        value = row[j] * row[j] if square else row[j]
+        row[j] = value
+        total += value * weights[j] if weighted else value
+        col_sums[j] += value * weight if weighted else value
+    return total
+
+
 @loop
-def stein_sums(distance, inner, cross, kinds, bandwidths, squares, row_sums, col_sums):
-    """Write the sums of the rows and columns of the Stein kernel for every kernel."""
-    values = np.empty(distance.shape[1], distance.dtype)
+def sums(tile, kernels, weights, ends, row_sums, col_sums):
+    """Write the weighted sums of the rows and columns of a tile for every kernel.
+
+    `tile` are distances and the products of `_stein_row`. `kernels` are their indices,
+    kinds, rates or bandwidths, and squares in the order of chains. `weights` are those
+    of rows and columns. Row i has the columns `ends[i, 0]` to `ends[i, 1]`.
+    """
+    distance, inner, cross = tile
+    order, kinds, scales, squares = kernels
+    of_rows, of_cols = weights
+    # Row by row, so that the values of a row stay in the first-level cache.
     decays = np.empty(distance.shape[1], distance.dtype)
+    values = np.empty_like(decays)
     col_sums[:] = 0
     for i in range(distance.shape[0]):
+        start, stop = ends[i, 0], ends[i, 1]
+        row = distance[i, start:stop]
         for k in range(kinds.size):
-            _stein_row(
-                distance[i],
-                inner[i],
-                cross[i],
-                kinds[k],
-                bandwidths[k],
-                squares[k],
-                decays,
-                values,
-            )
-            row_sums[k, i] = _add_row(values, col_sums[k])
+            columns = col_sums[order[k], start:stop]
+            if kinds[k] == DECAY:
+                square = squares[k] > 0
+                if not square:
+                    decay(row, scales[k], decays)
+                for _ in range(1, squares[k]):
+                    _square(decays[: row.size])
+                # The last square is taken while the values are added up.
+                total = _add_row(decays, square, of_rows[i], of_cols, columns)
+            else:
+                kernel = kinds[k], scales[k], squares[k]
+                _stein_row(row, inner[i], cross[i], kernel, decays, values)
+                total = _add_row(values, False, of_rows[i], of_cols, columns)
+            row_sums[order[k], i] = total
+
+
+@sum_loop
+def _add_row_and_squares(row, square, col_sums, squares):
+    """Add a row to the column sums, add its sum of squares, and return its sum.
+
+    If `square`, the entries are squared first.
+    """
+    total = 0.0
+    of_squares = total
+    for j in range(row.size):
+        value = row[j] * row[j] if square else row[j]
+        row[j] = value
+        total += value
+        col_sums[j] += value
+        of_squares += value * value
+    squares[0] += of_squares
+    return total
+
+
+@sum_loop
+def _add_to_groups(columns, bounds, group_sums, col_sums):
+    """Add column sums to the sums of all rows and of groups, and reset them."""
+    for g in range(bounds.size - 1):
+        part = 0.0
+        for j in range(bounds[g], bounds[g + 1]):
+            part += columns[j]
+        group_sums[g] += part
+    for j in range(columns.size):
+        col_sums[j] += columns[j]
+        columns[j] = 0
 
 
 @loop
-def stein_group_sums(
-    distance,
-    inner,
-    cross,
-    kinds,
-    bandwidths,
-    doubles,
-    drop_diagonal,
-    row_groups,
-    col_bounds,
-    group_sums,
-    row_sums,
-    col_sums,
-    squares,
-):
-    """Write the sums of the Stein kernel as `decay_group_sums` does."""
-    values = np.empty(distance.shape[1], distance.dtype)
+def group_sums(tile, kernels, groups, drop_diagonal, of_groups, rows, cols, squares):
+    """Write the sums of a tile over groups, rows and columns, and of squares.
+
+    `groups` are the groups of the rows and the bounds of the groups of columns. If
+    `drop_diagonal`, the entries (i, i) count as zero.
+    """
+    distance, inner, cross = tile
+    order, kinds, scales, doubles = kernels
+    row_groups, col_bounds = groups
     decays = np.empty(distance.shape[1], distance.dtype)
-    columns = np.zeros(col_sums.shape, col_sums.dtype)
-    group_sums[:] = 0
-    col_sums[:] = 0
+    values = np.empty_like(decays)
+    # Column sums over the rows of the current group.
+    columns = np.zeros(cols.shape, cols.dtype)
+    of_groups[:] = 0
+    cols[:] = 0
     squares[:] = 0
     for i in range(distance.shape[0]):
-        for k in range(kinds.size):
-            _stein_row(
-                distance[i],
-                inner[i],
-                cross[i],
-                kinds[k],
-                bandwidths[k],
-                doubles[k],
-                decays,
-                values,
-            )
-            if drop_diagonal:
-                values[i] = 0
-            row_sums[k, i] = _add_row_and_squares(values, columns[k], squares[k])
-        _close_group(i, row_groups, col_bounds, columns, group_sums, col_sums)
+        for m in range(kinds.size):
+            k = order[m]
+            if kinds[m] == DECAY:
+                square = doubles[m] > 0
+                if not square:
+                    decay(distance[i], scales[m], decays)
+                for _ in range(1, doubles[m]):
+                    _square(decays)
+                if drop_diagonal:
+                    decays[i] = 0
+                total = _add_row_and_squares(decays, square, columns[k], squares[k])
+            else:
+                kernel = kinds[m], scales[m], doubles[m]
+                _stein_row(distance[i], inner[i], cross[i], kernel, decays, values)
+                if drop_diagonal:
+                    values[i] = 0
+                total = _add_row_and_squares(values, False, columns[k], squares[k])
+            rows[k, i] = total
+        group = row_groups[i]
+        if i == row_groups.size - 1 or row_groups[i + 1] != group:
+            for k in range(kinds.size):
+                _add_to_groups(columns[k], col_bounds, of_groups[k, group], cols[k])
 
 
 @loop

@@ -13,5 +13,5 @@ LEAF = 16
 # Number of levels, and of rows, that are merged block by block to fit the cache.
 CACHED_LEVELS = 9
 CACHED = LEAF * 2**CACHED_LEVELS
-# Kernels whose Stein kernel is compiled.
-GAUSSIAN, IMQ = 0, 1
+# What is compiled on tiles: exponentials, and the Stein kernels of two kernels.
+DECAY, GAUSSIAN, IMQ = 0, 1, 2

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skdiscrepancy._loops.constants import GAUSSIAN, IMQ
+from skdiscrepancy._loops.constants import DECAY, GAUSSIAN, IMQ
 from skdiscrepancy._loops.jit import compiled, ready
 
 # Squaring doubles the relative error. 12 squares lose four of the sixteen digits of
@@ -43,12 +43,6 @@ class Chains(NamedTuple):
 
     order: np.ndarray
     squares: np.ndarray
-
-    def back(self, ordered: np.ndarray) -> np.ndarray:
-        """Return an array whose first axis is in this order, in the order of rates."""
-        result = np.empty_like(ordered)
-        result[self.order] = ordered
-        return result
 
 
 def chains_of(rates: Sequence[float], dtype: np.dtype) -> Chains:
@@ -101,7 +95,8 @@ def _next_link(
     return None
 
 
-STEIN_CODES = {"gaussian": GAUSSIAN, "imq": IMQ}
+# Kinds of values on a tile: exponentials of distances, and two Stein kernels.
+KINDS = {"decay": DECAY, "gaussian": GAUSSIAN, "imq": IMQ}
 
 
 def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
@@ -114,63 +109,130 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
     return out
 
 
-def _room(x: np.ndarray, n_kernels: int) -> list[np.ndarray]:
-    """Return arrays for the sums of the rows and of the columns of a tile."""
-    return [np.empty((n_kernels, n), dtype=x.dtype) for n in x.shape]
+@lru_cache(maxsize=64)
+def _in_chains(
+    kinds: tuple[str, ...], scales: tuple[float, ...], dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the order of kernels by chains, their kinds, scales and squares in it."""
+    codes = np.array([KINDS[kind] for kind in kinds], dtype=np.int64)
+    chained, others = np.flatnonzero(codes != IMQ), np.flatnonzero(codes == IMQ)
+    rates = [scales[k] if codes[k] == DECAY else -(scales[k] ** -2.0) for k in chained]
+    chains = chains_of(rates, dtype)
+    order = np.append(chained[chains.order], others)
+    squares = np.append(chains.squares, np.zeros_like(others))
+    return order, codes[order], np.array(scales, dtype=dtype)[order], squares
+
+
+def compiled_sums(
+    tile: Sequence[np.ndarray],
+    kinds: Sequence[str],
+    scales: Sequence[float],
+    weights: tuple[np.ndarray, np.ndarray] | None = None,
+    ends: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the row sums and column sums of a tile, one row for each kernel.
+
+    Parameters
+    ----------
+    tile : sequence of three ndarray of shape (n_rows, n_cols)
+        Distances, and the two products that `evaluate_stein` takes.
+    kinds : sequence of {"decay", "gaussian", "imq"}
+        What to sum: exponentials of the distances, or Stein kernels, for which the
+        distances are squared.
+    scales : sequence of float
+        Rates of the exponentials, or bandwidths of the kernels.
+    weights : tuple of two ndarray or None, default=None
+        Weights of the rows and of the columns, which are factors of the terms: in the
+        sum of a row those of the columns, and in the sum of a column those of the rows.
+    ends : ndarray of shape (n_rows, 2) or None, default=None
+        First column of each row, and the column after its last one. Not with weights.
+
+    Returns
+    -------
+    row_sums, col_sums : ndarray of shape (n_kernels, n_rows) or (n_kernels, n_cols)
+        The sums. None is returned instead if there are no compiled loops.
+    """
+    loops, x = compiled("tiles"), tile[0]
+    if loops is None:
+        return None
+    row_sums, col_sums = (np.empty((len(kinds), n), dtype=x.dtype) for n in x.shape)
+    if weights is None:
+        # The compiled loop is faster without weights than with ones.
+        weights = np.ones(len(x), dtype=x.dtype), np.empty(0, dtype=x.dtype)
+    if ends is None:
+        ends = np.full((len(x), 2), (0, x.shape[1]))
+    loops.sums(
+        tuple(ready(part, x.dtype) for part in tile),
+        _in_chains(tuple(kinds), tuple(scales), x.dtype),
+        tuple(ready(part, x.dtype) for part in weights),
+        ends,
+        row_sums,
+        col_sums,
+    )
+    return row_sums, col_sums
+
+
+def compiled_group_sums(
+    tile: Sequence[np.ndarray],
+    kinds: Sequence[str],
+    scales: Sequence[float],
+    row_groups: np.ndarray,
+    col_bounds: np.ndarray,
+    *,
+    drop_diagonal: bool = False,
+) -> tuple[np.ndarray, ...] | None:
+    """Return sums of a tile like `decay_group_sums`, or None without compiled loops.
+
+    The tile and the kernels are as in :func:`compiled_sums`. If `drop_diagonal` is
+    True, the entries (i, i) count as zero.
+    """
+    loops, x = compiled("tiles"), tile[0]
+    if loops is None:
+        return None
+    n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
+    shapes = (n_groups, x.shape[:1], x.shape[1:], (1,))
+    sums = [np.empty((len(kinds), *shape), dtype=x.dtype) for shape in shapes]
+    loops.group_sums(
+        tuple(ready(part, x.dtype) for part in tile),
+        _in_chains(tuple(kinds), tuple(scales), x.dtype),
+        (ready(row_groups, np.int64), ready(col_bounds, np.int64)),
+        drop_diagonal,
+        *sums,
+    )
+    return *sums[:3], sums[3][:, 0]
 
 
 def decay_sums(
     x: np.ndarray,
-    rates: list[float],
+    rates: Sequence[float],
     weights: tuple[np.ndarray, np.ndarray] | None = None,
+    band: tuple[int, int] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the row sums and column sums of exp(rate * x), one row for each rate.
 
-    `weights` of the rows and of the columns are factors of the terms: in the sum of a
-    row those of the columns, and in the sum of a column those of the rows.
+    `weights` are as in :func:`compiled_sums`. If `band` is (first, width), the sums are
+    over the pairs of :func:`in_band`, without weights.
     """
-    loops = compiled("tiles")
-    row_sums, col_sums = _room(x, len(rates))
-    chains = chains_of(rates, x.dtype)
-    if loops is not None and x.flags.c_contiguous:
-        ordered = np.array(rates, dtype=x.dtype)[chains.order]
-        if weights is None:
-            loops.decay_sums(ready(x), ordered, chains.squares, row_sums, col_sums)
-        else:
-            of_both = (ready(part, x.dtype) for part in weights)
-            loops.weighted_decay_sums(
-                ready(x), ordered, chains.squares, *of_both, row_sums, col_sums
-            )
-        return chains.back(row_sums), chains.back(col_sums)
+    ends = None
+    if band is not None:
+        last = band[0] + np.arange(len(x))
+        ends = np.stack([last - band[1] + 1, last], axis=1).clip(0)
+    kinds = ["decay"] * len(rates)
+    sums = compiled_sums((x, x, x), kinds, rates, weights, ends)
+    if sums is not None:
+        return sums
+    if band is not None:
+        x = np.where(in_band(x.shape, *band), x, np.inf)
     values = np.empty_like(x)
+    row_sums, col_sums = (np.empty((len(rates), n), dtype=x.dtype) for n in x.shape)
     of_rows, of_cols = weights or (np.ones(n, dtype=x.dtype) for n in x.shape)
-    for k, n_squares in zip(*chains, strict=True):
-        if not n_squares:
-            decay(x, rates[k], values)
-        for _ in range(n_squares):
-            np.multiply(values, values, out=values)
+    for k in decay_values(x, rates, [values] * len(rates)):
         np.dot(values, of_cols, out=row_sums[k])
         np.dot(of_rows, values, out=col_sums[k])
     return row_sums, col_sums
 
 
-def decay_band_sums(
-    x: np.ndarray, rates: list[float], first: int, width: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums that `decay_sums` returns, over the pairs of :func:`band`."""
-    loops = compiled("tiles")
-    if loops is None or not x.flags.c_contiguous:
-        return decay_sums(np.where(band(x.shape, first, width), x, np.inf), rates)
-    row_sums, col_sums = _room(x, len(rates))
-    chains = chains_of(rates, x.dtype)
-    ordered = np.array(rates, dtype=x.dtype)[chains.order]
-    loops.decay_band_sums(
-        ready(x), ordered, chains.squares, first, width, row_sums, col_sums
-    )
-    return chains.back(row_sums), chains.back(col_sums)
-
-
-def band(shape: tuple[int, int], first: int, width: int) -> np.ndarray:
+def in_band(shape: tuple[int, int], first: int, width: int) -> np.ndarray:
     """Return which pairs of a tile are in a band below the diagonal.
 
     Row i is at column `first` + i, and its pairs are the `width` - 1 columns before.
@@ -204,8 +266,11 @@ def decay_values(
 
 
 def decay_group_sums(
-    x: np.ndarray, rates: list[float], row_groups: np.ndarray, col_bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    x: np.ndarray,
+    rates: Sequence[float],
+    row_groups: np.ndarray,
+    col_bounds: np.ndarray,
+) -> tuple[np.ndarray, ...]:
     """Return sums of exp(rate * x) over groups of rows and columns.
 
     The row sums, the column sums and the sums of squares follow. Each array has one row
@@ -222,35 +287,20 @@ def decay_group_sums(
     col_bounds : ndarray of shape (n_groups + 1,)
         Bounds of the groups of columns.
     """
-    loops = compiled("tiles")
-    shape = (len(rates), int(row_groups[-1]) + 1, len(col_bounds) - 1)
-    group_sums = np.empty(shape, dtype=x.dtype)
-    row_sums, col_sums = _room(x, len(rates))
-    squares = np.empty((len(rates), 1), dtype=x.dtype)
-    chains = chains_of(rates, x.dtype)
-    if loops is None or not x.flags.c_contiguous:
-        col_groups = np.repeat(np.arange(shape[2]), np.diff(col_bounds))
-        sums = (group_sums, row_sums, col_sums, squares[:, 0])
-        groups = TileGroups(row_groups, col_groups, x.dtype)
-        _decay_group_sums(x, rates, chains, groups, sums)
+    sums = compiled_group_sums(
+        (x, x, x), ["decay"] * len(rates), rates, row_groups, col_bounds
+    )
+    if sums is not None:
         return sums
-    loops.decay_group_sums(
-        ready(x),
-        np.array(rates, dtype=x.dtype)[chains.order],
-        chains.squares,
-        ready(row_groups, np.int64),
-        ready(col_bounds, np.int64),
-        group_sums,
-        row_sums,
-        col_sums,
-        squares,
-    )
-    return (
-        chains.back(group_sums),
-        chains.back(row_sums),
-        chains.back(col_sums),
-        chains.back(squares[:, 0]),
-    )
+    n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
+    shapes = (n_groups, x.shape[:1], x.shape[1:], ())
+    sums = tuple(np.empty((len(rates), *shape), dtype=x.dtype) for shape in shapes)
+    col_groups = np.repeat(np.arange(n_groups[1]), np.diff(col_bounds))
+    groups, values = TileGroups(row_groups, col_groups, x.dtype), np.empty_like(x)
+    for k in decay_values(x, rates, [values] * len(rates)):
+        groups.add_up(values, sums, k)
+        sums[3][k] = np.vdot(values, values)
+    return sums
 
 
 class TileGroups:
@@ -281,103 +331,6 @@ class TileGroups:
         sums[0][k] = self.left @ by_col_group
         sums[1][k] = by_col_group.sum(axis=1)
         sums[2][k] = self.ones @ values
-
-
-def _decay_group_sums(
-    x: np.ndarray,
-    rates: list[float],
-    chains: Chains,
-    groups: TileGroups,
-    sums: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-) -> None:
-    """Write the sums of `decay_group_sums` without compiled loops."""
-    values = np.empty_like(x)
-    next_squares = np.append(chains.squares, 0)[1:]
-    previous = None
-    for k, n_squares, n_next in zip(*chains, next_squares, strict=True):
-        if not n_squares:
-            decay(x, rates[k], values)
-        for _ in range(n_squares):
-            np.multiply(values, values, out=values)
-        groups.add_up(values, sums, k)
-        if n_squares == 1:
-            # These values are the squared exponentials of the previous rate.
-            sums[3][previous] = sums[0][k].sum()
-        if n_next != 1:
-            sums[3][k] = np.vdot(values, values)
-        previous = k
-
-
-def stein_sums(
-    distance: np.ndarray,
-    inner: np.ndarray,
-    cross: np.ndarray,
-    kinds: list[str],
-    bandwidths: list[float],
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the row sums and column sums of the Stein kernel, one row for each kernel.
-
-    The kinds of kernels are "gaussian" and "imq". The arguments are squared distances
-    and the products that `evaluate_stein` takes. Returns None without compiled loops.
-    """
-    loops = compiled("tiles")
-    if loops is None or not inner.flags.c_contiguous or not kinds:
-        return None
-    row_sums, col_sums = _room(distance, len(kinds))
-    chains, arguments = _stein_plan(distance, inner, cross, kinds, bandwidths)
-    loops.stein_sums(*arguments, row_sums, col_sums)
-    return chains.back(row_sums), chains.back(col_sums)
-
-
-def stein_group_sums(
-    distance: np.ndarray,
-    inner: np.ndarray,
-    cross: np.ndarray,
-    kinds: list[str],
-    bandwidths: list[float],
-    row_groups: np.ndarray,
-    col_bounds: np.ndarray,
-    *,
-    drop_diagonal: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return sums of the Stein kernel like `decay_group_sums`, one row for each kernel.
-
-    If `drop_diagonal` is True, the entries (i, i) count as zero.
-    """
-    loops = compiled("tiles")
-    if loops is None or not inner.flags.c_contiguous or not kinds:
-        return None
-    dtype, n_kernels = distance.dtype, len(kinds)
-    shape = (n_kernels, int(row_groups[-1]) + 1, len(col_bounds) - 1)
-    sums = (
-        np.empty(shape, dtype=dtype),
-        *_room(distance, n_kernels),
-        np.empty((n_kernels, 1), dtype=dtype),
-    )
-    chains, arguments = _stein_plan(distance, inner, cross, kinds, bandwidths)
-    of_groups = ready(row_groups, np.int64), ready(col_bounds, np.int64)
-    loops.stein_group_sums(*arguments, drop_diagonal, *of_groups, *sums)
-    groups, rows, cols, squares = (chains.back(part) for part in sums)
-    return groups, rows, cols, squares[:, 0]
-
-
-def _stein_plan(
-    distance: np.ndarray,
-    inner: np.ndarray,
-    cross: np.ndarray,
-    kinds: list[str],
-    bandwidths: list[float],
-) -> tuple[Chains, tuple[np.ndarray, ...]]:
-    """Order kernels by chains, and return the arguments of the compiled loops."""
-    dtype = distance.dtype
-    codes = np.array([STEIN_CODES[kind] for kind in kinds], dtype=np.int64)
-    gaussian, others = np.flatnonzero(codes == GAUSSIAN), codes != GAUSSIAN
-    chains = chains_of([-(bandwidths[k] ** -2.0) for k in gaussian], dtype)
-    order = np.append(gaussian[chains.order], np.flatnonzero(others))
-    squares = np.append(chains.squares, np.zeros(others.sum(), dtype=np.int64))
-    ordered = np.array(bandwidths, dtype=dtype)[order]
-    products = ready(distance), ready(inner, dtype), ready(cross, dtype)
-    return Chains(order, squares), (*products, codes[order], ordered, squares)
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:
