@@ -24,9 +24,8 @@ from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._gram.sources import Source
-from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._statistics.evaluations import effect_size
-from skdiscrepancy.designs import Region, square
+from skdiscrepancy._statistics.two_samples import two_sample_statistics
 from skdiscrepancy.inference._column_tests import mmd_column_tests
 from skdiscrepancy.inference._tests import mmd_test, mmd_test_without_effect
 from skdiscrepancy.kernels._radial import LaplaceKernel
@@ -60,14 +59,14 @@ class ColumnSets(Source):
 
     def __init__(self, blocks: list[np.ndarray], removed: Sequence[Sequence[int]]):
         self.Z = np.concatenate(blocks, axis=1)
+        # No columns at all have the distance zero.
+        none = self.Z[:, :0]
         self.removed = [
-            (len(blocks) - len(some), np.concatenate([blocks[j] for j in some], axis=1))
-            if some
-            else (len(blocks), None)
+            np.concatenate([none, *(blocks[j] for j in some)], axis=1)
             for some in removed
         ]
-        self.n_kernels = len(removed)
-        self.n_features = self.Z.shape[1]
+        self.bandwidths = [len(blocks) - len(some) for some in removed]
+        self.n_kernels, self.n_features = len(removed), self.Z.shape[1]
         self.dtype = self.Z.dtype
 
     def block(
@@ -75,14 +74,13 @@ class ColumnSets(Source):
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the Gram tiles of the sets of columns."""
         distance = block_distances(self.Z[rows], self.Z[cols], 1).read(squared=False)
-        for k, (bandwidth, rest) in enumerate(self.removed):
+        for k, rest in enumerate(self.removed):
             values = out[k] if out.ndim == 3 else out
             values[...] = distance
-            if rest is not None:
-                values -= block_distances(rest[rows], rest[cols], 1).read(squared=False)
-                # Rounding must not make the difference of equal distances negative.
-                np.maximum(values, 0, out=values)
-            values /= -bandwidth
+            values -= block_distances(rest[rows], rest[cols], 1).read(squared=False)
+            # Rounding must not make the difference of equal distances negative.
+            np.maximum(values, 0, out=values)
+            values /= -self.bandwidths[k]
             np.exp(values, out=values)
             yield k, values
 
@@ -111,22 +109,11 @@ def unbiased_mmds(
     values : ndarray of shape (n_sets,)
         One MMD for each set.
     """
-    size = len(blocks[0])
-    n = size - m
-    regions = [
-        square(0, m, diagonal=False),
-        square(m, size, diagonal=False),
-        Region(0, m, m, size),
-    ]
-    values = []
+    n, values = len(blocks[0]) - m, []
     for start in range(0, len(removed), BATCH):
         source = ColumnSets(blocks, removed[start : start + BATCH])
-        (xx, _), (yy, _), (xy, _) = walk(regions, RowSums(source), run=Run(n_jobs))
-        values.append(
-            xx.sum(axis=1) / (m * (m - 1))
-            + yy.sum(axis=1) / (n * (n - 1))
-            - 2 * xy.sum(axis=1) / (m * n)
-        )
+        found = two_sample_statistics(source, m, n, unbiased=True, run=Run(n_jobs))
+        values.append(found.values)
     return np.concatenate(values)
 
 
@@ -172,7 +159,7 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
 def explain(
     blocks: list[np.ndarray],
     m: int,
-    pvalue: float,
+    remaining: float | None,
     test: Callable[[list[int]], float],
     *,
     level: float,
@@ -187,7 +174,7 @@ def explain(
         Encoded columns, with the rows of both samples stacked.
     m : int
         Number of rows of the first sample.
-    pvalue : float
+    remaining : float
         The p-value of the test of all columns.
     test : callable
         Takes the positions of some columns and returns the p-value of their test.
@@ -207,7 +194,6 @@ def explain(
     """
     groups: list[list[int]] = []
     left = list(range(len(blocks)))
-    remaining: float | None = pvalue
     while remaining is not None and remaining <= level and max_columns:
         found = drifting_set([blocks[j] for j in left], m, n_jobs)[:max_columns]
         groups.append([left[i] for i in found])
@@ -339,17 +325,13 @@ def drift_report(
     max_rows = check_number(max_rows, "max_rows", integer=True, least=1)
     check_run_options(n_jobs, random_state, verbose)
     check_encoder(encoder)
-    new, first, second = _read_tables(reference, new)
-    options: dict[str, Any] = {
-        "n_jobs": n_jobs,
-        "random_state": random_state,
-        "verbose": verbose,
-    }
+    new, columns = _read_tables(reference, new)
+    options = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
     tested: dict[str, Any] = {**params, **options}
     if n_resamples is not None:
         tested["n_resamples"] = n_resamples
     with progress("drift report", 4, verbose) as line:
-        tables = _Tables(reference, new, encoder)
+        tables = _Tables([reference, new], encoder, random_state, n_jobs)
         column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
         # The tests of columns have looked at the order of the rows.
         tested["block_length"] = params.get("block_length") or 1
@@ -357,7 +339,7 @@ def drift_report(
         joint_test = mmd_test(*tables.joint, encoder=None, **tested)
         line.advance()
         groups, remaining = explain(
-            *tables.sampled_blocks(random_state),
+            *tables.sampled_blocks(),
             joint_test.pvalue,
             lambda some: mmd_test_without_effect(*tables.of(some), **tested).pvalue,
             level=level,
@@ -366,8 +348,8 @@ def drift_report(
         )
         line.advance()
         found = [j for group in groups for j in group]
-        x, y = tables.of(found or list(range(len(first))))
-        kept, rows = tables.draw_rows(COMPARED_ROWS, random_state)
+        x, y = tables.of(found or list(range(len(columns))))
+        kept, rows = tables.draw_rows(COMPARED_ROWS)
         kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
         estimator = MMDEstimator(**{**kernels, **options})
         contributions = estimator.fit(x[kept]).contributions(y[rows])
@@ -376,13 +358,14 @@ def drift_report(
     largest = np.argsort(-contributions, kind="stable")[:max_rows]
     rows = rows[largest]
     index = getattr(new, "index", None) if is_table(new) else None
+    missing = np.array([[np.mean(of_table.missing) for of_table in c] for c in columns])
     return DriftReport(
         joint_test=joint_test,
         column_tests=column_tests,
         kinds=list(tables.encoder.kinds_),
-        effect_sizes=tables.effect_sizes(random_state, n_jobs),
-        missing_reference=np.array([np.mean(column.missing) for column in first]),
-        missing_new=np.array([np.mean(column.missing) for column in second]),
+        effect_sizes=tables.effect_sizes(),
+        missing_reference=missing[:, 0],
+        missing_new=missing[:, 1],
         explanation=[[names[j] for j in group] for group in groups],
         remaining_pvalue=remaining,
         rows=rows,
@@ -390,18 +373,15 @@ def drift_report(
         row_values=[
             {
                 name: write_value(column, row)
-                for name, column in zip(names, second, strict=True)
+                for name, (_, column) in zip(names, columns, strict=True)
             }
             for row in rows
         ],
         contributions=contributions[largest],
-        marginals=[marginal(*pair) for pair in zip(first, second, strict=True)],
+        marginals=[marginal(*column) for column in columns],
         pairs=[
             pair_points(
-                [names[j] for j in group[:2]],
-                [first[j] for j in group[:2]],
-                [second[j] for j in group[:2]],
-                generator_of(random_state),
+                [(names[j], *columns[j]) for j in group[:2]], generator_of(random_state)
             )
             for group in groups
             if len(group) > 1
@@ -413,16 +393,23 @@ def drift_report(
 
 
 class _Tables:
-    """Both tables as numbers, for the joint test and in blocks of columns."""
+    """Both tables, encoded as numbers."""
 
-    def __init__(self, reference: Any, new: Any, encoder: Any):
-        tables = [reference, new]
+    def __init__(
+        self,
+        tables: list[Any],
+        encoder: Any,
+        random_state: RandomStateLike,
+        n_jobs: int | None,
+    ):
+        self.random_state, self.n_jobs = random_state, n_jobs
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
         # `set_output` can make DataFrames of the encoding.
         self.x, self.y = (np.asarray(self.encoder.transform(t)) for t in tables)
         self.joint = [self.x, self.y]
-        if encoder is not own and not _is_auto(encoder):
+        is_auto = isinstance(encoder, str) and encoder == "auto"
+        if encoder is not own and not is_auto:
             fitted = fit_encoder(encoder, tables)
             self.joint = [encode(fitted, table) for table in tables]
 
@@ -437,32 +424,21 @@ class _Tables:
         varies[0] |= not varies.any()
         return [x[:, varies], y[:, varies]]
 
-    def draw_rows(
-        self, n_rows: int, random_state: RandomStateLike
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of both tables, in their order; all rows if there are not more."""
-        generator = generator_of(random_state)
-        first, second = (
-            np.sort(generator.permutation(len(Z))[:n_rows]) for Z in (self.x, self.y)
-        )
-        return first, second
+    def draw_rows(self, n_rows: int) -> list[np.ndarray]:
+        """Draw at most `n_rows` rows of each table, in their order."""
+        generator = generator_of(self.random_state)
+        tables = (self.x, self.y)
+        return [np.sort(generator.permutation(len(Z))[:n_rows]) for Z in tables]
 
-    def sampled_blocks(
-        self, random_state: RandomStateLike
-    ) -> tuple[list[np.ndarray], int]:
-        """Return the block of each column for some rows, and those of the reference."""
-        kept, others = self.draw_rows(EXPLAINED_ROWS, random_state)
-        blocks = []
-        for j in range(len(self.encoder.output_slices_)):
-            x, y = self.of([j])
-            blocks.append(np.concatenate((x[kept], y[others])))
-        return blocks, len(kept)
+    def sampled_blocks(self) -> tuple[list[np.ndarray], int]:
+        """Return the columns of some rows of both tables, and how many are first."""
+        kept, others = self.draw_rows(EXPLAINED_ROWS)
+        pairs = (self.of([j]) for j in range(len(self.encoder.output_slices_)))
+        return [np.concatenate((x[kept], y[others])) for x, y in pairs], len(kept)
 
-    def effect_sizes(
-        self, random_state: RandomStateLike, n_jobs: int | None
-    ) -> np.ndarray:
-        """Return the normalised MMD of each column."""
-        kept, others = self.draw_rows(COMPARED_ROWS, random_state)
+    def effect_sizes(self) -> np.ndarray:
+        """Return the effect size of each column."""
+        kept, others = self.draw_rows(COMPARED_ROWS)
         sizes = []
         for j, kind in enumerate(self.encoder.kinds_):
             x, y = self.of([j])
@@ -474,26 +450,18 @@ class _Tables:
                 # The same value, in less time: one category is in each row.
                 kernel = "indicator"
                 x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
-            sizes.append(_effect_size(x, y, kernel, n_jobs))
+            mmd = MMDEstimator(kernel=kernel, pooling=None, n_jobs=self.n_jobs)
+            try:
+                sizes.append(effect_size(mmd._evaluate_pair(x, y).value))
+            except ValueError:
+                # The scale is 0: all rows of a table are equally far from the other.
+                mmd.set_params(normalize=False)
+                sizes.append(float(mmd._evaluate_pair(x, y).value > 0))
         return np.array(sizes)
 
 
-def _effect_size(
-    x: np.ndarray, y: np.ndarray, kernel: Any, n_jobs: int | None
-) -> float:
-    """Return t / sqrt(1 + t^2) for the normalised MMD t, which may be infinite."""
-    options: dict[str, Any] = {"kernel": kernel, "pooling": None, "n_jobs": n_jobs}
-    try:
-        value = MMDEstimator(**options)._evaluate_pair(x, y).value
-    except ValueError:
-        # The scale is 0: all rows of a table are equally far from the other table.
-        value = MMDEstimator(**options, normalize=False)._evaluate_pair(x, y).value
-        return float(value > 0)
-    return effect_size(value)
-
-
-def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Column]]:
-    """Return the new table and the columns of both tables, in the same order."""
+def _read_tables(reference: Any, new: Any) -> tuple[Any, list[tuple[Column, Column]]]:
+    """Return the new table in the order of the reference, and the columns of both."""
     first = _read(reference, "reference", None)
     new = in_order(new, reference, "new", "reference")
     n_columns = len(_read(new, "new", None))
@@ -501,10 +469,11 @@ def _read_tables(reference: Any, new: Any) -> tuple[Any, list[Column], list[Colu
         raise ValueError(
             f"new has {n_columns} columns, must have {len(first)} as reference."
         )
-    return new, first, _read(new, "new", first)
+    return new, list(zip(first, _read(new, "new", first), strict=True))
 
 
 def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
+    """Return the columns of a table that has enough rows."""
     columns = read_columns(table, name, like)
     n_rows = len(columns[0].values) if columns else 0
     if n_rows < 2:
@@ -523,7 +492,3 @@ def _read(table: Any, name: str, like: list[Column] | None) -> list[Column]:
                 "pandas or polars to have them."
             )
     return columns
-
-
-def _is_auto(encoder: Any) -> bool:
-    return isinstance(encoder, str) and encoder == "auto"

@@ -56,15 +56,6 @@ LEARNT_FROM = (
     "n_bandwidths",
     "encoder",
 )
-# All attributes that `update` changes.
-STATE = (
-    "n_seen_",
-    "statistic_",
-    "threshold_",
-    "change_point_",
-    "_last_alarm",
-    "_window",
-)
 
 
 class DriftMonitor(KeywordHints, BaseEstimator):
@@ -221,7 +212,12 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self : DriftMonitor
             Fitted monitor, which has seen no rows of a stream.
         """
-        kernels, size, run_length = self._check_params()
+        size = check_number(self.window_size, "window_size", integer=True, least=2)
+        run_length = check_number(self.run_length, "run_length", least=2)
+        kernels = check_kernel(self.kernel)
+        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
+        check_encoder(self.encoder)
+        check_run_options(self.n_jobs, self.random_state, self.verbose)
         reader = Reader(None, 2, self.encoder, self)
         encoder = reader.fit([X])
         rows = reader.rows(X, reset=True)
@@ -244,22 +240,20 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         )
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
         source = kernel_source(evaluated, rows)
+        run, n = Run(self.n_jobs, self.verbose), len(rows)
         with progress("thresholds", 2, self.verbose) as both:
-            sums = self._reference_sums(source, len(rows))
+            sums = check_finite(row_sums(source, n, diagonal=False, run=run))
+            diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
+            reference = Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))
             both.advance()
-            learnt = simulate_thresholds(
-                StreamTask(source, sums, size),
-                run_length,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
+            scales, thresholds = simulate_thresholds(
+                StreamTask(source, reference, size), run_length, self.random_state, run
             )
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
         self._learnt_from = values_of(self, LEARNT_FROM)
-        self._sums, self._scales = sums, learnt.scales
-        self.thresholds_ = learnt.values
+        self._sums, self._scales, self.thresholds_ = reference, scales, thresholds
         self._stream = StreamKernels(evaluated, rows, size)
         return self.reset()
 
@@ -307,7 +301,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         check_is_fitted(self)
         refuse_changed(self, self._learnt_from)
         rows = self._stream_rows(X)
-        before = {name: getattr(self, name) for name in STATE}
+        before = dict(vars(self))
         alarms = np.zeros(len(rows), dtype=bool)
         try:
             for start in range(0, len(rows), self._stream.most_rows):
@@ -316,8 +310,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
                     self._window = window
                     alarms[start + i] = self._judge()
         except BaseException:
-            for name, value in before.items():
-                setattr(self, name, value)
+            self.__dict__.update(before)
             raise
         return alarms
 
@@ -337,23 +330,6 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         """
         check_is_fitted(self)
         return self._window.contributions(self._stream, self._sums)
-
-    def _check_params(self) -> tuple[list[Any], int, float]:
-        """Return the kernels, the size of the window and the run length."""
-        size = check_number(self.window_size, "window_size", integer=True, least=2)
-        run_length = check_number(self.run_length, "run_length", least=2)
-        kernels = check_kernel(self.kernel)
-        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
-        check_encoder(self.encoder)
-        check_run_options(self.n_jobs, self.random_state, self.verbose)
-        return kernels, size, run_length
-
-    def _reference_sums(self, source: Any, n: int) -> Reference:
-        sums = check_finite(
-            row_sums(source, n, diagonal=False, run=Run(self.n_jobs, self.verbose))
-        )
-        diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
-        return Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))
 
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""

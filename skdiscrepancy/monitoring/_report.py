@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,19 +68,15 @@ def marginal(first: Column, second: Column) -> dict[str, Any]:
 
 
 def pair_points(
-    names: list[Any],
-    first: list[Column],
-    second: list[Column],
-    generator: np.random.RandomState,
+    columns: list[tuple[Any, Column, Column]], generator: np.random.RandomState
 ) -> dict[str, Any]:
     """Return rows of both tables as points, for a picture of two columns.
 
     Parameters
     ----------
-    names : list of length 2
-        Names of the columns.
-    first, second : list of Column
-        Two columns of the reference table and of the new table.
+    columns : list of length 2
+        The name of each column, and the column of the reference table and of the new
+        table.
     generator : RandomState
         Draws the rows, and shifts the points of a category, which would hide each
         other.
@@ -91,10 +88,11 @@ def pair_points(
         and texts on each axis, and `reference` and `new`, arrays of shape (n_points, 2)
         with numbers from 0 to 1. Rows with missing values are left out.
     """
-    axes = [_axis(*pair) for pair in zip(first, second, strict=True)]
+    named = [(name, _axis(*pair)) for name, *pair in columns]
     # Names of categories need the room at the left.
-    if axes[0].shift > axes[1].shift == 0:
-        axes, names = axes[::-1], names[::-1]
+    if named[0][1].shift > named[1][1].shift == 0:
+        named.reverse()
+    names, axes = map(list, zip(*named, strict=True))
     points = {}
     for side, table in enumerate(("reference", "new")):
         places = np.column_stack([axis.places[side] for axis in axes])
@@ -288,93 +286,6 @@ def _text(x: float, y: float, text: str, css: str = "") -> str:
     return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --card: #f6f7f9; --text: #1c2126;
-  --quiet: #5b6570; --line: #d9dee3; --reference: #0072b2; --new: #d55e00;
-  --alarm: #b3261e; --calm: #1f7a4d; }
-@media (prefers-color-scheme: dark) { :root { --page: #14181c; --card: #1e242a;
-  --text: #e6eaee; --quiet: #9aa5b1; --line: #36404a; --reference: #56b4e9;
-  --new: #f28e2b; --alarm: #ff8a80; --calm: #6fd3a0; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 62rem; line-height: 1.5;
-  background: var(--page); color: var(--text); font-family: system-ui, sans-serif; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 0.2rem 0 0.6rem; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 0.5rem; } figure { margin: 0; }
-p { margin: 0.4rem 0; max-width: 46rem; } footer { margin-top: 2.5rem; }
-ol { padding-left: 1.3rem; margin: 0.5rem 0; }
-.note, footer, .facts li, th, .kind, figcaption { color: var(--quiet); }
-.note, footer, .facts li { font-size: 0.875rem; }
-.kind, figcaption { font-size: 0.8rem; }
-.answer { border-left: 4px solid; padding-left: 0.9rem; }
-.facts { display: flex; flex-wrap: wrap; gap: 0.6rem; margin: 1.2rem 0 0; padding: 0; }
-.facts li { flex: 1 1 8.5rem; background: var(--card); border-radius: 6px;
-  padding: 0.6rem 0.8rem; list-style: none; }
-.facts b { display: block; font-size: 1.25rem; color: var(--text); }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem;
-  font-variant-numeric: tabular-nums; }
-th { font-weight: 500; text-align: left; vertical-align: bottom; }
-th, td { padding: 0.45rem 0.9rem 0.45rem 0; border-bottom: 1px solid var(--line); }
-.number { text-align: right; } .number, .wide td { white-space: nowrap; }
-.wide { overflow-x: auto; }
-.name { overflow-wrap: anywhere; min-width: 7rem; } .name b { display: block; }
-.tag { display: inline-block; font-size: 0.75rem; padding: 0 0.45em;
-  margin-right: 0.3em; border: 1px solid; border-radius: 1em; color: var(--alarm); }
-.key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px;
-  margin: 0 0.3em 0 0.9em; vertical-align: -0.05em; }
-.pair { display: flex; flex-wrap: wrap; gap: 0.5rem 1.5rem; margin: 0.5rem 0 1rem; }
-svg { display: block; max-width: 100%; height: auto; }
-.r { fill: var(--reference); background: var(--reference); }
-.n { fill: var(--new); background: var(--new); } circle { fill-opacity: 0.6; }
-.area { fill-opacity: 0.35; stroke: var(--reference); }
-.line { fill: none; stroke: var(--new); stroke-width: 1.6; }
-.axis { fill: none; stroke: var(--quiet); } .axis-name { font-weight: 600; }
-text { fill: var(--quiet); font-size: 10px; } .small { font-size: 8px; }
-.middle { text-anchor: middle; } .end { text-anchor: end; }
-@media (max-width: 40rem) {
-  .columns thead, .columns .picture:empty { display: none; }
-  .columns, .columns tbody, .columns tr, .columns td { display: block; }
-  .columns tr { border-bottom: 1px solid var(--line); padding: 0.6rem 0; }
-  .columns td { border: none; padding: 0.1rem 0; } .columns svg { margin: 0.3rem 0; }
-  .columns .number { display: flex; justify-content: space-between; }
-  .columns .number::before { content: attr(data-label); color: var(--quiet); }
-}
-@media print { body { max-width: none; } tr, li { break-inside: avoid; } }
-"""
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Drift report: {title}</title><style>{style}</style></head>
-<body>
-<header><p class="note">Drift report</p>
-<div class="answer" style="border-color: var(--{mood})"><h1>{title}</h1>{answer}</div>
-<ul class="facts"><li><b>{test.pvalue:.2g}</b>p-value of the joint test</li>
-<li><b>{n_drifted} of {n_columns}</b>columns with drift of their own</li>
-<li><b>{report.n_reference:,}</b>rows in the reference</li>
-<li><b>{report.n_new:,}</b>rows in the new table</li></ul></header>
-<main>
-<section><h2>Which columns explain the drift?</h2>{explanation}</section>
-<section><h2>Which columns differ on their own?</h2>
-<p class="note">Adjusted p-values take the number of columns into account. The effect
-size is the normalised MMD, from 0 to 1. Pictures show columns that differ, or that
-explain the drift:<span class="key r"></span>reference<span class="key n"></span>new</p>
-<table class="columns"><thead><tr><th scope="col">Column</th>
-<th scope="col">Distribution</th><th scope="col" class="number">Effect size</th>
-<th scope="col" class="number">p-value</th>
-<th scope="col" class="number">Adjusted p-value</th>
-<th scope="col" class="number">Missing</th></tr></thead>
-<tbody>{columns}</tbody></table>{left_out}</section>
-<section><h2>Which rows contribute most?</h2>
-<p class="note">Rows of the new table that are most unlike the reference in {compared},
-by their contribution to the discrepancy.</p>
-<div class="wide"><table><thead><tr><th scope="col">Row</th>
-<th scope="col" class="number">Contribution</th>{row_heads}</tr></thead>
-<tbody>{rows}</tbody></table></div></section>
-</main>
-<footer><p>Joint test: MMD with {kernels}, method {test.method}, {n_resamples}
-resamples. Level {report.level:g}. Correction of the p-values of columns: {correction}.
-Made with skdiscrepancy.</p></footer>
-</body></html>
-"""
 CORRECTIONS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli", "holm": "Holm"}
 COLUMN = """
 <tr><td class="name"><b>{name}</b><span class="kind">{row[kind]}</span> {tags}</td>
@@ -407,10 +318,14 @@ def report_page(report: DriftReport) -> str:
             report.row_labels, report.contributions, report.row_values, strict=True
         )
     ]
-    return PAGE.format(
+    page, style = (
+        files("skdiscrepancy.monitoring").joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.html", "report.css")
+    )
+    return page.format(
         report=report,
         test=test,
-        style=STYLE,
+        style=style,
         title=escape(title),
         mood="alarm" if test.pvalue <= report.level else "calm",
         answer=_each("<p>{}</p>", map(escape, sentences)),

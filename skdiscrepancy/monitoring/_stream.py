@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -131,32 +131,37 @@ class StreamKernels:
     """
 
     def __init__(self, kernels: list[KernelLike], reference: np.ndarray, size: int):
-        self.kernels = kernels
-        self.reference = reference
-        self.size = size
-        rates = [decay_rate(kernel, reference.dtype) for kernel in kernels]
-        # Kernels by their norm, if all are exponentials of a distance.
-        self.rates: dict[int, dict[int, float]] | None = {}
-        for k, (kernel, rate) in enumerate(zip(kernels, rates, strict=True)):
-            if rate is None or not rate < 0:
-                self.rates = None
-                break
-            self.rates.setdefault(kernel.norm, {})[k] = rate
-        self._prepare()
-
-    def _prepare(self) -> None:
-        # The loops over differences read columns.
-        self._columns = np.asfortranarray(self.reference)
-        self._source: KernelSource | None = None
+        self.kernels, self.reference, self.size = kernels, reference, size
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without copies of the reference sample."""
-        hidden = ("_columns", "_source", "_rows")
-        return {name: v for name, v in vars(self).items() if name not in hidden}
+        return {name: vars(self)[name] for name in ("kernels", "reference", "size")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._prepare()
+    @cached_property
+    def _rates(self) -> dict[int, dict[int, float]]:
+        """Rates of the kernels by their norm, empty if one is no exponential."""
+        rates: dict[int, dict[int, float]] = {}
+        for k, kernel in enumerate(self.kernels):
+            rate = decay_rate(kernel, self.reference.dtype)
+            if rate is None or not rate < 0:
+                return {}
+            rates.setdefault(kernel.norm, {})[k] = rate
+        return rates
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        """The reference sample, whose columns the loops over differences read."""
+        return np.asfortranarray(self.reference)
+
+    @cached_property
+    def _source(self) -> tuple[KernelSource, np.ndarray]:
+        """The kernels, and the array of the rows after the reference sample.
+
+        The kernels are centred by the rows that they are given, always the same rows.
+        """
+        some = np.arange(self.size + MOST_ROWS) % len(self.reference)
+        rows = self.reference[some]
+        return kernel_source(self.kernels, self.reference, rows), rows
 
     @property
     def most_rows(self) -> int:
@@ -180,52 +185,37 @@ class StreamKernels:
         within : ndarray of shape (n_kernels, n_new, n_old + n_new)
             Kernel of each new row with the rows before that are in its window.
         """
-        rows = np.concatenate((old, new))
+        rows, n_old = np.concatenate((old, new)), len(old)
         shape = (len(self.kernels), len(new))
         cross = np.empty(shape)
         within = np.zeros((*shape, len(rows)), dtype=self.reference.dtype)
         with np.errstate(all="ignore"):
-            if self.rates is None or compiled("tiles") is None:
-                self._one_by_one(rows, len(old), cross, within)
-            else:
-                self._in_blocks(rows, len(old), cross, within)
+            if not self._rates or compiled("tiles") is None:
+                self._one_by_one(rows, n_old, cross, within)
+                return cross, within
+            for norm, members in self._rates.items():
+                ks, rates = list(members), list(members.values())
+                distance = _differences(new, self._columns, norm)
+                cross[ks] = decay_sums(distance, rates)[0]
+                distance = _differences(new, np.asfortranarray(rows), norm)
+                for _ in decay_values(distance, rates, [within[k] for k in ks]):
+                    pass
         return cross, within
-
-    def _in_blocks(
-        self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
-    ) -> None:
-        assert self.rates is not None
-        new, all_rows = rows[n_old:], np.asfortranarray(rows)
-        for norm, members in self.rates.items():
-            ks, rates = list(members), list(members.values())
-            cross[ks] = decay_sums(_differences(new, self._columns, norm), rates)[0]
-            distance = _differences(new, all_rows, norm)
-            for _ in decay_values(distance, rates, [within[k] for k in ks]):
-                pass
 
     @in_one_blas_thread
     def _one_by_one(
         self, rows: np.ndarray, n_old: int, cross: np.ndarray, within: np.ndarray
     ) -> None:
-        m, n_kernels = len(self.reference), len(self.kernels)
-        if self._source is None:
-            # The source is centred by the rows that it is given, always the same rows.
-            some = np.arange(self.size + MOST_ROWS) % m
-            self._rows = self.reference[some]
-            self._source = kernel_source(self.kernels, self.reference, self._rows)
-        source = self._source
-        self._rows[: len(rows)] = rows
-        for i in range(len(rows) - n_old):
-            stop = n_old + i
+        """Write the values of `values`, row by row."""
+        m, (source, written) = len(self.reference), self._source
+        written[: len(rows)] = rows
+        for i, stop in enumerate(range(n_old, len(rows))):
             start = max(0, stop + 1 - self.size)
             here = slice(m + stop, m + stop + 1)
             cross[:, i] = source.both_sums(here, slice(0, m))[0][:, 0]
-            if start == stop:
-                continue
-            out = np.empty((n_kernels, 1, stop - start), dtype=source.dtype)
-            for _ in source.block(here, slice(m + start, m + stop), out):
-                pass
-            within[:, i, start:stop] = out[:, 0]
+            if start < stop:
+                values = source.stack(here, slice(m + start, m + stop))
+                within[:, i, start:stop] = values[:, 0]
 
 
 def _differences(A: np.ndarray, B: np.ndarray, norm: int) -> np.ndarray:
@@ -275,13 +265,9 @@ class Window:
 
     def statistics(self, reference: Reference) -> np.ndarray:
         """Return the squared MMD to the reference sample, for each kernel."""
-        return window_statistics(
-            2 * self.later.sum(axis=1),
-            self.cross.sum(axis=1),
-            reference.totals,
-            len(self),
-            reference.n_rows,
-        )
+        pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
+        sizes = len(self), reference.n_rows
+        return window_statistics(pairs, cross, reference.totals, *sizes)
 
     def change_point(self, reference: Reference, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely.
@@ -297,9 +283,8 @@ class Window:
             np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1]
             for sums in (2 * self.later, self.cross)
         )
-        values = window_statistics(
-            pairs, cross, reference.totals[:, np.newaxis], sizes, reference.n_rows
-        )
+        totals = reference.totals[:, np.newaxis]
+        values = window_statistics(pairs, cross, totals, sizes, reference.n_rows)
         return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
 
     def contributions(self, kernels: StreamKernels, reference: Reference) -> np.ndarray:
@@ -331,23 +316,6 @@ BLOCK = 64
 ROUNDING, LEAST_SCALE = 100, 1e3
 
 
-@dataclass(frozen=True, eq=False)
-class Thresholds:
-    """What is learnt from simulated streams.
-
-    Attributes
-    ----------
-    scales : ndarray of shape (n_kernels,)
-        Standard deviation of the statistic of each kernel without drift.
-    values : ndarray of shape (window_size,)
-        Threshold for the first full window, for the second full window and so on. The
-        last threshold is for all later windows.
-    """
-
-    scales: np.ndarray
-    values: np.ndarray
-
-
 class StreamTask(Task):
     """Simulates a stream: rows of the reference sample in random order.
 
@@ -362,14 +330,8 @@ class StreamTask(Task):
     """
 
     def __init__(self, source: KernelSource, reference: Reference, size: int):
-        self.source = source
-        self.reference = reference
-        self.size = size
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of a stream."""
-        return min(self.reference.n_rows, max(LONGEST, 2 * self.size))
+        self.source, self.reference, self.size = source, reference, size
+        self.n_rows = min(reference.n_rows, max(LONGEST, 2 * size))
 
     def __call__(self, seed: int) -> np.ndarray:
         """Return the statistics of all windows of a stream, one row for each kernel."""
@@ -409,32 +371,13 @@ class StreamTask(Task):
 
 
 def simulate_thresholds(
-    task: StreamTask,
-    run_length: float,
-    *,
-    random_state: RandomStateLike,
-    n_jobs: int | None,
-    verbose: int,
-) -> Thresholds:
+    task: StreamTask, run_length: float, random_state: RandomStateLike, run: Run
+) -> tuple[np.ndarray, np.ndarray]:
     """Choose thresholds for a run length by simulation of streams without drift.
 
-    Parameters
-    ----------
-    task : StreamTask
-        Simulates one stream.
-    run_length : float
-        Expected number of rows from the first full window to a false alarm.
-    random_state : int, RandomState instance, Generator or None
-        Seeds the streams.
-    n_jobs : int or None
-        Number of threads.
-    verbose : int
-        Whether the progress is shown.
-
-    Returns
-    -------
-    thresholds : Thresholds
-        Scales and thresholds.
+    Returns the scale of each kernel, which is the standard deviation of its statistic
+    without drift, and the threshold for the first full window, for the second and so
+    on. The last threshold is for all later windows.
     """
     per_stream = task.n_rows - task.size + 1
     # Each window from which a whole window follows is the start of a stream.
@@ -442,12 +385,8 @@ def simulate_thresholds(
     n_windows = int(min(ALARMS * run_length, MOST_WINDOWS))
     n_streams = min(-(-n_windows // n_starts), MOST_STREAMS)
     seeds = draw_seeds(generator_of(random_state), n_streams)
-    streams = run_all(seeds, task, Run(n_jobs, verbose), what="simulated streams")
-    first = []
-    for stream in streams:
-        first.append(stream)
-        if len(first) * per_stream >= SCALE_WINDOWS:
-            break
+    streams = run_all(seeds, task, run, what="simulated streams")
+    first = list(islice(streams, -(-SCALE_WINDOWS // per_stream)))
     # The magnitude of the terms of the statistic, for rounding errors.
     m = task.reference.n_rows
     sizes = np.max(np.abs(task.reference.sums), axis=1) / (m - 1)
@@ -456,7 +395,7 @@ def simulate_thresholds(
     scales[scales == 0] = 1
     pooled = np.array([pool(stream, scales) for stream in chain(first, streams)])
     values = thresholds_at(pooled, task.size, run_length)
-    return Thresholds(scales, values + ROUNDING * np.max(unit / scales))
+    return scales, values + ROUNDING * np.max(unit / scales)
 
 
 def pool(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
