@@ -106,7 +106,7 @@ class Result(metaclass=ABCMeta):
 
     def _count(self) -> str:
         columns = self._columns()
-        n = _n_rows(columns)
+        n = len(next(iter(columns.values())))
         plural = "" if n == 1 else "s"
         if "target_kernel" in columns:
             return f"{n} pair{plural} of kernels"
@@ -117,59 +117,59 @@ class Result(metaclass=ABCMeta):
         first = f"{type(self).__name__}({', '.join([*parts, self._count()])})"
         return "\n".join([first, *self._lines(self._repr_rows)])
 
+    def _table(self, max_rows: int | None) -> tuple[int, list[tuple[bool, list[str]]]]:
+        """Return how many rows are left out, and the columns of the others as text.
+
+        For each column, whether it has numbers, and its heading and cells. None for all
+        rows.
+        """
+        columns = self._columns()
+        rows = np.arange(len(next(iter(columns.values()))))
+        n_rows, priorities = len(rows), self._priorities() if max_rows else None
+        if priorities is not None:
+            rows = np.argsort(priorities, kind="stable")
+        rows = np.sort(rows[:max_rows])
+        return n_rows - len(rows), [
+            (_is_numeric(values), [_heading(name), *(_cell(values[i]) for i in rows)])
+            for name, values in columns.items()
+        ]
+
     def _lines(self, max_rows: int | None) -> list[str]:
         """Return some rows of the table as aligned lines, None for all rows."""
-        columns = self._columns()
-        n_rows = _n_rows(columns)
-        rows = np.arange(n_rows)
-        if max_rows is not None:
-            rows = _first_rows(
-                self._priorities() if max_rows else None, n_rows, max_rows
-            )
-        if not len(rows):
+        if max_rows == 0:
             return []
+        n_left_out, columns = self._table(max_rows)
         aligned = []
-        for name, values in columns.items():
-            cells = [_heading(name), *(_cell(values[row]) for row in rows)]
+        for numeric, cells in columns:
             width = max(map(len, cells))
-            numeric = _is_numeric(values)
             aligned.append(
-                [f"{c:>{width}}" if numeric else c.ljust(width) for c in cells]
+                [c.rjust(width) if numeric else c.ljust(width) for c in cells]
             )
         lines = ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
-        if len(rows) < n_rows:
-            lines.append(f"... {n_rows - len(rows)} more")
-        return lines
+        more = [f"... {n_left_out} more"] if n_left_out else []
+        return [*lines, *more] if len(lines) > 1 else []
 
     def _repr_html_(self) -> str:
-        columns = self._columns()
-        n_rows = _n_rows(columns)
-        rows = _first_rows(self._priorities(), n_rows, MAX_ROWS)
+        n_left_out, columns = self._table(MAX_ROWS)
+        sides = [CELL.format("right" if numeric else "left") for numeric, _ in columns]
+        head, *body = zip(*(map(escape, cells) for _, cells in columns), strict=True)
+        headings = "".join(
+            f'<th scope="col" style="{side} border-bottom: {LINE};">{cell}</th>'
+            for side, cell in zip(sides, head, strict=True)
+        )
+        lines = ""
+        for row in body:
+            cells = zip(sides, row, strict=True)
+            row_text = "".join(f'<td style="{side}">{c}</td>' for side, c in cells)
+            lines += f"<tr>{row_text}</tr>"
         summary = ", ".join(
             f"{escape(_heading(key))} <b>{escape(_cell(value))}</b>"
             for key, value in self._summary().items()
         )
-        sides = {
-            key: "right" if _is_numeric(values) else "left"
-            for key, values in columns.items()
-        }
-        head = "".join(
-            f'<th scope="col" style="{CELL.format(side)} border-bottom: {LINE};">'
-            f"{escape(_heading(key))}</th>"
-            for key, side in sides.items()
-        )
-        body = ""
-        for row in rows:
-            cells = "".join(
-                f'<td style="{CELL.format(side)}">'
-                f"{escape(_cell(columns[key][row]))}</td>"
-                for key, side in sides.items()
-            )
-            body += f"<tr>{cells}</tr>"
         note = ""
-        if len(rows) < n_rows:
+        if n_left_out:
             note = (
-                f"<p><small>The {len(rows)} of {self._count()} with the "
+                f"<p><small>The {len(body)} of {self._count()} with the "
                 f"{self._shown_first}. <code>to_frame()</code> returns all of them."
                 "</small></p>"
             )
@@ -177,7 +177,8 @@ class Result(metaclass=ABCMeta):
             f'<div class="skdiscrepancy-result" style="overflow-x: auto;">'
             f"<p><b>{escape(type(self).__name__)}</b>: {summary}, {self._count()}</p>"
             f'<table style="{TABLE}">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}</div>"
+            f"<thead><tr>{headings}</tr></thead><tbody>{lines}</tbody></table>{note}"
+            "</div>"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -203,20 +204,6 @@ class MatrixResult(Result):
         # numpy 1 asks without `copy`; numpy 2 accepts that an array is a view.
         matrix = self.matrix if dtype is None else self.matrix.astype(dtype)
         return matrix.copy() if copy else matrix
-
-
-def _n_rows(columns: dict[str, Any]) -> int:
-    return len(next(iter(columns.values())))
-
-
-def _first_rows(
-    priorities: np.ndarray | None, n_rows: int, max_rows: int
-) -> np.ndarray:
-    """Return the rows that are shown, in their order."""
-    rows = np.arange(n_rows)
-    if priorities is not None:
-        rows = np.argsort(priorities, kind="stable")
-    return np.sort(rows[:max_rows])
 
 
 def _heading(name: str) -> str:
@@ -256,20 +243,16 @@ def _same(first: Any, second: Any) -> bool:
     if isinstance(first, np.ndarray):
         numeric = first.dtype.kind in "fc"
         return np.array_equal(first, second, equal_nan=numeric)
+    if isinstance(first, BaseEstimator):
+        # Kernels: estimators are equal to themselves only.
+        first, second = first.get_params(deep=False), second.get_params(deep=False)
+    elif hasattr(first, "dist") and hasattr(first, "kwds"):
+        # Distributions of scipy with their parameters.
+        first, second = ([type(d.dist), d.args, d.kwds] for d in (first, second))
+    if isinstance(first, dict):
+        same_keys = first.keys() == second.keys()
+        return same_keys and all(_same(first[key], second[key]) for key in first)
     if isinstance(first, (list, tuple)):
         pairs = zip(first, second, strict=False)
         return len(first) == len(second) and all(_same(*pair) for pair in pairs)
-    if isinstance(first, dict):
-        return first.keys() == second.keys() and all(
-            _same(first[key], second[key]) for key in first
-        )
-    if isinstance(first, BaseEstimator):
-        # Kernels: estimators are equal to themselves only.
-        return _same(first.get_params(deep=False), second.get_params(deep=False))
-    if hasattr(first, "dist") and hasattr(first, "kwds"):
-        # Distributions of scipy with their parameters.
-        return _same(
-            (type(first.dist), first.args, first.kwds),
-            (type(second.dist), second.args, second.kwds),
-        )
     return bool(first == second)
