@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
-from itertools import chain, count
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -209,8 +209,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 )
             ]
         # Of columns of missing values, the types are known.
+        kinds = list(WORDS)
         forms = [
-            _without_rows(max(columns, key=_rank)) if form is None else form
+            form or _without_rows(max(columns, key=lambda one: kinds.index(one.kind)))
             for form, *columns in zip(found, *parts, strict=True)
         ]
         # What an earlier table holds can depend on a later one.
@@ -232,10 +233,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 "Drop identifiers, and pass a larger max_categories for other columns."
             )
         self.kinds_ = [str(form.kind) for form in forms]
-        ends = np.cumsum([len(block.suffixes) for block in self._blocks]).tolist()
-        self.output_slices_ = [
-            slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)
-        ]
+        ends = np.cumsum([0, *(len(block.suffixes) for block in self._blocks)])
+        self.output_slices_ = [slice(*ends) for ends in pairwise(ends.tolist())]
         return self
 
     def _read(
@@ -244,14 +243,10 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         """Read a table, and compare its columns with those of the first table."""
         columns = read_columns(X, name, like)
         # The words are from scikit-learn.
-        if not columns:
+        if not columns or not len(columns[0].values):
+            what = "sample" if columns else "feature"
             raise ValueError(
-                f"{name} has 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 "
-                "is required."
-            )
-        if len(columns[0].values) == 0:
-            raise ValueError(
-                f"{name} has 0 sample(s) (shape={np.shape(X)}) while a minimum of 1 is "
+                f"{name} has 0 {what}(s) (shape={np.shape(X)}) while a minimum of 1 is "
                 "required."
             )
         try:
@@ -384,7 +379,7 @@ class _CategoryBlock:
         counts: Counter[Hashable] = Counter()
         n_missing = 0
         for column in columns:
-            levels, codes = _coded(column)
+            levels, codes = column.levels, column.codes
             sizes = np.bincount(codes + 1, minlength=len(levels) + 1).tolist()
             n_missing += sizes[0]
             counts.update(dict(zip(levels, sizes[1:], strict=True)))
@@ -413,13 +408,9 @@ class _CategoryBlock:
 
     def write(self, column: Column, out: np.ndarray, table: str) -> None:
         missing = len(self.suffixes) - 2
-        levels, codes = _coded(column)
+        levels, codes = column.levels, column.codes
         found = [self.positions.get(level, self.unseen) for level in levels]
         out[np.arange(len(codes)), np.array([*found, missing])[codes]] = self.scale
-
-
-def _rank(column: Column) -> int:
-    return list(WORDS).index(column.kind)
 
 
 def _without_rows(column: Column) -> Column:
@@ -466,9 +457,9 @@ def _common_form(form: Column | None, column: Column, table: str) -> Column | No
 
 def _joined_levels(form: Column, own: Column, table: str) -> Column:
     """Return the form with more levels, if the levels have the same order."""
-    few, many = sorted((form, own), key=lambda one: len(one.levels or ()))
-    known = set(few.levels or ())
-    if [level for level in many.levels or () if level in known] != few.levels:
+    few, many = sorted((form, own), key=lambda one: len(one.levels))
+    known = set(few.levels)
+    if [level for level in many.levels if level in known] != few.levels:
         raise ValueError(
             f"{table} has the ordered levels {shown(own.levels)} in column "
             f"{own.name!r}, must have the levels {shown(form.levels)} of the other "
@@ -482,8 +473,8 @@ def _numbers_like(
 ) -> tuple[np.ndarray, np.ndarray | bool]:
     """Return floats, NaN where there is none, and which levels are not in the form."""
     if form.kind == "ordered":
-        ranks = {level: i for i, level in enumerate(form.levels or ())}
-        levels, codes = _coded(column)
+        ranks = {level: i for i, level in enumerate(form.levels)}
+        levels, codes = column.levels, column.codes
         found = [ranks.get(level, -1.0) for level in levels]
         values = np.array([*found, np.nan])[codes]
         unseen = values < 0
@@ -495,7 +486,7 @@ def _numbers_like(
         return np.full(len(column.values), np.nan), False
     what = WORDS[column.kind]
     if column.kind == "category":
-        levels, codes = _coded(column)
+        levels, codes = column.levels, column.codes
         present = [levels[code] for code in np.unique(codes[codes >= 0])]
         text = [level for level in present if isinstance(level, str)]
         what = shown((text or present)[0])
@@ -504,12 +495,6 @@ def _numbers_like(
         f"fit, must have {WORDS[form.kind]} or missing values. Convert the column, or "
         "fit on a table that has such values."
     )
-
-
-def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
-    """Return the levels of a column of categories or levels, and their codes."""
-    assert column.codes is not None
-    return column.levels or [], column.codes
 
 
 def _unused(name: str, used: Collection[str]) -> str:
@@ -680,10 +665,6 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         ) from None
 
 
-# Kinds of columns that are labels in y.
-LABELS = ("category", "ordered")
-
-
 class MissingLabel(Enum):
     """Label of the rows of y whose label is missing."""
 
@@ -707,15 +688,11 @@ def fit_target_encoder(encoder: Any, y: Any, *, labels: bool) -> TableEncoder | 
     encoder : TableEncoder or None
         None if y holds only numbers, or only labels.
     """
-    table = _target_table(y)
-    if encoder is None or labels or not needs_encoding(table):
+    table, columns = _read_target(encoder, y)
+    if labels or _are_labels(table, columns):
         return None
-    columns = read_columns(table, "y")
-    if _are_labels(table, columns):
-        return None
-    some_missing = any(column.missing.any() for column in columns)
-    some_labels = any(column.kind in LABELS for column in columns)
-    return TableEncoder().fit(table) if some_missing or some_labels else None
+    mixed = any(column.missing.any() or column.kind in CODED for column in columns)
+    return TableEncoder().fit(table) if mixed else None
 
 
 def encode_target(
@@ -739,13 +716,10 @@ def encode_target(
     y : object
         Encoded numbers, labels, or y itself.
     """
-    table = _target_table(y)
+    table, columns = _read_target(encoder, y)
     if target_encoder is not None:
         return target_encoder.transform(y if table is None else table)
-    if encoder is None or not needs_encoding(table):
-        return y
-    columns = read_columns(table, "y")
-    missing = np.column_stack([column.missing for column in columns])
+    missing = np.array([column.missing for column in columns]).T
     if not (missing.any() and (labels or _are_labels(table, columns))):
         return y
     values = _objects(table)
@@ -755,15 +729,16 @@ def encode_target(
 
 def _are_labels(table: Any, columns: list[Column]) -> bool:
     """Return whether the known values are labels, as `target_kernel="auto"` says."""
+    if not columns:
+        return False
     values = _objects(table)
-    some_labels = False
     for j, column in enumerate(columns):
-        if column.kind in LABELS:
-            some_labels = True
-        elif not are_integers(values[~column.missing, j]):
+        if column.kind not in CODED and not are_integers(values[~column.missing, j]):
             return False
-    missing = np.any([column.missing for column in columns], axis=0)
-    return some_labels or bool(np.any(~missing) and are_labels(values[~missing]))
+    if any(column.kind in CODED for column in columns):
+        return True
+    known = ~np.any([column.missing for column in columns], axis=0)
+    return bool(np.any(known) and are_labels(values[known]))
 
 
 def _objects(table: Any) -> np.ndarray:
@@ -774,13 +749,13 @@ def _objects(table: Any) -> np.ndarray:
     return values
 
 
-def _target_table(y: Any) -> Any:
-    """Return a target of pandas or polars as a table, and None for other targets."""
-    if is_table(y):
-        return y
-    if len(getattr(y, "shape", ())) == 1 and hasattr(y, "to_frame"):
-        return y.to_frame()
-    return None
+def _read_target(encoder: Any, y: Any) -> tuple[Any, list[Column]]:
+    """Return y as a table if it is one, and its columns if they may need an encoder."""
+    if not is_table(y):
+        column = len(getattr(y, "shape", ())) == 1 and hasattr(y, "to_frame")
+        y = y.to_frame() if column else None
+    reads = encoder is not None and needs_encoding(y)
+    return y, read_columns(y, "y") if reads else []
 
 
 __all__ = ["TableEncoder"]

@@ -179,6 +179,7 @@ def read_only(A: Any, B: Any) -> tuple[Any, Any]:
 
 
 def _read_only(block: Any) -> Any:
+    """Return a view of an array, or of the values of a sparse matrix."""
     if issparse(block):
         parts = (_read_only(block.data), block.indices, block.indptr)
         return csr_array(parts, shape=block.shape)
@@ -217,23 +218,11 @@ def aligned_products(A: Any, B: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", A, B)
 
 
-# Seconds in each numpy unit. Durations in months and years have no fixed length, so
-# they get the mean length in the Gregorian calendar.
-SECONDS = {
-    "Y": 31_556_952.0,
-    "M": 2_629_746.0,
-    "W": 604_800.0,
-    "D": 86_400.0,
-    "h": 3_600.0,
-    "m": 60.0,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "ns": 1e-9,
-    "ps": 1e-12,
-    "fs": 1e-15,
-    "as": 1e-18,
-}
+# Steps of each numpy unit in a second, and seconds in each unit. Durations in months
+# and years have no fixed length, so they get the mean length in the Gregorian calendar.
+STEPS = {u: 1000**i for i, u in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
+SECONDS = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0}
+SECONDS |= {"h": 3_600.0, "m": 60.0, **{unit: 1 / n for unit, n in STEPS.items()}}
 
 
 def is_numeric(values: np.ndarray) -> bool:
@@ -277,12 +266,10 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     numbers : ndarray of the same shape
         Floats. They are float32 if the values are float32, else float64.
     """
+    if values.dtype == np.float32:
+        return values
     if values.dtype.kind in "iuf":
-        return (
-            values
-            if values.dtype == np.float32
-            else values.astype(np.float64, copy=False)
-        )
+        return values.astype(np.float64, copy=False)
     columns = values.reshape(len(values), -1).T
     numbers = np.empty(columns.shape)
     for j, column in enumerate(columns):
@@ -474,7 +461,9 @@ _HOW_TO_ENCODE = (
 )
 
 
-def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
+def check_rows(
+    X: ArrayLike, name: str = "X", *, estimator: Any = None, **options: Any
+) -> np.ndarray:
     """Return a sample as a float64 array, or as float32 if it is float32 already.
 
     Parameters
@@ -483,6 +472,9 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
         Sample.
     name : str, default="X"
         Name of the sample, for error messages.
+    estimator : estimator or None, default=None
+        Estimator that stores the number and names of the columns. With
+        ``reset=False``, they must match the stored ones.
     **options : dict
         Other options of :func:`sklearn.utils.check_array`.
 
@@ -494,30 +486,8 @@ def check_rows(X: ArrayLike, name: str = "X", **options: Any) -> np.ndarray:
     """
     options = {"dtype": FLOATS, **options}
     with readable(X, name, options["dtype"]):
-        return as_rows(check_array(X, input_name=name, **options))
-
-
-def validate_rows(estimator: Any, X: ArrayLike, **options: Any) -> np.ndarray:
-    """Check a sample like :func:`check_rows`, and its columns with an estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Estimator that stores the number and names of the columns. With
-        ``reset=False``, they must match the stored ones.
-    X : array-like of shape (n_samples, n_features)
-        Sample.
-    **options : dict
-        Other options of :func:`sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        The array that was given, if it is of such a type. With `accept_sparse`, sparse
-        data become SparseRows, which stand for an array.
-    """
-    options = {"dtype": FLOATS, **options}
-    with readable(X, "X", options["dtype"]):
+        if estimator is None:
+            return as_rows(check_array(X, input_name=name, **options))
         return as_rows(validate_data(estimator, X, **options))
 
 
@@ -551,7 +521,7 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     refuse_unreadable(X, name)
     columns = unique_names(X, name)
     if dtype is not None:
-        _refuse_date_columns(X, name)
+        _refuse_dates(X, name)
     try:
         # The sum by which scikit-learn looks for NaN overflows for the largest floats.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -561,11 +531,12 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         if dtype is None and columns and isinstance(error, TypeError):
             _refuse_mixed_columns(X, name)
-        if dtype is not None and not hasattr(X, "dtype") and not columns:
-            _refuse_dates_in_list(X, name)
+        ragged = "inhomogeneous" in str(error)
+        if not (dtype is None or hasattr(X, "dtype") or columns or ragged):
+            _refuse_dates(np.asarray(X, dtype=object), name)
         if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
             _refuse_missing_columns(X, name)
-        if "inhomogeneous" in str(error):
+        if ragged:
             raise ValueError(
                 f"{name} has rows of different lengths, or rows that hold lists, must "
                 "have one length for all rows, and one value in each column."
@@ -603,20 +574,6 @@ def _types_of(X: Any) -> list[Any]:
     if not names_of(X):
         return []
     return list(X.schema.types if is_a(X, "pyarrow", "Table") else X.dtypes)
-
-
-def _refuse_date_columns(X: Any, name: str) -> None:
-    """Raise an error if the type of a column is a date or a duration."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if kind in ("m", "M"):
-        _refuse_dates(X, name, f"the type {X.dtype}")
-    elif kind == "O" and holds_dates(np.asarray(X)):
-        _refuse_dates(X, name, "dates")
-    for column, kind in zip(names_of(X), _types_of(X), strict=True):
-        if str(kind).lower().startswith(DATE_TYPES) or (
-            getattr(kind, "kind", "") == "O" and holds_dates(np.asarray(X[column]))
-        ):
-            _refuse_dates(X[column], name, f"column {column!r} of type {kind}")
 
 
 def _refuse_mixed_columns(X: Any, name: str) -> None:
@@ -683,23 +640,27 @@ def _refuse_text(X: Any, name: str, error: Exception) -> None:
     ) from None
 
 
-def _refuse_dates_in_list(X: Any, name: str) -> None:
-    try:
-        values = np.asarray(X, dtype=object)
-    except ValueError:
-        # Rows of different lengths get another error message.
-        return
-    if holds_dates(values):
-        _refuse_dates(values, name, "dates")
-
-
-def _refuse_dates(values: Any, name: str, what: str) -> None:
-    if has_missing(np.asarray(values)):
+def _refuse_dates(X: Any, name: str) -> None:
+    """Raise an error if a column of a table, or an array, has dates or durations."""
+    columns = [
+        (f"column {column!r} of type {kind}", kind, X[column])
+        for column, kind in zip(names_of(X), _types_of(X), strict=True)
+    ]
+    if hasattr(X, "dtype"):
+        typed = getattr(X.dtype, "kind", "") in ("m", "M")
+        columns = [(f"the type {X.dtype}" if typed else "dates", X.dtype, X)]
+    for what, kind, values in columns:
+        if not str(kind).lower().startswith(DATE_TYPES):
+            objects = getattr(kind, "kind", "") == "O"
+            if not (objects and holds_dates(np.asarray(values))):
+                continue
+        if has_missing(np.asarray(values)):
+            raise ValueError(
+                f"Input {name} contains NaN, NaT or None, which are missing values, "
+                f"beside dates or durations. {_HOW_TO_ENCODE}."
+            )
         raise ValueError(
-            f"Input {name} contains NaN, NaT or None, which are missing values, beside "
-            f"dates or durations. {_HOW_TO_ENCODE}."
+            f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates "
+            "and durations to numbers first, for example to seconds since the first "
+            "date."
         )
-    raise ValueError(
-        f"{name} has {what}, must have numbers. {_HOW_TO_ENCODE}, or convert dates and "
-        "durations to numbers first, for example to seconds since the first date."
-    )

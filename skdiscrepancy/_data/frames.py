@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
     SECONDS,
+    STEPS,
     as_datetime64,
     as_timedelta64,
     has_zone,
@@ -34,13 +35,6 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import shown
 
 Kind = Literal["number", "date", "duration", "ordered", "category"]
-# Steps of each numpy unit in a second.
-STEPS = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))}
-
-
-STEPS |= {"fs": 10**15, "as": 10**18}
-
-
 # Types of columns that are never numbers, and types that numpy has, too.
 LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
 VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
@@ -73,8 +67,8 @@ class Column:
     name: Hashable
     kind: Kind
     values: np.ndarray
-    codes: np.ndarray | None = None
-    levels: list[Any] | None = None
+    codes: Any = None
+    levels: Any = None
     origin: int | None = None
 
     @property
@@ -108,10 +102,8 @@ def as_table(X: Any) -> Any:
         X = X.toarray()
     if isinstance(X, np.ndarray) or is_dask(X, "Array"):
         return X[:, np.newaxis]
-    if is_dask(X, "Series"):
-        return X.to_frame(name=0)
     # A frame keeps missing values and types that arrays do not have.
-    if is_a(X, "pandas", "Series"):
+    if is_dask(X, "Series") or is_a(X, "pandas", "Series"):
         return X.to_frame(name=0)
     if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
         return table
@@ -294,8 +286,10 @@ def _read_series(column: nw.Series, place: _Place) -> Column:
             positions = {level: i for i, level in enumerate(levels)}
             found = (positions.get(value, -1) for value in column.to_list())
             codes = np.fromiter(found, np.int64, len(column))
-        ordered = isinstance(dtype, nw.Enum)
-        return (_ordered if ordered else _category)(codes, levels, place)
+        if not isinstance(dtype, nw.Enum):
+            return _category(codes, levels, place)
+        ranks = np.where(codes < 0, np.nan, codes)
+        return Column(place.label, "ordered", ranks, codes, levels)
     # narwhals takes a column of objects that are all missing for strings.
     objects = str(getattr(native, "dtype", "")) == "object"
     empty: Kind = "number" if objects or not isinstance(dtype, LABELS) else "category"
@@ -325,7 +319,12 @@ def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> C
         distinct = dict.fromkeys(values)
     except (TypeError, ValueError):
         values = [_hashable(value, place) for value in values]
-        distinct = _distinct(values, place)
+        try:
+            distinct = dict.fromkeys(values)
+        except (TypeError, ValueError) as error:
+            # pandas refuses to compare its durations with months of numpy.
+            what = f"values that cannot be compared ({error})"
+            raise place.error(what, "values of one type") from None
     # A missing value need not be equal to itself, so there can be several.
     known = [value for value in distinct if not is_missing(value)]
     positions = dict.fromkeys(distinct, -1)
@@ -374,24 +373,10 @@ def _hashable(value: Any, place: _Place) -> Any:
     return value
 
 
-def _distinct(values: list[Any], place: _Place) -> dict[Any, None]:
-    try:
-        return dict.fromkeys(values)
-    except (TypeError, ValueError) as error:
-        # pandas refuses to compare its durations with months of numpy.
-        what = f"values that cannot be compared ({error})"
-        raise place.error(what, "values of one type") from None
-
-
 def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
     # Other ways to an array would look into levels that are tuples.
     objects = np.fromiter([*levels, None], dtype=object)
     return Column(place.label, "category", objects[codes], codes, levels)
-
-
-def _ordered(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
-    ranks = np.where(codes < 0, np.nan, codes)
-    return Column(place.label, "ordered", ranks, codes, levels)
 
 
 def _complex(value: Any, place: _Place) -> Exception:

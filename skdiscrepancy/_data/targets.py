@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -41,18 +42,15 @@ def validate_with_target(
         y = as_array(y, "y")
         refuse_missing(y, "y")
     with readable(X, "X", options.get("dtype")):
-        if estimator is None:
-            X, y = check_X_y(X, y, multi_output=True, **options)
-        else:
-            X, y = validate_data(estimator, X, y, multi_output=True, **options)
+        check = check_X_y if estimator is None else partial(validate_data, estimator)
+        X, y = check(X, y, multi_output=True, **options)
     return as_rows(X), y
 
 
 def tag_target(tags: Any) -> Any:
     """Set the tags that y is required and may have several columns."""
-    tags.target_tags.required = True
-    tags.target_tags.multi_output = True
-    tags.target_tags.two_d_labels = True
+    for name in ("required", "multi_output", "two_d_labels"):
+        setattr(tags.target_tags, name, True)
     return tags
 
 

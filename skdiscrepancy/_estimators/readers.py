@@ -21,7 +21,6 @@ from skdiscrepancy._data.arrays import (
     is_numeric,
     kind_of_blocks,
     unique_names,
-    validate_rows,
 )
 from skdiscrepancy._data.blocks import (
     LazyRows,
@@ -165,7 +164,7 @@ class Reader:
         if reset is None:
             Z = check_rows(Z, name, **options)
         else:
-            Z = validate_rows(self.estimator, Z, reset=reset, **options)
+            Z = check_rows(Z, estimator=self.estimator, reset=reset, **options)
         return _floats_or_labels(Z, name)
 
     def rows_with_target(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:

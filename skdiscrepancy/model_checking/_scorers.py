@@ -16,12 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import (
-    check_rows,
-    refuse_masked,
-    refuse_missing,
-    validate_rows,
-)
+from skdiscrepancy._data.arrays import check_rows, refuse_masked, refuse_missing
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
@@ -499,14 +494,12 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         check_is_fitted(estimator)
         # Column names must agree with the KSDEstimator, because the model may have been
         # fitted with other names.
-        X = validate_rows(estimator, X, reset=False, dtype=np.float64)
+        X = check_rows(X, estimator=estimator, reset=False, dtype=np.float64)
         return last_step(without_names(estimator.model_), X)
     if isinstance(estimator, BaseEstimator):
         # Names and order of the columns must agree with `fit` of the estimator.
-        X = validate_rows(
-            estimator, X, reset=False, dtype=np.float64, ensure_min_samples=2
-        )
-        return estimator, X
+        options = {"estimator": estimator, "reset": False, "ensure_min_samples": 2}
+        return estimator, check_rows(X, dtype=np.float64, **options)
     return estimator, check_rows(X, dtype=np.float64, ensure_min_samples=2)
 
 

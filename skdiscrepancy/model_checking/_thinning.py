@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator
 
-from skdiscrepancy._data.arrays import check_rows, validate_rows
+from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_flag,
@@ -215,8 +215,8 @@ class SteinThinning(KeywordHints, BaseEstimator):
         )
         if gradients is None:
             check_model(self.model)
-        rows: np.ndarray = validate_rows(
-            self, X, dtype=np.float64, ensure_min_samples=2
+        rows: np.ndarray = check_rows(
+            X, estimator=self, dtype=np.float64, ensure_min_samples=2
         )
         if gradients is None:
             gradients = gradients_at(rows, fit_model(self.model, rows, y)[1])
