@@ -31,6 +31,7 @@ from skdiscrepancy._data.frames import (
     WORDS,
     Column,
     Layout,
+    column_error,
     is_table,
     needs_encoding,
     read_columns,
@@ -298,10 +299,8 @@ class _NumberBlock:
             values, unseen = _numbers_like(form, column, table)
             if np.any(unseen):
                 level = column.values[np.argmax(unseen)]
-                raise ValueError(
-                    f"{table} has {shown(level)} in column {form.name!r}, must have "
-                    f"one of the levels {shown(form.levels)} of the other table."
-                )
+                allowed = f"one of the levels {shown(form.levels)} of the other table."
+                raise column_error(table, shown(level), form.name, allowed)
             parts.append(values)
         values = np.concatenate(parts)
         known = values[~np.isnan(values)]
@@ -333,10 +332,9 @@ class _NumberBlock:
         encoded[missing] = 0.0
         if not np.all(np.isfinite(encoded)):
             value = column.values[~np.isfinite(encoded)][0]
-            raise ValueError(
-                f"{table} has {value} in column {self.form.name!r}, must have values "
-                "that are less far from the values seen in fit. Rescale the data."
-            )
+            near = "values that are less far from the values seen in fit."
+            allowed = f"{near} Rescale the data."
+            raise column_error(table, value, self.form.name, allowed)
         out[:, 0] = encoded
         out[:, 1] = np.where(unseen, -1.0, missing)
 
@@ -447,11 +445,9 @@ def _common_form(form: Column | None, column: Column, table: str) -> Column | No
         if kind in kinds and kinds <= {"number", *CODED}:
             return form if form.kind == kind else own
     if len(kinds) > 1:
-        raise ValueError(
-            f"{table} has {WORDS[own.kind]} in column {own.name!r}, must have "
-            f"{WORDS[form.kind]} like the other table. Convert the column in one of "
-            "the tables."
-        )
+        like = "like the other table. Convert the column in one of the tables."
+        allowed = f"{WORDS[form.kind]} {like}"
+        raise column_error(table, WORDS[own.kind], own.name, allowed)
     return form
 
 
@@ -460,11 +456,9 @@ def _joined_levels(form: Column, own: Column, table: str) -> Column:
     few, many = sorted((form, own), key=lambda one: len(one.levels))
     known = set(few.levels)
     if [level for level in many.levels if level in known] != few.levels:
-        raise ValueError(
-            f"{table} has the ordered levels {shown(own.levels)} in column "
-            f"{own.name!r}, must have the levels {shown(form.levels)} of the other "
-            "table."
-        )
+        what = f"the ordered levels {shown(own.levels)}"
+        allowed = f"the levels {shown(form.levels)} of the other table."
+        raise column_error(table, what, own.name, allowed)
     return many
 
 

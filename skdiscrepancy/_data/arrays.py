@@ -392,10 +392,7 @@ def refuse_masked(values: Any, name: str) -> None:
     """Raise an error for masked entries, because numpy would ignore the mask."""
     parts = values if isinstance(values, (list, tuple)) else [values]
     if any(isinstance(p, np.ma.MaskedArray) and np.ma.is_masked(p) for p in parts):
-        raise ValueError(
-            f"Input {name} contains masked entries, which are missing values. All "
-            "values must be known."
-        )
+        raise ValueError(f"Input {name} contains masked entries, {_NOT_KNOWN}")
 
 
 def has_missing(labels: np.ndarray) -> bool:
@@ -408,10 +405,7 @@ def has_missing(labels: np.ndarray) -> bool:
 def refuse_missing(labels: np.ndarray, name: str) -> None:
     """Raise an error for NaN, NaT, None and missing values of pandas."""
     if has_missing(labels):
-        raise ValueError(
-            f"Input {name} contains NaN, NaT or None, which are missing values. All "
-            "values must be known."
-        )
+        raise ValueError(f"Input {name} contains NaN, NaT or None, {_NOT_KNOWN}")
 
 
 def encode_labels(*parts: np.ndarray) -> np.ndarray:
@@ -455,6 +449,7 @@ def is_missing(label: Any) -> bool:
 FLOATS = [np.float64, np.float32]
 # Beginnings of the names of date and duration types in pandas, polars and arrow.
 DATE_TYPES = ("date", "time", "period", "duration")
+_NOT_KNOWN = "which are missing values. All values must be known."
 _HOW_TO_ENCODE = (
     "Encode the data with TableEncoder() from skdiscrepancy.tables, which MMD and HSIC "
     "also take as the parameter `encoder`"

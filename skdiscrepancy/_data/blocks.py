@@ -24,6 +24,7 @@ from skdiscrepancy._data.arrays import (
     kind_of_blocks,
     names_of,
     refuse_iterator,
+    unique_names,
 )
 from skdiscrepancy._data.checks import shown
 from skdiscrepancy._data.frames import as_table
@@ -162,13 +163,18 @@ def on_partition(
 def _arrow_values(table: Any, name: str) -> np.ndarray:
     """Return the columns of an arrow table as an array."""
     columns = [np.asarray(column) for column in table.columns]
-    for column, values in zip(table.column_names, columns, strict=True):
-        if values.dtype.kind not in "fiub":
-            raise ValueError(
-                f"{name} has column {column!r} of type {values.dtype}, must have "
-                "columns of numbers. Encode the column as numbers first, or drop it."
-            )
+    _refuse_others(table.column_names, [v.dtype for v in columns], f"{name} has")
     return np.column_stack(columns) if columns else np.empty((len(table), 0))
+
+
+def _refuse_others(columns: list[Any], types: list[Any], has: str) -> None:
+    """Refuse columns that are not numbers."""
+    for column, kind in zip(columns, types, strict=True):
+        if getattr(kind, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"{has} column {column!r} of type {kind}, must have columns of "
+                "numbers. Encode the column as numbers first, or drop it."
+            )
 
 
 def kinds_of(types: Iterable[Any]) -> str:
@@ -343,7 +349,9 @@ class LazyRows:
 
     def _describe(self, name: str, header: Any, dtype: Any, sizes: Any) -> None:
         """Set the name, the columns, the type and the size."""
-        self.name, self.header, self.dtype = name, header, np.dtype(dtype)
+        self.name, self.header = name, header
+        # The rows of a block are read in this type, also if they are divided.
+        self.dtype = self.read_as = np.dtype(dtype)
         self.columns = names_of(header)
         self.sizes = [int(n) for n in sizes if n]
         self.shape = (sum(self.sizes), header.shape[1])
@@ -397,7 +405,7 @@ class LazyRows:
     def reader(self) -> Callable[[Any], np.ndarray]:
         """Return a function that reads all columns of a block."""
         size = self.header.shape[1]
-        return partial(read_block, name=self.name, n_features=size, dtype=self.dtype)
+        return partial(read_block, name=self.name, n_features=size, dtype=self.read_as)
 
     def reduce(
         self,
@@ -457,7 +465,13 @@ def _scan(block: np.ndarray, extra: Any) -> tuple[Any, ...]:
 
 
 def _merge_scans(a: Any, b: Any) -> Any:
-    return np.minimum(a[0], b[0]), *(x + y for x, y in zip(a[1:], b[1:], strict=True))
+    """Merge the smallest values, the fingerprints and the rows of neighbours."""
+    return np.minimum(a[0], b[0]), *join_lists(a[1:], b[1:])
+
+
+def join_lists(a: Any, b: Any) -> Any:
+    """Return the lists of a, each with the entries of the list of b at its end."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 class StreamRows(LazyRows):
@@ -582,9 +596,9 @@ class DaskRows(LazyRows):
     """
 
     def __init__(self, source: Any, name: str):
-        if columns := names_of(source):
+        if columns := unique_names(source, name):
             types = list(source.dtypes)
-            _check_types(columns, types, name)
+            _refuse_others(columns, types, f"{name} is a dask DataFrame with")
             # A table of no rows.
             header, sizes = source._meta, np.array([np.nan])
         else:
@@ -613,21 +627,6 @@ class DaskRows(LazyRows):
         seen = self.fingerprints or repeat(None)
         extras = zip(self._starts, self.sizes, seen, extras, strict=False)
         return compute_in_order(work, self.parts, extras, merge, advance, chained)
-
-
-def _check_types(columns: list[Any], types: list[Any], name: str) -> None:
-    """Refuse columns of one name, and columns that are not numbers."""
-    if len(set(columns)) < len(columns):
-        raise ValueError(
-            f"{name} has the columns {shown(columns)}, must have each once."
-        )
-    for column, kind in zip(columns, types, strict=True):
-        if getattr(kind, "kind", "O") not in "fiub":
-            raise ValueError(
-                f"{name} is a dask DataFrame with column {column!r} of type {kind}, "
-                "must have columns of numbers. Encode the column as numbers first, or "
-                "drop it."
-            )
 
 
 def _length(partition: Any, extra: Any) -> list[int]:
@@ -733,7 +732,7 @@ def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | 
     """
     if rows.distinct is not None and len(rows.distinct[0]) <= most:
         return rows.distinct
-    if len(rows.some) > most and len(np.unique(rows.some, axis=0)) > most:
+    if len(np.unique(rows.some, axis=0)) > most:
         return None
     found = rows.reduce(partial(_distinct, most), partial(_merge_labels, most))
     if len(found[0]) > most:
@@ -743,16 +742,17 @@ def distinct_rows(rows: LazyRows, most: int) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def _distinct(most: int, block: np.ndarray, extra: Any) -> Any:
+    """Return the first distinct rows of a block, and their numbers."""
     values, counts = np.unique(block, axis=0, return_counts=True)
     return values[: most + 1], counts[: most + 1]
 
 
 def _merge_labels(most: int, a: Any, b: Any) -> Any:
-    values, places = np.unique(
-        np.concatenate((a[0], b[0])), axis=0, return_inverse=True
-    )
-    counts = np.bincount(places.ravel(), np.concatenate((a[1], b[1])))
-    return values[: most + 1], counts[: most + 1].astype(np.int64)
+    """Return the first distinct rows of two blocks, and their numbers."""
+    values, counts = map(np.concatenate, zip(a, b, strict=True))
+    values, places = np.unique(values, axis=0, return_inverse=True)
+    counts = np.bincount(places.ravel(), counts).astype(np.int64)
+    return values[: most + 1], counts[: most + 1]
 
 
 class LazyCodes:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, manhattan_distances
 
 from skdiscrepancy._data.arrays import aligned_products, inner_products, read_only
 from skdiscrepancy._data.checks import shown
@@ -176,17 +176,7 @@ OF_ALL_ROWS = ("seuclidean", "mahalanobis")
 # Metrics that are functions of dot products, from which an offset is subtracted.
 DOT_PRODUCTS = ("euclidean", "l2", "sqeuclidean")
 # Metrics of booleans. scikit-learn would warn about each tile of numbers.
-BOOLEAN = (
-    "dice",
-    "jaccard",
-    "kulsinski",
-    "matching",
-    "rogerstanimoto",
-    "russellrao",
-    "sokalmichener",
-    "sokalsneath",
-    "yule",
-)
+BOOLEAN = (*PAIRWISE_BOOLEAN_FUNCTIONS, "matching")
 # Metrics of sparse rows that are Minkowski distances, with their order.
 SPARSE_ORDERS = {"euclidean": 2, "l2": 2, "manhattan": 1, "l1": 1, "cityblock": 1}
 # Metrics that sparse rows have.

@@ -195,6 +195,11 @@ def read_columns(
     ]
 
 
+def column_error(table: str, what: Any, column: Hashable, allowed: str) -> ValueError:
+    """Return the error for what a column of a table has, but must not have."""
+    return ValueError(f"{table} has {what} in column {column!r}, must have {allowed}")
+
+
 @dataclass(frozen=True)
 class _Place:
     """Name of a column and its table, for error messages, and a column like it."""
@@ -207,12 +212,8 @@ class _Place:
     def is_categorical(self) -> bool:
         return self.like is not None and self.like.kind in ("category", "ordered")
 
-    def error(
-        self, what: str, allowed: str, kind: type[Exception] = ValueError
-    ) -> Exception:
-        return kind(
-            f"{self.table} has {what} in column {self.label!r}, must have {allowed}."
-        )
+    def error(self, what: str, allowed: str) -> ValueError:
+        return column_error(self.table, what, self.label, f"{allowed}.")
 
 
 def _are_known_numbers(column: nw.Series) -> bool:
@@ -369,7 +370,7 @@ def _hashable(value: Any, place: _Place) -> Any:
             # A signalling NaN.
             return None
         allowed = "values that can be hashed, like strings and numbers"
-        raise place.error(shown(value), allowed, TypeError) from None
+        raise TypeError(str(place.error(shown(value), allowed))) from None
     return value
 
 
@@ -511,11 +512,11 @@ def check_column_encoder(
             "column has its own kernel."
         )
     if found := find_column(X, name, kinds):
-        raise ValueError(
-            f"{name} has {found[0]} in column {found[1]!r}, must have "
+        allowed = (
             f"{' or '.join(WORDS[kind] for kind in kinds)} without missing values for "
             "encoder == None. Set encoder='auto' to read the column as it is."
         )
+        raise column_error(name, *found, allowed)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skdiscrepancy._data.arrays import SparseRows, as_rows, of_one_kind, stack_sparse
-from skdiscrepancy._data.blocks import LazyRows, Merge, cut_rows, of_blocks, spread_rows
+from skdiscrepancy._data.blocks import (
+    LazyRows,
+    Merge,
+    cut_rows,
+    join_lists,
+    of_blocks,
+    spread_rows,
+)
 
 # The squares of larger differences overflow, and of differences below the inverse
 # underflow.
@@ -191,12 +198,8 @@ class Codes:
 
 def all_rows(samples: list[LazyRows]) -> np.ndarray:
     """Return all rows of small samples in float64."""
-    parts = [block for s in samples for block in s.reduce(_whole, add)]
-    return np.concatenate(parts).astype(np.float64, copy=False)
-
-
-def _whole(block: np.ndarray, extra: Any) -> list[np.ndarray]:
-    return [block]
+    parts = chain.from_iterable(s.reduce(lambda rows, _: [rows], add) for s in samples)
+    return np.concatenate(list(parts)).astype(np.float64, copy=False)
 
 
 def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
@@ -235,7 +238,7 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     bins = np.searchsorted(ends, ranks, side="right")
     wanted = np.zeros(len(counts), dtype=bool)
     wanted[bins] = True
-    values, repeats = map(np.concatenate, over(_values, _chain, edges, wanted))
+    values, repeats = map(np.concatenate, over(_values, join_lists, edges, wanted))
     order = np.argsort(values, kind="stable")
     values, repeats = values[order], repeats[order]
     # The ranks among the rows in the wanted bins alone.
@@ -244,7 +247,7 @@ def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> A
     places = np.searchsorted(np.cumsum(repeats), ranks, side="right")
     at = values.take(places, mode="clip")
     keys = np.unique(at)
-    found, rows = map(np.concatenate, over(_rows_of, _chain, keys))
+    found, rows = map(np.concatenate, over(_rows_of, join_lists, keys))
     order = np.unique(found, return_index=True)[1]
     if len(order) < len(keys):
         raise ValueError(
@@ -297,10 +300,6 @@ def _rows_of(
     inside = np.flatnonzero(keys[at] == values)
     first = inside[np.unique(values[inside], return_index=True)[1]]
     return [values[first]], [block[first]]
-
-
-def _chain(a: Any, b: Any) -> Any:
-    return tuple(list(chain(x, y)) for x, y in zip(a, b, strict=True))
 
 
 # Largest number of rows that distances are computed between, about two million pairs.

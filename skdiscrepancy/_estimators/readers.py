@@ -98,12 +98,10 @@ class Reader:
             return X, y
         of_x = kind_of_blocks(X)
         of_y = _kind_of_target(y, blocks=of_x is not None)
-        if of_x is not None:
-            self._refuse_in_memory("X", of_x, " on X")
-        elif of_y is not None:
-            self._refuse_in_memory("y", of_y, " on X")
-        else:
+        name, kind = ("y", of_y) if of_x is None else ("X", of_x)
+        if kind is None:
             return X, y
+        self._refuse_in_memory(name, kind, " on X")
         refuse_encoder_of_blocks(self.encoder)
         return pair_of_rows(X, y, self.least, self._watch)
 
@@ -186,16 +184,14 @@ class Reader:
             refuse_other_columns(tables[0], table, names[0], name)
         self.fit(list(tables), names)
         reset = None if self.estimator is None else True
-        first = self.rows(tables[0], names[0], reset=reset)
-        samples = [first]
+        samples = [self.rows(tables[0], names[0], reset=reset)]
+        size = samples[0].shape[1]
         for table, name in zip(tables[1:], names[1:], strict=True):
-            rows = self.rows(table, name)
-            if rows.shape[1] != first.shape[1]:
+            samples.append(self.rows(table, name))
+            if (found := samples[-1].shape[1]) != size:
                 raise ValueError(
-                    f"{name} has {rows.shape[1]} features, must have {first.shape[1]} "
-                    f"as {names[0]}."
+                    f"{name} has {found} features, must have {size} as {names[0]}."
                 )
-            samples.append(rows)
         return samples
 
     def _options(self, Z: Any, name: str) -> dict[str, Any]:
