@@ -25,6 +25,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy._estimators import cka
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._gram.walks import ProductTotals, walk
@@ -1328,7 +1329,7 @@ def test_filter_by_a_rough_kernel_makes_no_factors(monkeypatch):
     def refuse(*args):
         raise AssertionError("a factor is made")
 
-    for module in (_single_columns, _single_columns):
+    for module in (_single_columns, cka):
         for name in ("column_factors", "factor_of"):
             monkeypatch.setattr(module, name, refuse, raising=False)
     selector = HSICSelector(1, method="filter", kernel="laplace").fit(X, y)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
@@ -26,6 +26,12 @@ from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._data.targets import tag_target
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.factors import (
+    Factor,
+    factor_of,
+    inner_product,
+    may_be_complete,
+)
 from skdiscrepancy._gram.products import Centring, Pair, pair_totals
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.sources import Source, kernel_source
@@ -33,9 +39,12 @@ from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, resolve_columns
+from skdiscrepancy.kernels._base import KernelLike, RowKernel, resolve_columns
 from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
 from skdiscrepancy.kernels._radial import warn_if_indefinite
+
+# Norms of centred matrices below this fraction of the trace are rounding errors.
+CONSTANT = 1e-12
 
 
 class CKASettings(NamedTuple):
@@ -161,33 +170,111 @@ def hsic_terms(
     return check_finite(totals / count), roundings / count
 
 
-def cka(cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray) -> np.ndarray:
-    """Divide HSIC by the geometric mean of HSIC of each sample with itself.
+def cka(cross: np.ndarray, norms_x: np.ndarray, norms_y: np.ndarray) -> np.ndarray:
+    """Divide HSIC by the roots of HSIC of each sample with itself.
 
-    `own_x` belongs to the rows of `cross`, `own_y` to its columns. CKA beside a
-    constant sample, whose HSIC with itself is not positive, is 0.
+    `norms_x` belong to the rows of `cross`, `norms_y` to its columns. CKA beside a
+    constant sample, whose norm is 0, is 0.
     """
     # Root by root: the product of two HSIC may be beyond floating point.
-    scale = np.sqrt(np.maximum(own_x, 0))[:, np.newaxis] * np.sqrt(np.maximum(own_y, 0))
+    scale = norms_x[:, np.newaxis] * norms_y
     return np.divide(cross, scale, out=np.zeros(cross.shape), where=scale > 0)
 
 
-def positive_part(
+def norms_of(
     terms: np.ndarray, roundings: np.ndarray, names: list[str] | None = None
 ) -> np.ndarray:
-    """Return HSIC of samples with themselves, 0 where it is a rounding error.
+    """Return the roots of HSIC of samples with themselves, 0 for rounding errors.
 
     `names` are the names of the samples in a warning of constant samples.
     """
-    own = np.where(terms > roundings, terms, 0.0)
-    constant = [name for name, term in zip(names or (), own, strict=False) if term == 0]
+    norms = np.sqrt(np.where(terms > roundings, terms, 0.0))
+    if names:
+        warn_of_constants(names, norms)
+    return norms
+
+
+def warn_of_constants(names: list[str], norms: np.ndarray) -> None:
+    """Warn of samples with norm 0."""
+    constant = [name for name, norm in zip(names, norms, strict=True) if norm == 0]
     if constant:
         warn_user(
             f"CKA with {', '.join(constant)} is 0, because HSIC with itself is not "
             "positive. For the kernel, all rows are equal, all rows are equally "
             "different, or all rows but one are equal."
         )
-    return own
+
+
+class Variable:
+    """Rows with one kernel, and the low-rank factor of its centred Gram matrix.
+
+    Inner products of centred Gram matrices come from factors. If a factor is not
+    complete, they are exact sums, in sorted order or over tiles.
+    """
+
+    def __init__(self, rows: np.ndarray, kernel: KernelLike):
+        self.rows = rows
+        self.kernel = kernel.learn([rows]) if isinstance(kernel, RowKernel) else kernel
+
+    @cached_property
+    def factor(self) -> Factor:
+        """Factor of the centred Gram matrix, not complete for a rough kernel."""
+        # A factor that is not finite raises an error when scores are checked.
+        with np.errstate(all="ignore"):
+            return factor_of(self.rows, self.kernel)
+
+    @cached_property
+    def may_be_complete(self) -> bool:
+        """Whether the factor can be complete, before it is computed."""
+        return may_be_complete(self.rows, self.kernel)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the factor is the whole Gram matrix, up to rounding."""
+        return self.may_be_complete and self.factor.complete
+
+    @property
+    def source(self) -> Source:
+        """The Gram matrix, tile by tile."""
+        return kernel_source([self.kernel], self.rows)
+
+    def is_zero(self, norm: float) -> bool:
+        """Tell whether the norm of the centred Gram matrix is a rounding error."""
+        trace = float(len(self.rows))
+        if isinstance(self.kernel, RowKernel):
+            with np.errstate(all="ignore"):
+                trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
+        check_finite(np.array([norm, trace]))
+        return bool(norm <= CONSTANT * trace)
+
+    @cached_property
+    def norm(self) -> float:
+        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
+        if self.complete:
+            norm = self.factor.norm
+        else:
+            norm = np.sqrt(max(self.product(self), 0.0))
+        return 0.0 if self.is_zero(norm) else norm
+
+    def product(self, other: Variable) -> float:
+        """Return the inner product of both centred Gram matrices."""
+        if self.complete and other.complete:
+            return inner_product(self.factor.rows, other.factor.rows)
+        pair, n = (0, 0 if other is self else 1), len(self.rows)
+        sources = [self.source, other.source]
+        return hsic_terms(sources, [pair], n, unbiased=False, run=Run(1))[0][0] * n**2
+
+    def alignment(self, other: Variable) -> float:
+        """Return CKA of the V-statistic, from 0 to 1."""
+        return float(alignments([self], np.array([self.product(other)]), other)[0])
+
+
+def alignments(
+    variables: list[Variable], products: np.ndarray, other: Variable
+) -> np.ndarray:
+    """Return CKA, from 0 to 1, of variables with another, from inner products."""
+    norms = np.array([variable.norm for variable in variables])
+    return cka(products[:, np.newaxis], norms, np.array([other.norm]))[:, 0].clip(0, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -479,8 +566,8 @@ def _cka_matrix(
     values, roundings = np.zeros((2, len(sources), len(sources)))
     values[at], roundings[at] = terms
     values.T[at] = terms[0]
-    own = positive_part(np.diagonal(values), np.diagonal(roundings), titles)
-    return cka(values, own, own)[:p, 0 if right is left else p :]
+    norms = norms_of(np.diagonal(values), np.diagonal(roundings), titles)
+    return cka(values, norms, norms)[:p, 0 if right is left else p :]
 
 
 # HSIC of X with itself, of X with y, and of y with itself.
@@ -641,8 +728,8 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         """
         check_is_fitted(self)
         if X is None and y is None:
-            return _cka(self.hsic_, self._roundings)
-        return _cka(*self._terms(X, y, first=False)[0])
+            return cka_of_terms(self.hsic_, self._roundings, warn=True)
+        return cka_of_terms(*self._terms(X, y, first=False)[0], warn=True)
 
     def _add(self, X: Any, y: Any, *, first: bool) -> None:
         """Add the terms of one batch."""
@@ -653,7 +740,7 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         self.hsic_, self._roundings = self.hsic_ + terms[0], self._roundings + terms[1]
         self.n_batches_ += 1
         self.n_samples_seen_ += n
-        self.cka_ = _cka(self.hsic_, self._roundings, warn=False)
+        self.cka_ = cka_of_terms(self.hsic_, self._roundings)
 
     def _terms(self, X: Any, y: Any, *, first: bool) -> tuple[Any, int]:
         """Return the terms of one sample; the first one chooses the kernels."""
@@ -690,7 +777,10 @@ class CKAEstimator(KeywordHints, BaseEstimator):
         return tag_target(super().__sklearn_tags__())
 
 
-def _cka(terms: np.ndarray, roundings: np.ndarray, *, warn: bool = True) -> float:
+def cka_of_terms(
+    terms: np.ndarray, roundings: np.ndarray, *, warn: bool = False
+) -> float:
     """Return CKA from HSIC of X with itself, of X with y, and of y with itself."""
-    own = positive_part(terms[[0, 2]], roundings[[0, 2]], ["X", "y"] if warn else None)
-    return float(cka(terms[1:2, np.newaxis], own[:1], own[1:])[0, 0])
+    names = ["X", "y"] if warn else None
+    norms = norms_of(terms[[0, 2]], roundings[[0, 2]], names)
+    return float(cka(terms[1:2, np.newaxis], norms[:1], norms[1:])[0, 0])

@@ -54,6 +54,31 @@ class Factor(NamedTuple):
             return float(np.linalg.norm(self.rows @ self.rows.T))
 
 
+def inner_product(G: np.ndarray, F: np.ndarray) -> float:
+    """Return the inner product of the matrices G' G and F' F."""
+    return float(np.square(G @ F.T).sum())
+
+
+class StackedFactors:
+    """The factors of several matrices in one array, whose parts they become."""
+
+    def __init__(self, factors: list[Factor]):
+        self.rows = np.concatenate([factor.rows for factor in factors])
+        self.starts = np.cumsum([0, *(len(factor.rows) for factor in factors)])
+        parts = np.split(self.rows, self.starts[1:-1])
+        self.factors = [
+            factor._replace(rows=rows)
+            for factor, rows in zip(factors, parts, strict=True)
+        ]
+
+    def inner_products(self, factor: Factor, first: int = 0) -> np.ndarray:
+        """Return the inner products of one matrix with the matrices from `first` on."""
+        starts = self.starts[first:-1]
+        squares = np.square(self.rows[starts[0] :] @ factor.rows.T).sum(axis=1)
+        # The last factors may have no rows, if their kernels are zero.
+        return np.add.reduceat(np.append(squares, 0.0), starts - starts[0])
+
+
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
     if not _is_definite(kernel, rows.shape[1]):

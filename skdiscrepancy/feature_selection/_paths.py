@@ -18,17 +18,14 @@ from joblib import effective_n_jobs
 
 from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._data.rows import Index
+from skdiscrepancy._estimators.cka import Variable
 from skdiscrepancy._gram.run import Run, progress, run_all
 from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
 from skdiscrepancy._gram.sources import CentredSource, Source
 from skdiscrepancy._gram.walks import ProductTotals, walk
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy.designs import square
-from skdiscrepancy.feature_selection._single_columns import (
-    Columns,
-    Variable,
-    joint_kernel,
-)
+from skdiscrepancy.feature_selection._single_columns import Columns, joint_kernel
 from skdiscrepancy.kernels._radial import RadialKernel
 
 # Columns in the order of their choice, with the objective at that step.
@@ -358,14 +355,13 @@ class Part(NamedTuple):
 
 def _scaled_parts(columns: Columns) -> list[Part]:
     """Return the variables, divided by their bandwidths."""
-    inputs, measures = columns.inputs, columns.measures
-    parts = []
-    for v, bandwidth in enumerate(measures.bandwidths):
+    inputs, parts = columns.inputs, []
+    for v, bandwidth in enumerate(columns.bandwidths):
         if inputs.label(v):
             codes = inputs.values[:, inputs.groups[v]].T
             parts.append(Part(codes, of_labels=1 / float(bandwidth)))
         else:
-            rows = measures.rows(inputs, v)
+            rows = columns.rows(v)
             parts.append(Part(((rows - np.median(rows, axis=0)) / bandwidth).T.copy()))
     return parts
 

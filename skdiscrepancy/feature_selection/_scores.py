@@ -20,6 +20,8 @@ from skdiscrepancy._data.checks import (
     draw_seeds,
     generator_of,
 )
+from skdiscrepancy._estimators.cka import Variable
+from skdiscrepancy._gram.factors import inner_product
 from skdiscrepancy._gram.run import end_if_stopped, in_one_blas_thread
 from skdiscrepancy._nulls.limits import gamma_pvalue, invariants
 from skdiscrepancy._nulls.pvalues import rank_pvalue
@@ -27,7 +29,6 @@ from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     TargetKernel,
-    Variable,
     check_single_kernel,
     read_inputs,
 )
@@ -260,10 +261,10 @@ class HSICScore(KeywordHints, BaseEstimator):
             G = column.factor.rows
             if not column.norm:
                 return 1.0
-            observed = np.square(G @ F.T).sum()
+            observed = inner_product(G, F)
             if by_moments:
                 return gamma_pvalue(observed, invariants(G), of_target)
-            drawn = [np.square(G[:, order] @ F.T).sum() for order in orders]
+            drawn = [inner_product(G[:, order], F) for order in orders]
             return rank_pvalue(np.array([observed, *drawn]), observed)
 
         return pvalue

@@ -21,9 +21,9 @@ from skdiscrepancy._data.checks import (
     check_run_options,
     shown,
 )
+from skdiscrepancy._estimators.cka import PAIRS, cka_of_terms, hsic_terms
 from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
-from skdiscrepancy._statistics.dependence import complete_statistics
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
     Inputs,
@@ -313,8 +313,8 @@ class HeldOutScores(Task):
         inputs, held_out = self.inputs.take(train), self.inputs.take(test)
         choice = clone(selector)._choose(inputs, self.y[train])
         order = [v for v, _ in choice.path]
-        kernel, measures = choice.columns.kernel, choice.columns.measures
-        blocks = [measures.rows(held_out, v) / measures.bandwidths[v] for v in order]
+        columns, kernel = choice.columns, choice.columns.kernel
+        blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
         target = TargetKernel(self.y[train], selector)
         of_target = kernel_source([target.kernel], target.rows_of(self.y[test]))
         scores = []
@@ -326,20 +326,10 @@ class HeldOutScores(Task):
                 joint = joint_kernel(kernel, size)
             elif isinstance(kernel, RowKernel):
                 joint = kernel.learn([rows])
-            source = kernel_source([joint], rows)
-            scores.append(unbiased_alignment(source, of_target, len(test)))
+            sources: list[Source] = [kernel_source([joint], rows), of_target]
+            terms = hsic_terms(sources, PAIRS, len(test), unbiased=True, run=Run(1))
+            scores.append(cka_of_terms(*terms))
         return np.array(scores)
-
-
-def unbiased_alignment(x: Source, y: Source, n: int) -> float:
-    """Return the CKA of x and y, from the unbiased HSIC."""
-    product, of_x, of_y = (
-        float(complete_statistics(a, b, n, unbiased=True, run=Run(1)).values[0])
-        for a, b in ((x, y), (x, x), (y, y))
-    )
-    size = np.sqrt(max(of_x, 0.0) * max(of_y, 0.0))
-    # A column that is constant on the held-out rows shows no dependence.
-    return product / size if size > 1e-14 else 0.0
 
 
 def _candidate(

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from threading import Lock
 from typing import Any
@@ -30,18 +31,16 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._data.targets import tag_target, validate_with_target
+from skdiscrepancy._estimators.cka import Variable, alignments, cka
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
-    Factor,
+    StackedFactors,
     column_factors,
-    factor_of,
-    may_be_complete,
+    inner_product,
 )
 from skdiscrepancy._gram.run import Run, run_all, steps
-from skdiscrepancy._gram.sources import Source, is_smooth, kernel_source
-from skdiscrepancy._statistics.dependence import complete_statistics
-from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy._gram.sources import is_smooth
 from skdiscrepancy.bandwidths import column_medians, median_bandwidth
 from skdiscrepancy.kernels._base import ColumnKernel, Kernel, RowKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
@@ -300,78 +299,6 @@ def _owners(groups: Mapping[Any, Any], names: list[Any]) -> dict[int, Any]:
     return owners
 
 
-class Variable:
-    """A column of X, or y, with its kernel and the bandwidth, unless the kernel has it.
-
-    Products use the factors of Gram matrices, or tiles if a factor is not complete.
-    """
-
-    def __init__(self, rows: np.ndarray, kernel: Any, bandwidth: float | None = None):
-        self.rows = rows
-        self._kernel = kernel
-        self._bandwidth = bandwidth
-
-    @property
-    def kernel(self) -> Any:
-        """The kernel, with a number as bandwidth."""
-        if isinstance(self._kernel, RowKernel):
-            return self._kernel.learn([self.rows])
-        if self._bandwidth is None or isinstance(self._kernel, IndicatorKernel):
-            return self._kernel
-        return clone(self._kernel).set_params(bandwidth=self._bandwidth)
-
-    @cached_property
-    def factor(self) -> Factor:
-        """Factor of the centred Gram matrix, not complete for a rough kernel."""
-        # A factor that is not finite raises an error when scores are checked.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return factor_of(self.rows, self.kernel)
-
-    @cached_property
-    def may_be_complete(self) -> bool:
-        """Whether the factor can be complete, before it is computed."""
-        return may_be_complete(self.rows, self._kernel)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the factor is the whole Gram matrix, up to rounding."""
-        return self.may_be_complete and self.factor.complete
-
-    @property
-    def source(self) -> Source:
-        """The Gram matrix, tile by tile."""
-        return kernel_source([self.kernel], self.rows)
-
-    @cached_property
-    def norm(self) -> float:
-        """Frobenius norm of the centred Gram matrix, 0 for a constant."""
-        if self.complete:
-            norm = self.factor.norm
-        else:
-            norm = np.sqrt(max(self.product(self), 0.0))
-        trace = float(len(self.rows))
-        if isinstance(self._kernel, RowKernel):
-            with np.errstate(over="ignore", invalid="ignore"):
-                trace = np.abs(self.kernel.pairs(self.rows, self.rows)).sum()
-        check_finite(np.array([norm, trace]))
-        # The norm of a constant column is a rounding error.
-        return 0.0 if norm <= 1e-12 * trace else norm
-
-    def product(self, other: Variable) -> float:
-        """Return the inner product of both centred Gram matrices."""
-        if self.complete and other.complete:
-            return float(np.square(self.factor.rows @ other.factor.rows.T).sum())
-        sources, n = (self.source, other.source), len(self.rows)
-        statistics = complete_statistics(*sources, n, unbiased=False, run=Run(1))
-        return float(statistics.values[0]) * n**2
-
-    def alignment(self, other: Variable) -> float:
-        """Return the CKA, from 0 to 1, and 0 for a constant."""
-        if not self.norm or not other.norm:
-            return 0.0
-        return min(max(self.product(other) / (self.norm * other.norm), 0.0), 1.0)
-
-
 # Levels of a column of labels that have a column of their own in a block. The other
 # levels share one column, so that a block does not grow with the number of rows.
 MAX_LEVELS = 30
@@ -443,50 +370,6 @@ def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
     """
     bandwidth = float(n_columns) ** (1 / kernel.norm)
     return clone(kernel).set_params(bandwidth=bandwidth)
-
-
-class Measures:
-    """The kernel and the bandwidth of each variable, learnt from a sample.
-
-    A column of labels has the indicator kernel. Any other variable has the kernel of
-    the selector. A column of numbers with missing values is read as two columns, as by
-    `TableEncoder`. A group is read as one block of columns, each divided by its median
-    distance. The bandwidth of a block is the factor times its own median distance.
-    """
-
-    def __init__(self, inputs: Inputs, kernel: Kernel, factor: Any):
-        self.kernel = kernel
-        plain = [v for v in range(inputs.n_variables) if inputs.plain(v)]
-        columns = [inputs.groups[v][0] for v in plain]
-        all_plain = len(plain) == inputs.n_variables
-        X = inputs.values if all_plain else inputs.values[:, columns]
-        names = [inputs.names[j] for j in columns]
-        self.bandwidths = np.ones(inputs.n_variables)
-        scales = column_scales(X, kernel, factor, "bandwidth_factor", names)
-        self.bandwidths[plain] = scales
-        self.blocks: dict[int, ReadBlock] = {}
-        for v in set(range(inputs.n_variables)) - set(plain):
-            columns = inputs.groups[v]
-            what = "Group" if len(columns) > 1 else "Column"
-            # Distances that are not finite are refused without a warning.
-            with (
-                _naming(f"{what} {inputs.group_names[v]!r}"),
-                np.errstate(all="ignore"),
-            ):
-                block = _learn_block(inputs, columns, kernel, float(factor))
-            self.blocks[v], self.bandwidths[v] = block
-
-    def variable(self, inputs: Inputs, v: int) -> Variable:
-        """Return the rows of one variable with their kernel."""
-        if inputs.label(v):
-            return Variable(inputs.values[:, inputs.groups[v]], IndicatorKernel())
-        return Variable(self.rows(inputs, v), self.kernel, float(self.bandwidths[v]))
-
-    def rows(self, inputs: Inputs, v: int) -> np.ndarray:
-        """Return the rows of one variable as numbers, before they are scaled."""
-        if v in self.blocks:
-            return self.blocks[v](inputs)
-        return inputs.values[:, inputs.groups[v]]
 
 
 # Reads columns of any sample as one block of numbers.
@@ -565,8 +448,40 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     )
 
 
+class Batch:
+    """Some columns with their kernels, and their factors in one array if complete."""
+
+    def __init__(self, variables: list[Variable]):
+        self.variables = variables
+        self.stack: StackedFactors | None = None
+        if all(variable.may_be_complete for variable in variables):
+            self.stack = StackedFactors([variable.factor for variable in variables])
+            for variable, factor in zip(variables, self.stack.factors, strict=True):
+                variable.factor = factor
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors."""
+        return 0 if self.stack is None else self.stack.rows.nbytes
+
+    def alignments(self, target: Variable) -> np.ndarray:
+        """Return the CKA of each column with a variable."""
+        complete = target.complete and all(v.complete for v in self.variables)
+        if self.stack is None or not complete:
+            products = np.array([v.product(target) for v in self.variables])
+        else:
+            products = self.stack.inner_products(target.factor)
+        return alignments(self.variables, products, target)
+
+
 class Columns:
     """The columns of X, or groups of columns, with one kernel each.
+
+    The kernel and the bandwidth of each variable are learnt from the sample. A column
+    of labels has the indicator kernel. Any other variable has the kernel of the
+    selector. A column of numbers with missing values is read as two columns, as by
+    `TableEncoder`. A group is read as one block of columns, each divided by its median
+    distance. The bandwidth of a block is the factor times its own median distance.
 
     `params` is the estimator with the parameters. The factors are kept as far as the
     working memory allows, if `keep` is True.
@@ -575,7 +490,9 @@ class Columns:
     def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
         self.kernel = check_single_kernel(params.kernel, "kernel")
-        self.measures = Measures(inputs, self.kernel, params.bandwidth_factor)
+        self.bandwidths = np.ones(inputs.n_variables)
+        self.blocks: dict[int, ReadBlock] = {}
+        self._learn(params.bandwidth_factor)
         self.run = Run(params.n_jobs, params.verbose)
         rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
@@ -583,9 +500,37 @@ class Columns:
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
-    def variable(self, column: int) -> Variable:
+    def _learn(self, factor: Any) -> None:
+        """Learn the bandwidth of each variable, and how to read blocks of columns."""
+        inputs = self.inputs
+        plain = [v for v in range(inputs.n_variables) if inputs.plain(v)]
+        columns = [inputs.groups[v][0] for v in plain]
+        all_plain = len(plain) == inputs.n_variables
+        X = inputs.values if all_plain else inputs.values[:, columns]
+        names = [inputs.names[j] for j in columns]
+        scales = column_scales(X, self.kernel, factor, "bandwidth_factor", names)
+        self.bandwidths[plain] = scales
+        for v in set(range(inputs.n_variables)) - set(plain):
+            columns = inputs.groups[v]
+            what = "Group" if len(columns) > 1 else "Column"
+            # Distances that are not finite are refused without a warning.
+            with (
+                _naming(f"{what} {inputs.group_names[v]!r}"),
+                np.errstate(all="ignore"),
+            ):
+                block = _learn_block(inputs, columns, self.kernel, float(factor))
+            self.blocks[v], self.bandwidths[v] = block
+
+    def rows(self, v: int, inputs: Inputs | None = None) -> np.ndarray:
+        """Return the rows of one variable as numbers, here or in another sample."""
+        inputs = inputs or self.inputs
+        if v in self.blocks:
+            return self.blocks[v](inputs)
+        return inputs.values[:, inputs.groups[v]]
+
+    def variable(self, v: int) -> Variable:
         """Return one column or group with its kernel."""
-        position, inside = divmod(column, self._batch_size)
+        position, inside = divmod(v, self._batch_size)
         return self._batch(position).variables[inside]
 
     def map(self, function: Callable[[Variable], Any]) -> list[Any]:
@@ -614,18 +559,18 @@ class Columns:
         """
         F = target.factor.rows
         permuted = [F, *(F[:, permutation] for permutation in permutations)]
-        size = target.factor.norm
+        norms = np.full(len(permuted), target.factor.norm)
 
         def align(column: Variable) -> np.ndarray:
-            G = column.factor.rows
-            total = size * column.factor.norm
-            if not total or not column.norm:
-                return np.zeros(len(permuted))
-            return np.array([np.square(G @ P.T).sum() / total for P in permuted])
+            G = column.factor
+            norm = np.array([G.norm if column.norm else 0.0])
+            products = [[inner_product(G.rows, P)] for P in permuted]
+            return cka(np.array(products), norms, norm)[:, 0]
 
         return np.array(self.map(align)).T
 
-    def _map_batches(self, function: Callable[[Batch], list[Any]]) -> list[Any]:
+    def _map_batches(self, function: Callable[[Batch], Any]) -> list[Any]:
+        """Apply a function to all batches, in threads, and chain its results."""
         n_batches = -(-self.inputs.n_variables // self._batch_size)
         parts = run_all(
             range(n_batches),
@@ -635,57 +580,42 @@ class Columns:
             # The threads share the batches that are kept.
             require="sharedmem",
         )
-        return [result for part in parts for result in part]
+        return list(chain.from_iterable(parts))
 
     def _batch(self, position: int) -> Batch:
         """Return a batch of columns; batches that fit the working memory are kept."""
         if position in self._kept:
             return self._kept[position]
         start = position * self._batch_size
-        stop = min(start + self._batch_size, self.inputs.n_variables)
-        batch = Batch(self.inputs, self.measures, range(start, stop))
+        batch = self._make_batch(
+            range(start, min(start + self._batch_size, self.inputs.n_variables))
+        )
         with self._lock:
-            if self._room > batch.rows.nbytes:
-                self._room -= batch.rows.nbytes
+            if self._room > batch.nbytes:
+                self._room -= batch.nbytes
                 self._kept[position] = batch
         return batch
 
-
-class Batch:
-    """Some columns with their kernels, and their factors in one array if complete."""
-
-    def __init__(self, inputs: Inputs, measures: Measures, members: range):
-        self.variables = [measures.variable(inputs, v) for v in members]
-        if not all(variable.may_be_complete for variable in self.variables):
-            self.complete = False
-            self.rows = np.empty((0, inputs.n_samples))
-            return
-        # Columns of numbers are factored together.
+    def _make_batch(self, members: range) -> Batch:
+        """Return a batch, in which columns of numbers are factored together."""
+        inputs, variables = self.inputs, {}
+        for v in members:
+            kernel: Any = self.kernel
+            if inputs.label(v):
+                rows, kernel = inputs.values[:, inputs.groups[v]], IndicatorKernel()
+            else:
+                rows = self.rows(v)
+                if isinstance(kernel, RadialKernel):
+                    kernel = copy(kernel)
+                    kernel.bandwidth = float(self.bandwidths[v])
+            variables[v] = Variable(rows, kernel)
         plain = [v for v in members if inputs.plain(v)]
-        if plain:
+        if plain and all(v.may_be_complete for v in variables.values()):
             X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
-            bandwidths = measures.bandwidths[plain]
-            factors = column_factors(X, measures.kernel, bandwidths)
+            factors = column_factors(X, self.kernel, self.bandwidths[plain])
             for v, factor in zip(plain, factors, strict=True):
-                self.variables[v - members.start].factor = factor
-        factors = [variable.factor for variable in self.variables]
-        self.starts = np.cumsum([0, *(len(factor.rows) for factor in factors[:-1])])
-        self.rows = np.concatenate([factor.rows for factor in factors])
-        parts = np.split(self.rows, self.starts[1:])
-        for variable, factor, rows in zip(self.variables, factors, parts, strict=True):
-            variable.factor = factor._replace(rows=rows)
-        self.complete = all(factor.complete for factor in factors)
-
-    def alignments(self, target: Variable) -> list[float]:
-        """Return the CKA of each column with a variable."""
-        if not (self.complete and target.complete):
-            return [variable.alignment(target) for variable in self.variables]
-        squares = np.square(self.rows @ target.factor.rows.T).sum(axis=1)
-        # The last column may have no rows, if its kernel is zero.
-        products = np.add.reduceat(np.append(squares, 0.0), self.starts)
-        sizes = target.norm * np.array([variable.norm for variable in self.variables])
-        aligned = np.divide(products, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-        return aligned.clip(0, 1).tolist()
+                variables[v].factor = factor
+        return Batch(list(variables.values()))
 
 
 class TargetKernel:

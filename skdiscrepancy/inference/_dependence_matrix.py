@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +25,15 @@ from skdiscrepancy._data.checks import check_run_options, shown
 from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.cka import (
+    Variable,
     check_cka_params,
     cka,
     hsic_terms,
     kernel_with_bandwidth,
-    positive_part,
+    norms_of,
+    warn_of_constants,
 )
-from skdiscrepancy._gram.factors import Factor, factor_of
+from skdiscrepancy._gram.factors import Factor, StackedFactors
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
@@ -50,38 +53,10 @@ from skdiscrepancy.kernels._names import kernel_name
 
 # Rank of a factor in estimates of memory.
 USUAL_RANK = 128
-# Norms of centred matrices below this fraction of the trace are rounding errors.
-CONSTANT = 1e-12
 # An unbiased HSIC below this fraction of the biased one is a rounding error.
 ROUNDING = 1e-12
-
-
-class KernelColumn(NamedTuple):
-    """The rows of a variable, and its kernel with a number as bandwidth."""
-
-    rows: np.ndarray
-    kernel: Any
-
-
-class MatrixTerms(NamedTuple):
-    """HSIC of all pairs of variables on the left and on the right.
-
-    Attributes
-    ----------
-    cross : ndarray of shape (n_left, n_right)
-        HSIC of each pair.
-    own_left : ndarray of shape (n_left,)
-        HSIC of each variable with itself, 0 for a constant.
-    own_right : ndarray of shape (n_right,)
-        HSIC of each variable with itself.
-    pvalues : ndarray of shape (n_left, n_right)
-        p-value of each pair.
-    """
-
-    cross: np.ndarray
-    own_left: np.ndarray
-    own_right: np.ndarray
-    pvalues: np.ndarray
+# The rows of a variable, and its kernel with a number as bandwidth.
+KernelColumn = tuple[np.ndarray, Any]
 
 
 class _Side(NamedTuple):
@@ -93,27 +68,22 @@ class _Side(NamedTuple):
         Centred factor of the Gram matrix.
     diagonal : ndarray of shape (n,)
         Diagonal of the centred matrix.
-    constant : bool
-        Whether the kernel does not distinguish the rows.
-    invariants : Invariants
-        Numbers that determine the moments of permutations.
+    norm : float
+        Root of HSIC with itself, 0 if this is a rounding error.
+    invariants : Invariants or None
+        Numbers that determine the moments of permutations, None for a constant.
     """
 
     factor: Factor
     diagonal: np.ndarray
-    constant: bool
+    norm: float
     invariants: Any
 
 
 def dependence_matrix(
-    left: list[KernelColumn],
-    right: list[KernelColumn] | None,
-    *,
-    unbiased: bool,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> MatrixTerms:
-    """Compute HSIC and p-values of all pairs of variables.
+    variables: list[KernelColumn], first: range, second: range, unbiased: bool, run: Run
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute HSIC and p-values of pairs of variables.
 
     The p-values are tails of the gamma distribution with the first three moments of the
     V-statistic over all permutations, as in `gamma_test`. Factors are kept as far as
@@ -122,142 +92,129 @@ def dependence_matrix(
 
     Parameters
     ----------
-    left : list of KernelColumn
-        Variables.
-    right : list of KernelColumn or None
-        Variables on the same rows. None for all pairs of variables on the left.
+    variables : list of KernelColumn
+        Variables on the same rows.
+    first, second : range
+        Variables on the left and on the right, the same ones or others.
     unbiased : bool
         U-statistics, or V-statistics. The p-values do not depend on it.
-    n_jobs : int or None, default=None
-        Number of threads.
-    verbose : int, default=0
-        Whether the progress is shown.
+    run : Run
+        Threads and progress.
 
     Returns
     -------
-    terms : MatrixTerms
-        The matrices are symmetric if `right` is None.
+    values, pvalues : ndarray of shape (n_variables, n_variables)
+        HSIC and p-values of the pairs in `first` and `second`.
+    norms : ndarray of shape (n_variables,)
+        Root of HSIC of each variable with itself, 0 for a constant.
     """
-    symmetric = right is None
-    variables = [*left, *(right or [])]
-    n_left, n = len(left), len(left[0].rows)
-    first = range(n_left)
-    second = first if right is None else range(n_left, len(variables))
+    n = len(variables[0][0])
+    # Values without squares are refused here.
+    sources: list[Source] = [
+        kernel_source([kernel], rows) for rows, kernel in variables
+    ]
     values, pvalues = np.zeros((2, len(variables), len(variables)))
-    own, complete = np.zeros((2, len(variables)))
+    norms, complete = np.zeros((2, len(variables)))
     # Threads share the factors.
-    options: dict[str, Any] = {"run": Run(n_jobs, verbose), "require": "sharedmem"}
+    options: dict[str, Any] = {"run": run, "require": "sharedmem"}
 
     def sides_of(batch: range) -> list[_Side]:
         members = [variables[v] for v in batch]
-        return list(run_all(members, _side, **options))
+        sides = list(run_all(members, partial(_side, unbiased), **options))
+        norms[batch] = [side.norm for side in sides]
+        complete[batch] = [side.factor.complete for side in sides]
+        return sides
 
     batches = list(_batches(first, second, n))
-    with progress("pairs of columns", 3 * len(batches), verbose) as line:
+    with progress("pairs of columns", 3 * len(batches), run.verbose) as line:
         for batch, others in batches:
             of_batch = sides_of(batch)
             of_others = of_batch if others == batch else sides_of(others)
-            for places, sides in ((batch, of_batch), (others, of_others)):
-                own[places] = [_own(side, unbiased) for side in sides]
-                complete[places] = [side.factor.complete for side in sides]
             line.advance()
-            row_of = _RowTask(of_others, unbiased, symmetric and others == batch)
-            rows = run_all(list(enumerate(of_batch)), row_of, **options)
-            for a, (products, tails) in zip(batch, rows, strict=True):
-                values[a, others], pvalues[a, others] = products, tails
+            # Of pairs within a batch, each is computed once.
+            half = others == batch and second == first
+            stack = StackedFactors([side.factor for side in of_others])
+            row = partial(_row, of_others, stack, unbiased)
+            tasks = [(side, i * half) for i, side in enumerate(of_batch)]
+            rows = run_all(tasks, row, **options)
+            for a, (begin, products, tails) in zip(batch, rows, strict=True):
+                places = others[begin:]
+                values[a, places] = values[places, a] = products
+                pvalues[a, places] = pvalues[places, a] = tails
             line.advance()
-        if symmetric:
-            values, pvalues = _mirrored(values), _mirrored(pvalues)
         line.step = len(batches)
         # Kernels without a complete factor have exact sums instead.
-        pairs = _rough_pairs(np.flatnonzero(complete == 0).tolist(), first, second)
+        rough = np.flatnonzero(complete == 0).tolist()
+        pairs = [(v, v) for v in rough]
+        pairs += [
+            (i, j)
+            for i in first
+            for j in second
+            if (i in rough or j in rough) and (i < j or second != first)
+        ]
         if pairs:
-            terms = _exact_terms(
-                variables, pairs, unbiased=unbiased, run=Run(n_jobs, verbose)
-            )
-            positive = positive_part(*terms)
-            for (i, j), value, part in zip(pairs, terms[0], positive, strict=True):
-                values[i, j] = values[j, i] = value
-                if i == j:
-                    own[i] = part
+            terms = hsic_terms(sources, pairs, n, unbiased=unbiased, run=run)
+            at = tuple(np.array(pairs).T)
+            values[at] = values.T[at] = terms[0]
+            own = slice(len(rough))
+            norms[rough] = norms_of(terms[0][own], terms[1][own])
         line.advance()
-    cross = np.ix_(first, second)
     check_finite(values)
-    return MatrixTerms(values[cross], own[first], own[second], pvalues[cross])
+    return values, pvalues, norms
 
 
-def _side(column: KernelColumn) -> _Side:
+def _side(unbiased: bool, column: KernelColumn) -> _Side:
     """Return what is known of one variable."""
-    rows, kernel = column
-    every = np.arange(len(rows))
+    variable = Variable(*column)
+    factor, n = variable.factor, len(variable.rows)
     # Numbers that are not finite raise an error later, without a warning before it.
     with np.errstate(all="ignore"):
-        factor = factor_of(rows, kernel)
-        trace = np.abs(kernel_source([kernel], rows).aligned(every, every)).sum()
-        check_finite(np.array([trace, factor.norm]))
-        if not factor.complete and factor.norm == 0:
+        norm = factor.norm
+        constant = variable.is_zero(norm)
+        if not factor.complete and norm == 0:
             raise ValueError(
-                f"kernel == {shown(kernel)}, must be positive definite, but some "
-                "values k(x, x) are negative."
+                f"kernel == {shown(variable.kernel)}, must be positive definite, but "
+                "some values k(x, x) are negative."
             )
-        constant = factor.norm <= CONSTANT * trace
         diagonal = np.einsum("ri,ri->i", factor.rows, factor.rows)
-        known = None if constant else invariants(factor.rows)
-    return _Side(factor, diagonal, constant, known)
-
-
-def _own(side: _Side, unbiased: bool) -> float:
-    """Return HSIC of a variable with itself, 0 if it is a rounding error."""
-    if side.constant:
-        return 0.0
-    n = len(side.diagonal)
-    product = side.factor.norm**2
-    value = _hsic(product, side.diagonal, side.diagonal, n, unbiased)
-    return value if value > ROUNDING * product / n**2 else 0.0
+        if constant:
+            return _Side(factor, diagonal, 0.0, None)
+        own = _hsic(norm**2, diagonal, diagonal, unbiased)
+        own = own if own > ROUNDING * norm**2 / n**2 else 0.0
+        return _Side(factor, diagonal, np.sqrt(own), invariants(factor.rows))
 
 
 def _hsic(
-    product: float, a: np.ndarray, b: np.ndarray, n: int, unbiased: bool
-) -> float:
-    """Return HSIC from the inner product of centred matrices and their diagonals.
+    products: Any, diagonals: np.ndarray, diagonal: np.ndarray, unbiased: bool
+) -> Any:
+    """Return HSIC from inner products of centred matrices with one, and diagonals.
 
-    The rows of both matrices sum to zero, so the sums of their off-diagonal entries are
-    sums over the diagonals a and b. The U-statistic is Equation 5 of Song et al. (2012)
-    in these sums.
+    The rows of all matrices sum to zero, so the sums of their off-diagonal entries are
+    sums over the diagonals. The U-statistic is Equation 5 of Song et al. (2012) in
+    these sums.
     """
+    n = len(diagonal)
     if not unbiased:
-        return product / n**2
-    both = float(a @ b)
-    total = product - both + a.sum() * b.sum() / ((n - 1) * (n - 2))
+        return products / n**2
+    both, sums = diagonals @ diagonal, diagonals.sum(axis=-1) * diagonal.sum()
+    total = products - both + sums / ((n - 1) * (n - 2))
     return (total - 2 * both / (n - 2)) / (n * (n - 3))
 
 
-class _RowTask:
-    """HSIC and p-values of one variable with all others of a batch."""
-
-    def __init__(self, others: list[_Side], unbiased: bool, symmetric: bool):
-        self.others = others
-        self.unbiased = unbiased
-        self.symmetric = symmetric
-        self.rows = np.concatenate([side.factor.rows for side in others])
-        ends = np.cumsum([len(side.factor.rows) for side in others])
-        self.starts = np.append(0, ends)
-
-    def __call__(self, task: tuple[int, _Side]) -> tuple[np.ndarray, np.ndarray]:
-        position, side = task
-        n = len(side.diagonal)
-        begin = position if self.symmetric else 0
-        values, pvalues = np.zeros(len(self.others)), np.ones(len(self.others))
-        rows = self.rows[self.starts[begin] :]
-        squares = np.square(side.factor.rows @ rows.T).sum(axis=0)
-        for j in range(begin, len(self.others)):
-            other = self.others[j]
-            place = self.starts[j : j + 2] - self.starts[begin]
-            product = float(squares[slice(*place)].sum())
-            values[j] = _hsic(product, side.diagonal, other.diagonal, n, self.unbiased)
-            if not (side.constant or other.constant):
-                pvalues[j] = gamma_pvalue(product, side.invariants, other.invariants)
-        return values, pvalues
+def _row(
+    others: list[_Side], stack: StackedFactors, unbiased: bool, task: tuple[_Side, int]
+) -> tuple[int, np.ndarray, list[float]]:
+    """Return HSIC and p-values of one variable with the others from a position on."""
+    side, begin = task
+    products = stack.inner_products(side.factor, begin)
+    diagonals = np.array([other.diagonal for other in others[begin:]])
+    tails = [
+        1.0
+        if side.invariants is None or other.invariants is None
+        else gamma_pvalue(product, side.invariants, other.invariants)
+        for product, other in zip(products, others[begin:], strict=True)
+    ]
+    return begin, _hsic(products, diagonals, side.diagonal, unbiased), tails
 
 
 def _batches(first: range, second: range, n: int) -> Iterator[tuple[range, range]]:
@@ -269,34 +226,6 @@ def _batches(first: range, second: range, n: int) -> Iterator[tuple[range, range
         begin = start if second == first else second.start
         for other in range(begin, second.stop, size):
             yield batch, range(other, min(other + size, second.stop))
-
-
-def _mirrored(values: np.ndarray) -> np.ndarray:
-    """Return a symmetric matrix from its upper half."""
-    return np.triu(values) + np.triu(values, 1).T
-
-
-def _rough_pairs(
-    rough: list[int], first: range, second: range
-) -> list[tuple[int, int]]:
-    """Return all pairs with a variable without a complete factor, each pair once."""
-    known = set(rough)
-    pairs = [(v, v) for v in rough]
-    pairs += [
-        (i, j)
-        for i in first
-        for j in second
-        if (i in known or j in known) and (i < j or second != first)
-    ]
-    return pairs
-
-
-def _exact_terms(
-    variables: list[KernelColumn], pairs: list[tuple[int, int]], **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return HSIC of some pairs by exact sums, in sorted order or over tiles."""
-    sources: list[Source] = [kernel_source([c.kernel], c.rows) for c in variables]
-    return hsic_terms(sources, pairs, len(variables[0].rows), **options)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -532,38 +461,37 @@ def hsic_matrix(
     if y is not None:
         y_names, right = _read_columns(y, "y", encoder)
     _check_sizes(left, right)
-    columns = [_with_kernel(c, settings.kernel, bandwidth) for c in left]
-    others = None
-    if right is not None:
-        others = [_with_kernel(c, settings.kernel, bandwidth) for c in right]
+    every = [*left, *(right or [])]
+    columns = [_with_kernel(c, settings.kernel, bandwidth) for c in every]
     warn_if_both_dependent(
-        *(column.order(*column.parts) for column in [*left, *(right or [])]),
+        *(column.order(*column.parts) for column in every),
         names=[*x_names, *y_names],
         n_left=None if right is None else len(left),
         because="the p-values are for independent rows. They may be much too small",
         remedy="test pairs of columns by hsic_test with block_length='auto'",
         silence="shuffle them",
     )
-    terms = dependence_matrix(
-        columns, others, unbiased=settings.unbiased, n_jobs=n_jobs, verbose=verbose
+    symmetric, n_left = right is None, len(left)
+    first = range(n_left)
+    second = first if symmetric else range(n_left, len(every))
+    run = Run(n_jobs, verbose)
+    values, pvalues, norms = dependence_matrix(
+        columns, first, second, settings.unbiased, run
     )
     titles = [f"column {shown(name)} of X" for name in x_names]
-    owns = terms.own_left
-    if others is not None:
+    if not symmetric:
         titles += [f"column {shown(name)} of y" for name in y_names]
-        owns = np.append(owns, terms.own_right)
-    positive_part(owns, np.zeros(len(owns)), titles)
-    matrix = cka(terms.cross, terms.own_left, terms.own_right)
-    symmetric = others is None
-    kernels = [column.kernel for column in columns]
+    warn_of_constants(titles, norms)
+    pvalues = pvalues[first][:, second]
+    kernels = [kernel for _, kernel in columns]
     return HSICMatrixResult(
-        matrix=matrix,
-        pvalues=terms.pvalues,
-        adjusted_pvalues=_adjusted(terms.pvalues, correction, symmetric=symmetric),
+        matrix=cka(values, norms, norms)[first][:, second],
+        pvalues=pvalues,
+        adjusted_pvalues=_adjusted(pvalues, correction, symmetric=symmetric),
         x_names=x_names,
         y_names=y_names,
-        x_kernels=kernels,
-        y_kernels=kernels if others is None else [c.kernel for c in others],
+        x_kernels=kernels[:n_left],
+        y_kernels=kernels if symmetric else kernels[n_left:],
         correction=correction,
         symmetric=symmetric,
     )
@@ -616,10 +544,10 @@ def _with_kernel(
     """Return a column with its kernel. Labels have the indicator kernel."""
     [rows] = column.parts
     if column.of_labels:
-        return KernelColumn(rows, IndicatorKernel())
+        return rows, IndicatorKernel()
     rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
     [chosen] = kernel_with_bandwidth(rows, kernel, bandwidth, None)
-    return KernelColumn(rows, chosen)
+    return rows, chosen
 
 
 def _adjusted(
