@@ -95,27 +95,16 @@ class FunctionKernel(RowKernel):
 
     def check_params(self) -> None:
         """Refuse what cannot be called with two blocks of rows and `params`."""
-        functions = kernel_metrics()
-        names = sorted(functions)
-        if isinstance(self.function, str):
-            if self.function not in names:
-                raise ValueError(
-                    f"function == {self.function!r}, must be a callable or one of "
-                    f"{names}."
-                )
-        elif not callable(self.function):
-            raise TypeError(
+        functions, named = kernel_metrics(), isinstance(self.function, str)
+        if not (self.function in functions if named else callable(self.function)):
+            raise (ValueError if named else TypeError)(
                 f"function == {shown(self.function)}, must be a callable or one of "
-                f"{names}."
+                f"{sorted(functions)}."
             )
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
-        named = isinstance(self.function, str)
-        self._check_call(functions[self.function] if named else self.function)
-
-    def _check_call(self, function: Any) -> None:
-        """Refuse a function that does not take two arrays and the keywords."""
         try:
+            function: Any = functions[self.function] if named else self.function
             signature = inspect.signature(function)
         except (TypeError, ValueError):
             # Compiled functions may have none.
@@ -129,26 +118,32 @@ class FunctionKernel(RowKernel):
             ) from None
 
     def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        params = dict(self.params or {})
-        if isinstance(self.function, str):
-            return self._of_scikit_learn(A, B, params)
         shape, same = (A.shape[0], B.shape[0]), B is A
         try:
-            K = self._call(*read_only(A, B), params)
+            K = self._call(A, B)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
+            if isinstance(self.function, str):
+                raise kind(
+                    f"The kernel {self.function!r} of scikit-learn failed with params "
+                    f"== {shown(self.params)}: {error}"
+                ) from error
             raise kind(
                 f"The kernel function {self._name!r} failed on blocks of {shape[0]} "
                 f"and {shape[1]} rows: {error}. It must take two blocks of rows and "
                 f"return their Gram matrix. {self._single_rows}"
             ) from error
-        K = self._checked(K, shape)
-        if same:
-            self._refuse_asymmetric(K)
-        return K
+        return K if isinstance(self.function, str) else self._checked(K, shape, same)
 
-    def _call(self, A: Any, B: Any, params: dict[str, Any]) -> Any:
-        assert callable(self.function)
+    def _call(self, A: Any, B: Any) -> Any:
+        """Return what the function gives for two blocks of rows."""
+        params = dict(self.params or {})
+        if isinstance(self.function, str):
+            if not issparse(A):
+                # Some functions of scikit-learn do not take arrays that are read-only.
+                A, B = (np.require(block, requirements="W") for block in (A, B))
+            return pairwise_kernels(A, B, metric=self.function, **params)
+        A, B = read_only(A, B)
         try:
             return self.function(A, B, **params)
         except ValueError as error:
@@ -156,32 +151,6 @@ class FunctionKernel(RowKernel):
             if "buffer source array is read-only" not in str(error):
                 raise
             return self.function(A.copy(), B.copy(), **params)
-
-    def _refuse_asymmetric(self, K: np.ndarray) -> None:
-        """Refuse a function whose values depend on the order of two rows."""
-        K = K if K.dtype.kind == "f" else K.astype(np.float64)
-        gaps = np.abs(K - K.T)
-        if gaps.size and gaps.max() > ASYMMETRY * np.abs(K).max():
-            i, j = np.unravel_index(np.argmax(gaps), gaps.shape)
-            raise ValueError(
-                f"The kernel function {self._name!r} returned k(x, y) == {K[i, j]:g} "
-                f"and k(y, x) == {K[j, i]:g} for two rows, must be symmetric."
-            )
-
-    def _of_scikit_learn(
-        self, A: np.ndarray, B: np.ndarray, params: dict[str, Any]
-    ) -> np.ndarray:
-        if not issparse(A):
-            # Some functions of scikit-learn do not take arrays that are read-only.
-            A, B = (np.require(block, requirements="W") for block in (A, B))
-        try:
-            return pairwise_kernels(A, B, metric=self.function, **params)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(
-                f"The kernel {self.function!r} of scikit-learn failed with params == "
-                f"{shown(self.params)}: {error}"
-            ) from error
 
     @property
     def _name(self) -> str:
@@ -196,41 +165,65 @@ class FunctionKernel(RowKernel):
             f"sklearn.metrics.pairwise.pairwise_kernels, metric={name})."
         )
 
-    def _checked(self, K: Any, shape: tuple[int, int]) -> np.ndarray:
-        """Return what the function gave, if it is a Gram matrix."""
-        name = self._name
+    def _checked(self, K: Any, shape: tuple[int, int], same: bool) -> np.ndarray:
+        """Return what the function gave, if it is the Gram matrix of two blocks."""
+        returned = f"The kernel function {self._name!r} returned"
         if issparse(K):
             K = K.toarray()
         try:
             K = np.asarray(K, dtype=None if hasattr(K, "dtype") else np.float64)
         except (TypeError, ValueError):
             raise TypeError(
-                f"The kernel function {name!r} returned {shown(K)}, must return an "
-                f"array of shape {shape}."
+                f"{returned} {shown(K)}, must return an array of shape {shape}."
             ) from None
         if K.shape != shape:
             raise ValueError(
-                f"The kernel function {name!r} returned an array of shape {K.shape} "
-                f"for blocks of {shape[0]} and {shape[1]} rows, must return shape "
-                f"{shape}. {self._single_rows}"
+                f"{returned} an array of shape {K.shape} for blocks of {shape[0]} and "
+                f"{shape[1]} rows, must return shape {shape}. {self._single_rows}"
             )
         if K.dtype.kind not in "fiub":
             raise TypeError(
-                f"The kernel function {name!r} returned values of type {K.dtype}, must "
-                "return real numbers."
+                f"{returned} values of type {K.dtype}, must return real numbers."
             )
         # A sum is finite if all terms are, but for terms at the end of floating point.
         with np.errstate(all="ignore"):
             suspicious = K.dtype.kind == "f" and not np.isfinite(K.sum())
         if suspicious and not np.all(np.isfinite(K)):
-            raise ValueError(
-                f"The kernel function {name!r} returned NaN or infinity, must return "
-                "finite numbers."
-            )
+            raise ValueError(f"{returned} NaN or infinity, must return finite numbers.")
+        if same and K.size:
+            numbers = K if K.dtype.kind == "f" else K.astype(np.float64)
+            gaps = np.abs(numbers - numbers.T)
+            if gaps.max() > ASYMMETRY * np.abs(numbers).max():
+                i, j = np.unravel_index(np.argmax(gaps), gaps.shape)
+                raise ValueError(
+                    f"{returned} k(x, y) == {K[i, j]:g} and k(y, x) == {K[j, i]:g} for "
+                    "two rows, must be symmetric."
+                )
         return K
 
 
-class LinearKernel(RowKernel):
+class VectorKernel(RowKernel):
+    """Base class of the kernels that are inner products of known vectors."""
+
+    takes_sparse = True
+
+    def _vectors(self, A: Any) -> Any:
+        """Return the vectors of a block of rows."""
+        return A
+
+    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        F = self._vectors(A)
+        return inner_products(F, F if B is A else self._vectors(B))
+
+    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return aligned_products(self._vectors(A), self._vectors(B))
+
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        F = self._vectors(A)
+        return None if issparse(F) else F
+
+
+class LinearKernel(VectorKernel):
     r"""Linear kernel :math:`\langle x, y \rangle`.
 
     It compares means only: the squared MMD is the squared distance of the means, and
@@ -255,17 +248,6 @@ class LinearKernel(RowKernel):
     >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[11.0]]
     """
-
-    takes_sparse = True
-
-    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return inner_products(A, B)
-
-    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return aligned_products(A, B)
-
-    def features(self, A: np.ndarray) -> np.ndarray | None:
-        return None if issparse(A) else A
 
 
 class PolynomialKernel(RowKernel):
@@ -333,7 +315,7 @@ class PolynomialKernel(RowKernel):
         return power
 
 
-class CosineKernel(RowKernel):
+class CosineKernel(VectorKernel):
     r"""Cosine of the angle between rows, :math:`\langle x, y \rangle / (|x| |y|)`.
 
     The length of a row makes no difference, as for texts of different lengths [1]_. A
@@ -357,27 +339,15 @@ class CosineKernel(RowKernel):
     [[1.0, 0.0]]
     """
 
-    takes_sparse = True
-
-    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return inner_products(_unit_rows(A), _unit_rows(B))
-
-    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return aligned_products(_unit_rows(A), _unit_rows(B))
-
-    def features(self, A: np.ndarray) -> np.ndarray | None:
-        return None if issparse(A) else _unit_rows(A)
-
-
-def _unit_rows(A: Any) -> Any:
-    """Return rows of length one; rows of zeros as they are."""
-    if issparse(A):
-        return normalize(normalize(A, norm="max"), norm="l2", copy=False)
-    # Divided by the largest entry first, squares neither overflow nor underflow.
-    largest = np.abs(A).max(axis=1, keepdims=True)
-    A = A / np.where(largest > 0, largest, 1)
-    lengths = np.sqrt(np.einsum("ij,ij->i", A, A))[:, np.newaxis]
-    return A / np.where(lengths > 0, lengths, 1)
+    def _vectors(self, A: Any) -> Any:
+        """Return rows of length one; rows of zeros as they are."""
+        if issparse(A):
+            return normalize(normalize(A, norm="max"), norm="l2", copy=False)
+        # Divided by the largest entry first, squares neither overflow nor underflow.
+        largest = np.abs(A).max(axis=1, keepdims=True)
+        A = A / np.where(largest > 0, largest, 1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", A, A))[:, np.newaxis]
+        return A / np.where(lengths > 0, lengths, 1)
 
 
 class EnergyKernel(RowKernel):
@@ -480,7 +450,7 @@ class EnergyKernel(RowKernel):
 MAX_DENSE = 1024
 
 
-class FeatureKernel(RowKernel):
+class FeatureKernel(VectorKernel):
     r"""Kernel from a transformer, :math:`k(x, y) = \langle T(x), T(y) \rangle`.
 
     Any transformer of scikit-learn is a kernel: the random features of
@@ -536,16 +506,11 @@ class FeatureKernel(RowKernel):
     def __init__(self, transformer: Any):
         self.transformer = transformer
 
-    takes_sparse = True
-
     def check_params(self) -> None:
         """Refuse what cannot be fitted and cannot transform."""
-        missing = [
-            name
-            for name in ("fit", "transform", "get_params")
-            if not callable(getattr(self.transformer, name, None))
-        ]
-        if missing or isinstance(self.transformer, type):
+        methods = ("fit", "transform", "get_params")
+        known = all(callable(getattr(self.transformer, m, None)) for m in methods)
+        if not known or isinstance(self.transformer, type):
             raise TypeError(
                 f"transformer == {shown(self.transformer)}, must be a transformer "
                 "object of scikit-learn, with `fit` and `transform`, such as "
@@ -588,30 +553,25 @@ class FeatureKernel(RowKernel):
         transformer = getattr(self, "transformer_", self.transformer)
         F = _run(transformer, "transform", A)
         F = csr_array(F) if issparse(F) else np.asarray(F)
-        name = type(transformer).__name__
+        returned = f"The transformer {type(transformer).__name__} returned"
         if F.ndim != 2 or F.shape[0] != A.shape[0]:
             raise ValueError(
-                f"The transformer {name} returned an array of shape {F.shape} for "
-                f"{A.shape[0]} rows, must return one row of features for each row."
+                f"{returned} an array of shape {F.shape} for {A.shape[0]} rows, must "
+                "return one row of features for each row."
             )
         if F.dtype.kind not in "fiub":
             raise TypeError(
-                f"The transformer {name} returned values of type {F.dtype}, must "
-                "return real numbers."
+                f"{returned} values of type {F.dtype}, must return real numbers."
             )
         if not np.isfinite(F.sum()):
             raise ValueError(
-                f"The transformer {name} returned NaN, infinity, or numbers that are "
-                "too large for floating point. It must return finite numbers."
+                f"{returned} NaN, infinity, or numbers that are too large for floating "
+                "point. It must return finite numbers."
             )
         return F.astype(np.float64, copy=False) if F.dtype.kind != "f" else F
 
-    def gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        F = self.transform(A)
-        return inner_products(F, F if B is A else self.transform(B))
-
-    def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        return aligned_products(self.transform(A), self.transform(B))
+    def _vectors(self, A: Any) -> Any:
+        return self.transform(A)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
         F = self.transform(A)

@@ -73,21 +73,17 @@ class IndicatorKernel(Kernel):
             The values are float32 if all labels are float32, else float64.
         """
         self.check_params()
-        accept_sparse(X, "X", [self])
-        X = as_labels(X, "X")
-        parts, stop = [X], 0
-        if Y is not None:
-            accept_sparse(Y, "Y", [self])
-            Y = as_labels(Y, "Y")
-            if X.shape[1] != Y.shape[1]:
-                raise ValueError(
-                    f"Y has {Y.shape[1]} columns, must have {X.shape[1]} as X."
-                )
-            parts, stop = [X, Y], len(X)
+        parts = []
+        for Z, name in [(X, "X")] if Y is None else [(X, "X"), (Y, "Y")]:
+            accept_sparse(Z, name, [self])
+            parts.append(as_labels(Z, name))
+        (n, n_columns), (m, other) = parts[0].shape, parts[-1].shape
+        if n_columns != other:
+            raise ValueError(f"Y has {other} columns, must have {n_columns} as X.")
         both = all(part.dtype == np.float32 for part in parts)
         labels = Codes(encode_labels(*parts), np.float32 if both else np.float64)
-        rows, cols = slice(0, len(X)), slice(stop, len(labels))
-        K = np.empty((len(X), len(labels) - stop), dtype=labels.dtype)
+        rows, cols = slice(0, n), slice(len(labels) - m, len(labels))
+        K = np.empty((n, m), dtype=labels.dtype)
         return labels.block(rows, cols, K, balanced=self.balanced)
 
     def check_params(self) -> None:

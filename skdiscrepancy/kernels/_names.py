@@ -51,11 +51,7 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "gaussian": GaussianKernel,
     "laplace": LaplaceKernel,
     "imq": IMQKernel,
-    "matern12": partial(MaternKernel, nu=0.5),
-    "matern32": partial(MaternKernel, nu=1.5),
-    "matern52": partial(MaternKernel, nu=2.5),
-    "matern72": partial(MaternKernel, nu=3.5),
-    "matern92": partial(MaternKernel, nu=4.5),
+    **{f"matern{2 * q + 1}2": partial(MaternKernel, nu=q + 0.5) for q in range(5)},
     "indicator": IndicatorKernel,
     "energy": EnergyKernel,
     "linear": LinearKernel,
@@ -65,9 +61,10 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
     "rbf": GaussianKernel,
     "laplacian": LaplaceKernel,
     "poly": PolynomialKernel,
-    "sigmoid": partial(FunctionKernel, "sigmoid"),
-    "chi2": partial(FunctionKernel, "chi2"),
-    "additive_chi2": partial(FunctionKernel, "additive_chi2"),
+    **{
+        name: partial(FunctionKernel, name)
+        for name in ("sigmoid", "chi2", "additive_chi2")
+    },
 }
 
 
