@@ -21,11 +21,6 @@ from skdiscrepancy._data.checks import KeywordHints, check_number, shown
 from skdiscrepancy._data.frames import Layout
 
 
-def takes_sparse(kernels: list[Any]) -> bool:
-    """Return whether all kernels can be evaluated on sparse rows."""
-    return all(getattr(kernel, "takes_sparse", False) for kernel in kernels)
-
-
 def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False]:
     """Return the option `accept_sparse` of `check_array` for a sample.
 
@@ -44,11 +39,11 @@ def accept_sparse(X: Any, name: str, kernels: list[Any]) -> Literal["csr", False
         "csr" if the kernels take sparse data. A sparse sample that they do not take is
         refused.
     """
-    if takes_sparse(kernels):
+    refusing = [k for k in kernels if not getattr(k, "takes_sparse", False)]
+    if not refusing:
         return "csr"
     if issparse(X):
-        kernel = next(k for k in kernels if not getattr(k, "takes_sparse", False))
-        shown = " ".join(repr(kernel).split())
+        shown = " ".join(repr(refusing[0]).split())
         raise TypeError(
             f"{name} is sparse, must be dense for kernel == {shown}. Sparse data need "
             "one of the kernels GaussianKernel, IMQKernel, LaplaceKernel, MaternKernel "
@@ -558,7 +553,7 @@ class ColumnKernel(RowKernel):
         if callable(columns):
             columns = columns(layout.table)
             _check_columns(columns)
-        chosen = _positions(columns, layout.names, len(layout.blocks))
+        chosen = _positions(columns, layout)
         positions = layout.positions(chosen)
         inner = self.kernel.resolve(layout.take(chosen), len(positions))
         return ColumnKernel(inner, positions)
@@ -623,46 +618,38 @@ def _check_columns(columns: Any) -> None:
         raise TypeError(f"columns == {shown(columns)}, must be {ALLOWED}.")
 
 
-def _positions(columns: Any, names: list[Any], n_features: int) -> list[int]:
+def _positions(columns: Any, layout: Layout) -> list[int]:
     """Return the positions of checked columns."""
-    if isinstance(columns, slice):
-        found = list(range(n_features))[columns]
-        if not found:
-            raise ValueError(
-                f"columns == {shown(columns)}, must select at least one of "
-                f"{n_features} columns."
-            )
-        return found
+    n, names, wanted = len(layout.blocks), layout.names, ""
     items = list(columns) if _is_list(columns) else [columns]
-    if isinstance(items[0], str):
-        return [_position(name, columns, names, n_features) for name in items]
-    if isinstance(items[0], (bool, np.bool_)):
-        if len(items) != n_features or not any(items):
-            raise ValueError(
-                f"columns == {shown(columns)}, must hold {n_features} flags, one for "
-                "each column, and at least one of them must be True."
+    if isinstance(columns, slice):
+        items = list(range(n))[columns]
+        wanted = "" if items else f"select at least one of {n} columns"
+    elif isinstance(items[0], str):
+        missing = [name for name in items if name not in names]
+        items = [names.index(name) for name in items if name in names]
+        if not names:
+            wanted = (
+                f"hold positions from 0 to {n - 1}, because the data have no column "
+                "names"
             )
-        return np.flatnonzero(items).tolist()
-    if not all(-n_features <= item < n_features for item in items):
-        raise ValueError(
-            f"columns == {shown(columns)}, must hold positions from 0 to "
-            f"{n_features - 1}, because there are {n_features} columns."
-        )
-    return [int(item) % n_features for item in items]
-
-
-def _position(name: str, columns: Any, names: list[Any], n_features: int) -> int:
-    if name in names:
-        return names.index(name)
-    if not names:
-        raise ValueError(
-            f"columns == {shown(columns)}, must hold positions from 0 to "
-            f"{n_features - 1}, because the data have no column names."
-        )
-    raise ValueError(
-        f"columns == {shown(columns)}, must hold names of columns. {name!r} is not "
-        f"among the columns {shown(names)}."
-    )
+        elif missing:
+            wanted = (
+                f"hold names of columns. {missing[0]!r} is not among the columns "
+                f"{shown(names)}"
+            )
+    elif isinstance(items[0], (bool, np.bool_)):
+        if len(items) != n or not any(items):
+            wanted = (
+                f"hold {n} flags, one for each column, and at least one of them must "
+                "be True"
+            )
+        items = np.flatnonzero(items).tolist()
+    elif not all(-n <= item < n for item in items):
+        wanted = f"hold positions from 0 to {n - 1}, because there are {n} columns"
+    if wanted:
+        raise ValueError(f"columns == {shown(columns)}, must {wanted}.")
+    return [int(item) % n for item in items]
 
 
 def _is_list(columns: Any) -> bool:

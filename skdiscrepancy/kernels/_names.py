@@ -26,7 +26,7 @@ from skdiscrepancy.kernels._base import (
     Kernel,
     KernelLike,
     SumKernel,
-    takes_sparse,
+    accept_sparse,
 )
 from skdiscrepancy.kernels._functions import (
     CosineKernel,
@@ -116,17 +116,16 @@ def check_kernel(
 
 def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
     """Return one kernel of a parameter."""
-    if isinstance(item, str) and item in KERNELS and item in names:
+    text = isinstance(item, str)
+    if text and item in KERNELS and item in names:
         return KERNELS[item]()
+    if callable(item) and not isinstance(item, (type, Kernel, GaussianProcessKernel)):
+        item = FunctionKernel(item)
+    if isinstance(item, Kernel):
+        item.check_params()
     if isinstance(item, (Kernel, GaussianProcessKernel)):
-        if isinstance(item, Kernel):
-            item.check_params()
         return item
-    if callable(item) and not isinstance(item, type):
-        kernel = FunctionKernel(item)
-        kernel.check_params()
-        return kernel
-    if isinstance(item, str) and item == "precomputed":
+    if text and item == "precomputed":
         raise ValueError(
             f"{name} == 'precomputed', must be an object: pass {name}="
             "skdiscrepancy.kernels.PrecomputedKernel(K) and positions in K as rows, or "
@@ -140,8 +139,7 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
             f"Gram matrix K, pass {name}=skdiscrepancy.kernels.PrecomputedKernel(K) "
             "and positions in K as rows."
         )
-    error = ValueError if isinstance(item, str) else TypeError
-    raise error(
+    raise (ValueError if text else TypeError)(
         f"{name} == {shown(item)}, must be one of {sorted(names)}, a kernel object of "
         "skdiscrepancy.kernels or sklearn.gaussian_process.kernels, a function that "
         "returns the Gram matrix of two blocks of rows, or a tuple or list of them."
@@ -151,7 +149,8 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
 def tag_sparse(tags: Any, kernel: Any) -> Any:
     """Set the tag that X may be sparse, if the kernels of a parameter take it."""
     try:
-        tags.input_tags.sparse = takes_sparse(check_kernel(kernel))
+        accepted = accept_sparse(None, "X", check_kernel(kernel))
+        tags.input_tags.sparse = accepted == "csr"
     except (TypeError, ValueError):
         # `fit` explains what is wrong with the parameter.
         tags.input_tags.sparse = False
@@ -171,15 +170,13 @@ def kernel_name(kernel: Any) -> str:
     not one bandwidth for a column of a table or an axis of a figure.
     """
     if isinstance(kernel, CombinedKernel):
-        parts = [kernel.first, kernel.second]
-        if isinstance(kernel, SumKernel):
-            return " + ".join(map(_part_name, parts))
-        return " x ".join(_in_brackets(part, SumKernel) for part in parts)
+        is_sum, parts = isinstance(kernel, SumKernel), (kernel.first, kernel.second)
+        names = [_part_name(part, () if is_sum else SumKernel) for part in parts]
+        return (" + " if is_sum else " x ").join(names)
     if isinstance(kernel, ColumnKernel):
-        inner = _in_brackets(kernel.kernel, CombinedKernel)
-        if not np.isnan(kernel_bandwidth(kernel)):
-            inner = kernel_name(kernel.kernel)
-        return f"{inner} on {_shortened(kernel.columns)}"
+        if np.isnan(kernel_bandwidth(kernel)):
+            return _part_name(kernel)
+        return f"{kernel_name(kernel.kernel)} on {_shortened(kernel.columns)}"
     if isinstance(kernel, MaternKernel):
         order = "" if kernel.p == 2 else f", L{kernel.p:g}"
         if kernel.metric is not None:
@@ -190,14 +187,19 @@ def kernel_name(kernel: Any) -> str:
         return str(kernel)
     name = type(kernel).__name__.removesuffix("Kernel")
     if isinstance(kernel, FunctionKernel):
-        function = kernel.function
-        name = getattr(function, "__name__", None) or str(function)
-        return ", ".join(
-            [name, *(f"{k}={v!r}" for k, v in (kernel.params or {}).items())]
-        )
+        name = getattr(kernel.function, "__name__", None) or str(kernel.function)
+        changed = [f"{k}={v!r}" for k, v in (kernel.params or {}).items()]
+        return ", ".join([name, *changed])
     if getattr(kernel, "balanced", False) is True:
         return f"balanced {name}"
-    return ", ".join([name, *_changed_parameters(kernel)])
+    defaults = inspect.signature(type(kernel)).parameters
+    texts = {k: _shortened(v) for k, v in kernel.get_params(deep=False).items()}
+    changed = [
+        f"{k}={text}"
+        for k, text in texts.items()
+        if k not in NOT_NAMED and text != repr(defaults[k].default)
+    ]
+    return ", ".join([name, *changed])
 
 
 def kernel_bandwidth(kernel: Any) -> float:
@@ -243,23 +245,19 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _part_name(kernel: Kernel) -> str:
-    """Return the name of a part of another kernel, with its bandwidth."""
+def _part_name(kernel: Kernel, bracketed: Any = ()) -> str:
+    """Return the name of a part with its bandwidth, in brackets if it is of a kind."""
     if isinstance(kernel, ColumnKernel):
-        inner = _in_brackets(kernel.kernel, CombinedKernel)
-        return f"{inner} on {_shortened(kernel.columns)}"
-    name, bandwidth = kernel_name(kernel), kernel_bandwidth(kernel)
-    if isinstance(kernel, CombinedKernel):
-        return name
-    name, *options = name.split(", ")
-    options += [] if np.isnan(bandwidth) else [f"{bandwidth:.3g}"]
-    return f"{name}({', '.join(options)})" if options else name
-
-
-def _in_brackets(kernel: Kernel, kind: Any) -> str:
-    """Return the name of a part, in brackets if it is of a kind."""
-    name = _part_name(kernel)
-    return f"({name})" if isinstance(kernel, kind) else name
+        inner = _part_name(kernel.kernel, CombinedKernel)
+        name = f"{inner} on {_shortened(kernel.columns)}"
+    elif isinstance(kernel, CombinedKernel):
+        name = kernel_name(kernel)
+    else:
+        name, *options = kernel_name(kernel).split(", ")
+        bandwidth = kernel_bandwidth(kernel)
+        options += [] if np.isnan(bandwidth) else [f"{bandwidth:.3g}"]
+        name = f"{name}({', '.join(options)})" if options else name
+    return f"({name})" if isinstance(kernel, bracketed) else name
 
 
 def _shortened(value: Any) -> str:
@@ -268,18 +266,6 @@ def _shortened(value: Any) -> str:
         return str(value.__name__)
     text = " ".join(repr(value).split())
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS - 3]}..."
-
-
-def _changed_parameters(kernel: Kernel) -> list[str]:
-    """Return the parameters of a kernel that are not its defaults, as text."""
-    changed = []
-    defaults = inspect.signature(type(kernel)).parameters
-    for name, value in kernel.get_params(deep=False).items():
-        text = _shortened(value)
-        if name in NOT_NAMED or text == repr(defaults[name].default):
-            continue
-        changed.append(f"{name}={text}")
-    return changed
 
 
 def choose_target_kernels(
