@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
 from math import ceil, log2, sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -280,34 +280,25 @@ def build_collection(
     check_bandwidths(kernels, bandwidth, name, n_bandwidths)
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
-    own = [part.kernel.bandwidth for part in parts]
-    given = [bandwidth if values is None else values for values in own]
+    given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
     # Each kernel has the distances of its columns in its norm or metric.
-    keys = [(part.columns, part.kernel.norm, part.kernel.metric) for part in parts]
-    rules: dict[Key, list[str]] = {}
+    keys = [(columns, kernel.norm, kernel.metric) for kernel, columns in parts]
+    rules: dict[Key, dict[str, list[float]]] = {}
     for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):
-            rules.setdefault(key, []).append(values)
-    by_rule: dict[tuple[Key, str], list[float]] = {}
-    if rules:
-        rows = {
-            columns: representative_rows(
-                samples
-                if columns is None
-                else [np.take(sample, columns, axis=1) for sample in samples]
-            )
-            for columns in dict.fromkeys(key[0] for key in rules)
-        }
-        apply = partial(_apply_rules, rows, n_bandwidths)
-        for found in run(apply, rules.items()):
-            by_rule.update(found)
-    chosen = iter(
-        [
-            by_rule[key, values]
-            if isinstance(values, str)
-            else np.atleast_1d(values).tolist()
-            for key, values in zip(keys, given, strict=True)
-        ]
+            rules.setdefault(key, {})[values] = []
+    rows = {
+        columns: representative_rows(
+            [Z if columns is None else np.take(Z, columns, axis=1) for Z in samples]
+        )
+        for columns in dict.fromkeys(key[0] for key in rules)
+    }
+    found = dict(run(partial(_apply_rules, rows, n_bandwidths), rules.items()))
+    chosen = (
+        found[key][values]
+        if isinstance(values, str)
+        else np.atleast_1d(values).tolist()
+        for key, values in zip(keys, given, strict=True)
     )
     return [
         member
@@ -365,8 +356,8 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
 def _apply_rules(
     rows_of: dict[tuple[int, ...] | None, np.ndarray],
     n_bandwidths: int,
-    key_and_rules: tuple[Key, list[str]],
-) -> dict[tuple[Key, str], list[float]]:
+    key_and_rules: tuple[Key, Iterable[str]],
+) -> tuple[Key, dict[str, list[float]]]:
     """Return the bandwidths that each rule gives for one kind of distances."""
     key, rules = key_and_rules
     columns, norm, metric = key
@@ -379,10 +370,7 @@ def _apply_rules(
         distances = ColumnDistances(rows[:, 0])
     else:
         distances = ListedDistances(_distances(rows, norm))
-    return {
-        (key, rule): _choose(distances, rule, n_bandwidths)
-        for rule in dict.fromkeys(rules)
-    }
+    return key, {rule: _choose(distances, rule, n_bandwidths) for rule in rules}
 
 
 def column_medians(X: np.ndarray) -> np.ndarray:
@@ -445,13 +433,13 @@ def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
         at = 0
         for start in range(0, n, BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            n_rows = rows.shape[0]
             if metric is None:
-                block = block_distances(rows, X[start:], p).read(squared=False)
+                found = block_distances(rows, X[start:], p)
             else:
-                block = metric_distances(rows, X[start:], metric).read(squared=False)
-            own, others = np.split(block, [n_rows], axis=1)
-            for part in (own[np.triu_indices(n_rows, 1)], others.ravel()):
+                found = metric_distances(rows, X[start:], metric)
+            block = found.read(squared=False)
+            own, others = np.split(block, [rows.shape[0]], axis=1)
+            for part in (own[np.triu_indices(len(own), 1)], others.ravel()):
                 distances[at : at + part.size] = part
                 at += part.size
     if distances.size and not np.isfinite(distances.max()):
@@ -464,27 +452,12 @@ def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
     return distances[distances > least]
 
 
-class RadialPart(NamedTuple):
-    """A radial kernel that another kernel is made of.
-
-    Attributes
-    ----------
-    kernel : RadialKernel
-        The kernel.
-    columns : tuple of int or None
-        Positions of the columns that the kernel looks at, None for all columns.
-    """
-
-    kernel: RadialKernel
-    columns: tuple[int, ...] | None
-
-
 def radial_parts(
     kernel: KernelLike, columns: tuple[int, ...] | None = None
-) -> Iterator[RadialPart]:
-    """Yield the radial kernels that a kernel on some columns is made of."""
+) -> Iterator[tuple[RadialKernel, tuple[int, ...] | None]]:
+    """Yield the radial kernels that a kernel is made of, and their columns."""
     if isinstance(kernel, RadialKernel):
-        yield RadialPart(kernel, columns)
+        yield kernel, columns
     elif isinstance(kernel, CombinedKernel):
         yield from radial_parts(kernel.first, columns)
         yield from radial_parts(kernel.second, columns)

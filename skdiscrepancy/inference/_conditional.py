@@ -475,7 +475,7 @@ def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
         return kernels
     wider = []
     for kernel in kernels:
-        medians = [part.kernel.bandwidth for part in radial_parts(kernel)]
+        medians = [part.bandwidth for part, _ in radial_parts(kernel)]
         multiples = ([factor * median for factor in FACTORS] for median in medians)
         wider += with_bandwidths(kernel, [rows], multiples) if medians else [kernel]
     return wider
