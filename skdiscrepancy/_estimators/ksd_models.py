@@ -158,22 +158,6 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if is_density_estimator(model) else model
 
 
-def check_deviations(
-    deviations: np.ndarray, largest: np.ndarray, dtype: Any
-) -> np.ndarray:
-    """Return the standard deviations of columns in the type of the columns.
-
-    `largest` are the largest absolute values.
-    """
-    constant = deviations <= 1e-13 * largest
-    if np.any(constant):
-        raise ValueError(
-            f"standardize == True, must be False here: column "
-            f"{int(np.argmax(constant))} of X is constant."
-        )
-    return deviations.astype(dtype)
-
-
 def in_scale(
     scale: np.ndarray | None, X: np.ndarray, gradients: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -194,13 +178,13 @@ def is_fitted(model: Any) -> bool:
 
 def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
     """Return the gradients of a log-density at the rows of X."""
-    if not isinstance(score_function, GivenGradients):
-        # Values that are not finite raise an error, so numpy need not warn about them.
-        with np.errstate(all="ignore"):
-            # A copy, because a model that works in place must not change the sample.
-            values = score_function(X.copy())
-        return check_gradients(values, X)
-    return check_gradients(score_function(X), X)
+    if isinstance(score_function, GivenGradients):
+        return check_gradients(score_function.values, X)
+    # Values that are not finite raise an error, so numpy need not warn about them.
+    with np.errstate(all="ignore"):
+        # A copy, because a model that works in place must not change the sample.
+        values = score_function(X.copy())
+    return check_gradients(values, X)
 
 
 def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
@@ -270,11 +254,22 @@ def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 def standardized(X: Any) -> tuple[np.ndarray, Any]:
     """Return the standard deviations of the columns, and X divided by them."""
     if isinstance(X, LazyRows):
-        found = _deviations(X)
+        deviations, largest = _deviations(X)
     else:
-        found = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
-    scale = check_deviations(*found, X.dtype)
+        deviations, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
+    refuse_constant(deviations, largest)
+    scale = deviations.astype(X.dtype)
     return scale, X / scale
+
+
+def refuse_constant(deviations: np.ndarray, largest: np.ndarray) -> None:
+    """Refuse columns that are constant up to rounding, from their largest numbers."""
+    constant = deviations <= 1e-13 * largest
+    if np.any(constant):
+        raise ValueError(
+            f"standardize == True, must be False here: column "
+            f"{int(np.argmax(constant))} of X is constant."
+        )
 
 
 def _deviations(X: LazyRows) -> tuple[np.ndarray, np.ndarray]:
@@ -326,6 +321,7 @@ def lazy_stein_blocks(
     gradients : Blocks
         Gradients in this scale.
     """
+    rows: Blocks
     d = samples[0].shape[1]
     ones = np.ones(d) if scale is None else scale
     if isinstance(score_function, GivenGradients):
@@ -340,24 +336,14 @@ def lazy_stein_blocks(
                 f"model gives gradients of {G.shape[1]} columns, must give {d} as X."
             )
         rows, gradients = paired_blocks(X, G)
-        given = DerivedBlocks(gradients, partial(np.multiply, ones), d)
-        return _scaled(samples, scale), _divided(rows, scale), given
-    blocks = LazyBlocks(*samples)
-    return (
-        _scaled(samples, scale),
-        _divided(blocks, scale),
-        DerivedBlocks(blocks, partial(_gradients, score_function, ones), d),
-    )
-
-
-def _scaled(samples: Any, scale: np.ndarray | None) -> list[Any]:
-    return list(samples) if scale is None else [X / scale for X in samples]
-
-
-def _divided(rows: Blocks, scale: np.ndarray | None) -> Blocks:
+        derived = DerivedBlocks(gradients, partial(np.multiply, ones), d)
+    else:
+        rows = LazyBlocks(*samples)
+        derived = DerivedBlocks(rows, partial(_gradients, score_function, ones), d)
     if scale is None:
-        return rows
-    return DerivedBlocks(rows, partial(_divide, scale), rows.n_features)
+        return list(samples), rows, derived
+    divided = DerivedBlocks(rows, partial(_divide, scale), d)
+    return [X / scale for X in samples], divided, derived
 
 
 def _divide(scale: np.ndarray, block: np.ndarray) -> np.ndarray:

@@ -469,11 +469,12 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     refuse_masked(X, "X")
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         refuse_missing(np.asarray(X), "X")
-    if isinstance(estimator, FrozenEstimator):
-        return last_step(estimator.estimator, X)
-    if hasattr(estimator, "best_estimator_"):
-        # A search within a search.
-        return last_step(estimator.best_estimator_, X)
+    # A frozen model, or a search within a search.
+    attribute = (
+        "estimator" if isinstance(estimator, FrozenEstimator) else "best_estimator_"
+    )
+    if hasattr(estimator, attribute):
+        return last_step(getattr(estimator, attribute), X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             try:
@@ -496,11 +497,11 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
         # fitted with other names.
         X = check_rows(X, estimator=estimator, reset=False, dtype=np.float64)
         return last_step(without_names(estimator.model_), X)
+    options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
     if isinstance(estimator, BaseEstimator):
         # Names and order of the columns must agree with `fit` of the estimator.
-        options = {"estimator": estimator, "reset": False, "ensure_min_samples": 2}
-        return estimator, check_rows(X, dtype=np.float64, **options)
-    return estimator, check_rows(X, dtype=np.float64, ensure_min_samples=2)
+        options.update(estimator=estimator, reset=False)
+    return estimator, check_rows(X, **options)
 
 
 neg_ksd_scorer = KSDScorer()

@@ -23,6 +23,8 @@ from skdiscrepancy._estimators.ksd_models import (
     check_gradients,
     fit_model,
     gradients_at,
+    in_scale,
+    refuse_constant,
 )
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._models.dispatch import check_model, is_singular
@@ -106,7 +108,9 @@ def stein_thinning(
     # Values that are not finite raise an error below.
     with np.errstate(all="ignore"), progress("points", n_points, verbose) as line:
         if standardize:
-            rows, S = _standardize(rows, S)
+            scale = np.mean(np.abs(rows - rows.mean(axis=0)), axis=0)
+            refuse_constant(scale, np.abs(rows).max(axis=0))
+            rows, S = in_scale(scale, rows, S)
         Y, trace = _precondition(rows, preconditioner)
         # The diagonal of the Stein kernel, plus twice its sum over the chosen rows.
         objective = trace + np.einsum("ij,ij->i", S, S)
@@ -242,17 +246,6 @@ def _check_params(
             f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."
         )
     return check_number(n_points, "n_points", integer=True, least=1)
-
-
-def _standardize(X: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    deviations = np.mean(np.abs(X - X.mean(axis=0)), axis=0)
-    constant = deviations <= 1e-13 * np.abs(X).max(axis=0)
-    if np.any(constant):
-        raise ValueError(
-            "standardize == True, must be False here: column "
-            f"{int(np.argmax(constant))} of X is constant."
-        )
-    return X / deviations, S * deviations
 
 
 def _precondition(X: np.ndarray, preconditioner: str) -> tuple[np.ndarray, float]:
