@@ -74,7 +74,7 @@ def test_statistics_are_means_over_pairs_of_different_rows(block_length):
     R = [rng.normal(size=(18, 3)), rng.normal(size=(18, 2))]
     Q = [rng.normal(size=(18, 1)), rng.normal(size=(18, 4)), rng.normal(size=(18, 2))]
     kernels = [(r, q) for r in range(2) for q in range(3)]
-    options = check_options("auto", 19, None, "max", ("wild",))
+    options = check_options(("wild",), n_resamples=19, n_groups=None)
     options = options._replace(block_length=block_length)
     result = residual_test(Z, R, Q, options.ready(kernels, rng, QUIET))
     expected = [brute_force(Z, R[r], Q[q], block_length) for r, q in kernels]

@@ -254,6 +254,8 @@ def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Parameters that control how a result is computed.
+RUN = ("n_jobs", "random_state", "verbose")
 # More threads than this, no machine starts.
 MOST_JOBS = 10_000
 # Names of parameters in other packages, and their names here.
@@ -377,28 +379,25 @@ def _explained(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
-    """Check the parameters that control how a result is computed.
+    """Check the parameters that control how a result is computed."""
+    check_jobs(n_jobs)
+    check_seed(random_state)
+    check_verbose(verbose)
 
-    Parameters
-    ----------
-    n_jobs : object
-        None, or an integer other than 0, from -10000 to 10000.
-    random_state : object
-        None, an integer, a RandomState or a Generator. Nothing is drawn from it.
-    verbose : object
-        A number that is zero or larger, or a bool.
-    """
-    if n_jobs is not None and not _is_integer(n_jobs):
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse what is not a number of threads."""
+    if n_jobs is None:
+        return
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)):
         raise TypeError(f"n_jobs == {shown(n_jobs)}, must be None or an integer.")
-    if n_jobs is not None and n_jobs == 0:
+    if n_jobs == 0:
         raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
-    if n_jobs is not None and abs(int(n_jobs)) > MOST_JOBS:
+    if abs(int(n_jobs)) > MOST_JOBS:
         raise ValueError(
             f"n_jobs == {shown(n_jobs)}, must be None or an integer from "
             f"{-MOST_JOBS} to {MOST_JOBS}: the number of threads."
         )
-    check_seed(random_state)
-    check_verbose(verbose)
 
 
 def check_verbose(verbose: Any) -> None:
@@ -411,20 +410,31 @@ def check_verbose(verbose: Any) -> None:
         )
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-
-
-def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Give a function the keywords of an estimator, or of another function.
+def takes_parameters_of(
+    *sources: Callable[..., Any],
+    names: Iterable[str] = (),
+    first: Iterable[str] = (),
+    without: Iterable[str] = (),
+    **defaults: Any,
+) -> Callable[[Function], Function]:
+    """Give a function, as its `**params`, the keywords of estimators and functions.
 
     The signature shows every keyword with its default. The keywords of the function
-    itself come first. The error for an unknown keyword names the function.
+    itself come first, unless `names` or `first` say otherwise. The error for an unknown
+    keyword names the function.
 
     Parameters
     ----------
-    source : class or callable
-        The estimator or function that receives the `**params` of the function.
+    *sources : classes and callables
+        Where the keywords come from. The first source that has a keyword declares it.
+    names : iterable of str, default=()
+        The only keywords, in the order of the signature. No names take all keywords.
+    first : iterable of str, default=()
+        Keywords that come before all others in the signature.
+    without : iterable of str, default=()
+        Keywords that the function does not have.
+    **defaults : dict
+        Defaults that differ from those of the sources, and are passed to the function.
 
     Returns
     -------
@@ -433,26 +443,30 @@ def takes_parameters_of(source: Callable[..., Any]) -> Callable[[Function], Func
     """
 
     def decorate(function: Function) -> Function:
-        own = {
-            name: parameter
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.kind is not parameter.VAR_KEYWORD
+        own = inspect.signature(function).parameters
+        known = {name: p for name, p in own.items() if p.kind is not p.VAR_KEYWORD}
+        changed: dict[str, Any] = {}
+        for source in sources:
+            changed |= getattr(source, "changed_defaults", {})
+            for name, p in inspect.signature(source).parameters.items():
+                if p.kind is p.KEYWORD_ONLY and name not in (*known, *without):
+                    known[name] = p.replace(default=defaults.get(name, p.default))
+        data = [name for name, p in known.items() if p.kind is not p.KEYWORD_ONLY]
+        wanted = dict.fromkeys((*data, *(names or (*first, *known))))
+        order = {name: known[name] for name in wanted if name in known}
+        signature = inspect.signature(function).replace(parameters=list(order.values()))
+        changed |= defaults
+        changed = {
+            name: changed[name] for name in (set(order) - set(own)) & set(changed)
         }
-        handed_on = [
-            parameter
-            for name, parameter in inspect.signature(source).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY and name not in own
-        ]
-        signature = inspect.signature(function).replace(
-            parameters=[*own.values(), *handed_on]
-        )
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
-            return function(*args, **kwargs)
+            return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]
+        checked.changed_defaults = changed  # type: ignore[attr-defined]
         return cast(Function, checked)
 
     return decorate

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,27 +15,24 @@ from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
-    check_flag,
-    check_number,
-    check_run_options,
     refuse_changed,
     shown,
     values_of,
 )
 from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
+from skdiscrepancy._estimators.parameters import CHECKS, check_parameters
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run, run_all
+from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
 from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
-from skdiscrepancy.bandwidths import build_collection, check_bandwidths
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.bandwidths import build_collection
+from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, resolve_columns
 from skdiscrepancy.kernels._labels import refuse_balanced
-from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
-from skdiscrepancy.tables import check_encoder
 
 # Why weights refuse balanced kernels.
 NO_BALANCE = "with {}, because it divides by numbers of rows"
@@ -51,17 +48,24 @@ class Settings:
         The design.
     kernels : list of kernel objects
         Kernels of the parameter `kernel`, before their bandwidths are chosen.
+    target_kernels : list of kernel objects
+        Kernels of the parameter `target_kernel`, none for "auto".
+    options : Options or None
+        Checked options of a test.
+    paired : bool
+        Whether the rows of both samples of a test belong together.
     """
 
     design: Design
     kernels: list[Any]
+    target_kernels: list[Any] = field(default_factory=list)
+    options: Any = None
+    paired: bool = False
 
 
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
-    # Parameters that are True or False.
-    _flags: tuple[str, ...] = ("normalize", "squared")
     # Parameters from which `fit` learns kernels and encoders.
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
@@ -80,36 +84,32 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     random_state: RandomStateLike
     verbose: int
 
-    def _check_params(self, n_kernels: int = 1) -> Settings:
+    def _check_params(
+        self, n_kernels: int = 1, **own: Callable[[dict[str, Any]], Any]
+    ) -> Settings:
         """Check every parameter. Public methods do so before they read data.
 
-        Parameters
-        ----------
-        n_kernels : int, default=1
-            Number of kernels to pool, if it is known already.
-
-        Returns
-        -------
-        settings : Settings
-            The design and the kernels of the parameters.
+        `n_kernels` is the number of kernels to pool, if it is known already. `own` are
+        checks that differ from those of other estimators.
         """
-        design = check_design(self.design)
-        kernels = self._check_kernels()
-        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
-        for name in self._flags:
-            check_flag(getattr(self, name), name)
+        given = {name: getattr(self, name) for name in CHECKS if hasattr(self, name)}
+        values = check_parameters(given, **own)
+        design = values["design"]
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
                 f"squared == False, must be True for design == {shown(self.design)} "
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        check_pooling(self.pooling, n_kernels)
-        if not (isinstance(self.fuse_nu, str) and self.fuse_nu == "auto"):
-            check_number(self.fuse_nu, "fuse_nu", strict=True, keyword="auto")
-        check_encoder(self.encoder)
-        check_run_options(self.n_jobs, self.random_state, self.verbose)
-        return Settings(design, kernels)
+        if n_kernels > 1:
+            check_pooling(self.pooling, n_kernels)
+        return Settings(design, values["kernel"], values.get("target_kernel", []))
+
+    def _check_test(self, **given: Any) -> Settings:
+        """Check every parameter, and the options of `test`."""
+        settings = self._check_params()
+        methods = self._methods(settings.design)
+        return replace(settings, options=check_options(*methods, **given))
 
     def _remember(self) -> None:
         """Keep the values of the parameters that `fit` has learnt from."""
@@ -118,10 +118,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _refuse_changed(self) -> None:
         """Refuse parameters that have changed since `fit` has learnt from them."""
         refuse_changed(self, self._learnt_from)
-
-    def _check_kernels(self) -> list[Any]:
-        """Return the kernels of the parameter `kernel`."""
-        return check_kernel(self.kernel)
 
     def _check_weights(
         self,

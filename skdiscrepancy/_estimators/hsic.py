@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,7 @@ from skdiscrepancy._data.targets import n_rows, tag_target
 from skdiscrepancy._estimators.base import NO_BALANCE, BaseDiscrepancy, Settings
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
 from skdiscrepancy._gram.frequency_groups import FeatureSide
 from skdiscrepancy._gram.run import in_one_blas_thread
@@ -36,7 +36,7 @@ from skdiscrepancy._gram.walks import ProductRowSums
 from skdiscrepancy._nulls.groups import far_offsets
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import shift_test
 from skdiscrepancy._nulls.windows import (
@@ -54,17 +54,10 @@ from skdiscrepancy._statistics.dependence import (
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.feature_dependence import feature_statistics
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
-from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
-from skdiscrepancy.kernels._names import (
-    KERNELS,
-    as_target,
-    check_kernel,
-    choose_target_kernels,
-    tag_sparse,
-)
+from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
@@ -245,6 +238,12 @@ def _test_of_series(
     return feature_shift_test(*sides, length, options)
 
 
+def reads_labels(settings: Settings) -> bool:
+    """Return whether the parameter `target_kernel` asks for labels."""
+    kernels = settings.target_kernels
+    return bool(kernels) and sample_dtype(kernels) is None
+
+
 class HSICEstimator(BaseDiscrepancy):
     r"""Squared Hilbert-Schmidt independence criterion of X and y.
 
@@ -381,7 +380,6 @@ class HSICEstimator(BaseDiscrepancy):
     (0.065, 1.271)
     """
 
-    _flags = ("second_order", "normalize", "squared")
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
 
     def __init__(
@@ -440,20 +438,25 @@ class HSICEstimator(BaseDiscrepancy):
         self : HSICEstimator
             Fitted estimator.
         """
-        settings = self._check_params()
+        return self._fit(X, y, self._check_params())
+
+    def _fit(self, X: Any, y: Any, settings: Settings) -> Self:
+        """Choose the kernels, with checked parameters."""
         kernels = settings.kernels
         reader = self._reader(kernels, settings.design._least_rows(2))
         X, y = reader.pair_of_blocks(X, y)
         tables = table_of(X), table_of(y)
         self.encoder_ = reader.fit([X])
         self.target_encoder_ = fit_target_encoder(
-            self.encoder, y, labels=self._reads_labels()
+            self.encoder, y, labels=reads_labels(settings)
         )
-        X, y = self._validate(X, y, reader, reset=True)
-        if isinstance(y, LazyRows):
-            target_kernels = lazy_target_kernels(self.target_kernel, y, kernels)
-        else:
-            target_kernels = choose_target_kernels(self.target_kernel, y, kernels)
+        X, y = self._validate(X, y, reader, settings, reset=True)
+        target_kernels = settings.target_kernels
+        if not target_kernels and isinstance(y, LazyRows):
+            target_kernels = lazy_target_kernels("auto", y, kernels)
+        elif not target_kernels:
+            target_kernels = choose_target_kernels("auto", y, kernels)
+        if not isinstance(y, LazyRows):
             y = as_target(y, target_kernels, self.target_kernel)
         layout = layout_of(self.encoder_, tables[0])
         collection = self._collection([X], kernels, self.bandwidth, table=layout)
@@ -472,20 +475,13 @@ class HSICEstimator(BaseDiscrepancy):
         self._remember()
         return self
 
-    def _read(self, X: Any, y: Any) -> Any:
+    def _read(self, X: Any, y: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
-        settings = self._check_params()
         least = settings.design._least_rows(2)
-        return self._reader(settings.kernels, least).pair_of_blocks(X, y)
+        return self._reader(settings.kernels, least).pair_of_blocks(as_table(X), y)
 
-    def _check_params(self, n_kernels: int = 1) -> Settings:
-        settings = super()._check_params(n_kernels)
-        kernels = []
-        if not (isinstance(self.target_kernel, str) and self.target_kernel == "auto"):
-            names = ("auto", *KERNELS)
-            kernels = check_kernel(self.target_kernel, "target_kernel", names)
-        check_bandwidths(kernels, self.target_bandwidth, "target_bandwidth")
-        check_components(self.n_components)
+    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
+        settings = super()._check_params(n_kernels, **own)
         refuse_pairs(self.n_components, settings.design, self.second_order)
         return settings
 
@@ -511,7 +507,7 @@ class HSICEstimator(BaseDiscrepancy):
         score : float
             The dependence. A larger score means a stronger dependence.
         """
-        return self._evaluate_rows(X, y, sample_weight).value
+        return self._evaluate(X, y, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -537,18 +533,27 @@ class HSICEstimator(BaseDiscrepancy):
             with ``pooling="mean"``, the result also has a `standard_error` and a
             `confidence_interval`.
         """
-        return self._evaluate_rows(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, sample_weight, errors=True)
+
+    def _evaluate(self, X: Any, y: Any, *weights: Any, **how: Any) -> DiscrepancyResult:
+        """Check the parameters and evaluate rows."""
+        check_is_fitted(self)
+        settings = self._check_params(len(self._pairs()))
+        return self._evaluate_rows([X, y], settings, *weights, **how)
 
     @in_one_blas_thread
     def _evaluate_rows(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: Any, *, errors: bool = False
+        self,
+        samples: list[Any],
+        settings: Settings,
+        sample_weight: Any,
+        *,
+        errors: bool = False,
     ) -> DiscrepancyResult:
-        check_is_fitted(self)
-        n_pairs = len(self.kernels_) * len(self.target_kernels_)
-        settings = self._check_params(n_pairs)
+        """Compute the dependence in rows that are not validated."""
         design = settings.design
-        X, y, weights = self._weighted([X, y], sample_weight, settings)
-        X, y = self._validate_fitted(X, y, design)
+        X, y, weights = self._weighted(samples, sample_weight, settings)
+        X, y = self._validate_fitted(X, y, settings)
         if self.n_components is not None:
             result = evaluate_features(self, X, y, design)
             if result is not None:
@@ -576,17 +581,8 @@ class HSICEstimator(BaseDiscrepancy):
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords
-    @in_one_blas_thread
-    def test(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        method: str = "auto",
-        n_resamples: int = 999,
-        pooling: str = "max",
-        block_length: int | str | None = None,
-    ) -> TestResult:
+    @takes_parameters_of(check_options, names=OPTIONS, without=("n_groups",))
+    def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
 
         The test uses the kernels that `fit` chose. The parameters `normalize`,
@@ -630,15 +626,13 @@ class HSICEstimator(BaseDiscrepancy):
             each product of kernels.
         """
         check_is_fitted(self)
-        design = self._check_params().design
-        options = self._check_options(
-            design,
-            method=method,
-            n_resamples=n_resamples,
-            pooling=pooling,
-            block_length=block_length,
-        )
-        X, y = self._validate_fitted(X, y, design)
+        return self._test(X, y, self._check_test(**given))
+
+    @in_one_blas_thread
+    def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
+        """Test whether X and y are independent, with checked parameters."""
+        design, options = settings.design, settings.options
+        X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
@@ -655,18 +649,17 @@ class HSICEstimator(BaseDiscrepancy):
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
-    def _check_options(self, design: Design, **given: Any) -> Options:
-        """Check the options of `test`."""
-        methods = one_sample_methods(design)
-        for_blocks: tuple[str, ...] = ()
-        if design.complete and not self.second_order:
-            methods = ("permutation", "shift", "asymptotic")
-            for_blocks = ("permutation", "shift")
+    def _check_test(self, **given: Any) -> Settings:
+        # Single rows are permuted.
+        return super()._check_test(n_groups=None, **given)
+
+    def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the null distributions of a test, and those for rows of a series."""
         if self.n_components is not None:
-            methods, for_blocks = ("permutation", "shift"), ()
-        return check_options(
-            n_groups=None, allowed=methods, for_blocks=for_blocks, **given
-        )
+            return ("permutation", "shift"), ()
+        if design.complete and not self.second_order:
+            return ("permutation", "shift", "asymptotic"), ("permutation", "shift")
+        return one_sample_methods(design), ()
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
@@ -689,19 +682,14 @@ class HSICEstimator(BaseDiscrepancy):
             check_consistent_length(*samples)
         return super()._weighted(samples, sample_weight, settings, name)
 
-    def _reads_labels(self) -> bool:
-        """Return whether the parameter `target_kernel` asks for labels."""
-        if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
-            return False
-        return sample_dtype(check_kernel(self.target_kernel, "target_kernel")) is None
-
     def _validate_fitted(
-        self, X: Any, y: Any, design: Design
+        self, X: Any, y: Any, settings: Settings
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y, whose columns must agree with `fit`."""
         self._refuse_changed()
-        reader = self._reader(self.kernels_, design._least_rows(2))
-        X, y = self._validate(*reader.pair_of_blocks(X, y), reader, reset=False)
+        reader = self._reader(self.kernels_, settings.design._least_rows(2))
+        X, y = reader.pair_of_blocks(X, y)
+        X, y = self._validate(X, y, reader, settings, reset=False)
         if not isinstance(y, LazyRows):
             y = as_target(y, self.target_kernels_, self.target_kernel)
         if self.target_encoder_ is None and y.shape[1] != self.n_targets_in_:
@@ -711,14 +699,14 @@ class HSICEstimator(BaseDiscrepancy):
         return X, y
 
     def _validate(
-        self, X: Any, y: Any, reader: Reader, *, reset: bool
+        self, X: Any, y: Any, reader: Reader, settings: Settings, *, reset: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return X and y as the kernels read them."""
         if isinstance(X, LazyRows):
             encode(self.target_encoder_, y)
             return reader.rows(X, reset=reset), y
         y = encode_target(
-            self.encoder, self.target_encoder_, y, labels=self._reads_labels()
+            self.encoder, self.target_encoder_, y, labels=reads_labels(settings)
         )
         return reader.rows_with_target(X, y, reset=reset)
 
@@ -780,8 +768,9 @@ def hsic_score(
     1.271
     """
     estimator = HSICEstimator(**params)
-    X, y = estimator._read(as_table(X), y)
-    # Rows of weight 0 must have no effect on the bandwidths.
     settings = estimator._check_params()
+    X, y = estimator._read(X, y, settings)
+    # Rows of weight 0 must have no effect on the bandwidths.
     X, y, weights = estimator._weighted([X, y], sample_weight, settings)
-    return estimator.fit(X, y).score(X, y, weights)
+    fitted = estimator._fit(X, y, settings)
+    return fitted._evaluate_rows([X, y], settings, weights).value

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +66,7 @@ from skdiscrepancy._nulls.one_sample import (
     signed_means,
 )
 from skdiscrepancy._nulls.parametric import parametric_test
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
@@ -77,31 +77,13 @@ from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.pooling import check_pooling
 
 
-def stein_methods(design: Design) -> tuple[str, ...]:
-    """Return the null distributions that a Stein kernel has without its model."""
+def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the null distributions without a model, and those for rows of a series."""
     if design.complete:
-        return ("wild",)
+        return ("wild",), ("wild",)
     # Signs of the rows are the swaps of a core, and the wild bootstrap.
-    return tuple("wild" if m == "swap" else m for m in one_sample_methods(design))
-
-
-def stein_options(
-    design: Design,
-    n_components: int | None = None,
-    *,
-    more: tuple[str, ...] = (),
-    **given: Any,
-) -> Options:
-    """Check the options of a test of a Stein kernel.
-
-    `more` are further null distributions, which need a model.
-    """
-    in_blocks = design.complete and n_components is None
-    return check_options(
-        allowed=(*stein_methods(design), *more),
-        for_blocks=("wild",) if in_blocks else (),
-        **given,
-    )
+    methods = one_sample_methods(design)
+    return tuple("wild" if m == "swap" else m for m in methods), ()
 
 
 def stein_test(
@@ -124,7 +106,7 @@ def stein_test(
 
 
 def ksd_test_by_draws(
-    estimator: Any, X: np.ndarray, design: Design, options: Options
+    estimator: Any, X: np.ndarray, settings: Settings, options: Options
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
@@ -148,7 +130,7 @@ def ksd_test_by_draws(
             f"{estimator.model_!r}, which has no method `sample` or `rvs`."
         )
     refit = estimator._was_fitted_to(X)
-    given = [estimator.bandwidth, *(k.bandwidth for k in estimator._check_kernels())]
+    given = [estimator.bandwidth, *(kernel.bandwidth for kernel in settings.kernels)]
     if refit and "dyadic" in [rule for rule in given if isinstance(rule, str)]:
         raise ValueError(
             "bandwidth == 'dyadic', must be 'grid', 'median' or numbers for method == "
@@ -166,10 +148,11 @@ def ksd_test_by_draws(
                 for name in unseeded(estimator.model)
             }
         )
+    design = settings.design
     # Partial functions can be sent to other processes.
     return parametric_test(
         means(estimator, design, seed, estimator.n_jobs, X),
-        partial(means_after_fit, one_thread, design, seed)
+        partial(means_after_fit, one_thread, settings, seed)
         if refit
         else partial(means, estimator, design, seed, 1),
         partial(draw_sample, estimator.model_, X.shape, X.dtype),
@@ -194,10 +177,11 @@ def draw_sample(
 
 
 def means_after_fit(
-    estimator: Any, design: Design, seed: int, X: np.ndarray
+    estimator: Any, settings: Settings, seed: int, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the means of a sample to which the estimator is fitted first."""
-    return means(clone(estimator).fit(X), design, seed, 1, X)
+    fitted = clone(estimator)._fit(X, settings)
+    return means(fitted, settings.design, seed, 1, X)
 
 
 def means(
@@ -381,7 +365,6 @@ class KSDEstimator(BaseDiscrepancy):
     """
 
     _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
-    _flags = ("standardize", "normalize", "squared")
 
     def __init__(
         self,
@@ -439,7 +422,10 @@ class KSDEstimator(BaseDiscrepancy):
         self : KSDEstimator
             Fitted estimator.
         """
-        settings = self._check_params()
+        return self._fit(X, self._check_params(), y)
+
+    def _fit(self, X: Any, settings: Settings, y: Any = None) -> Self:
+        """Fit the model and choose the kernels, with checked parameters."""
         X = self._validate_first(X, settings.design)
         # The model comes first, because its errors are quick to detect.
         fitted = fit_model(self.model, X, y, self.random_state)
@@ -469,7 +455,7 @@ class KSDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a worse fit.
         """
-        return self._evaluate_rows(X, sample_weight).value
+        return self._evaluate(X, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -493,31 +479,26 @@ class KSDEstimator(BaseDiscrepancy):
             kernel, or with ``pooling="mean"``, the result also has a `standard_error`
             and a `confidence_interval`, unless the rows have weights.
         """
-        return self._evaluate_rows(X, sample_weight, errors=True)
+        return self._evaluate(X, sample_weight, errors=True)
+
+    def _evaluate(self, X: Any, *weights: Any, **how: Any) -> DiscrepancyResult:
+        """Check the parameters and evaluate rows."""
+        check_is_fitted(self)
+        settings = self._check_params(len(self.kernels_))
+        return self._evaluate_rows(X, settings.design, *weights, **how)
 
     def _evaluate_rows(
-        self, X: ArrayLike, sample_weight: Any, *, errors: bool = False
+        self, X: Any, design: Design, sample_weight: Any, *, errors: bool = False
     ) -> DiscrepancyResult:
-        check_is_fitted(self)
-        design = self._check_params(len(self.kernels_)).design
+        """Compute the discrepancy of rows that are not validated."""
         X = self._validate(X, reset=False, least=design._least_rows())
         warn_left_out(design, len(X))
         gradients = self._gradients(X)
         return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
 
     @explains_keywords
-    @in_one_blas_thread
-    def test(
-        self,
-        X: ArrayLike,
-        y: Any = None,
-        *,
-        method: str = "auto",
-        n_resamples: int = 999,
-        n_groups: int | None = 256,
-        pooling: str = "max",
-        block_length: int | str | None = None,
-    ) -> TestResult:
+    @takes_parameters_of(check_options, names=OPTIONS)
+    def test(self, X: ArrayLike, y: Any = None, **given: Any) -> TestResult:
         """Test whether a sample comes from the model.
 
         The parameters `normalize`, `squared`, `pooling` and `fuse_nu` of the estimator
@@ -556,24 +537,19 @@ class KSDEstimator(BaseDiscrepancy):
             each kernel.
         """
         check_is_fitted(self)
-        design = self._check_params().design
-        options = stein_options(
-            design,
-            self.n_components,
-            more=("parametric",),
-            method=method,
-            n_resamples=n_resamples,
-            n_groups=n_groups,
-            pooling=pooling,
-            block_length=block_length,
-        )
+        return self._test(X, self._check_test(**given))
+
+    @in_one_blas_thread
+    def _test(self, X: Any, settings: Settings) -> TestResult:
+        """Test whether a sample comes from the model, with checked parameters."""
+        design, options = settings.design, settings.options
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
         options = options.with_block_length(len(X), warn_if_dependent, in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         if options.method == "parametric":
-            return ksd_test_by_draws(self, X, design, options)
+            return ksd_test_by_draws(self, X, settings, options)
         fitted = self.model is None or is_density_estimator(self.model)
         if fitted and self._was_fitted_to(X):
             warn_user(
@@ -588,14 +564,18 @@ class KSDEstimator(BaseDiscrepancy):
             lambda rows: self._source(X[rows], gradients[rows]), len(X), design, options
         )
 
-    def _check_params(self, n_kernels: int = 1) -> Settings:
+    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
         check_model(self.model)
-        settings = super()._check_params(n_kernels)
+        own["kernel"] = lambda values: check_differentiable(values["kernel"])
+        settings = super()._check_params(n_kernels, **own)
         check_features(self.n_components, settings.design)
         return settings
 
-    def _check_kernels(self) -> list[Any]:
-        return check_differentiable(self.kernel)
+    def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the null distributions of a test, and those for rows of a series."""
+        methods, for_blocks = stein_methods(design)
+        in_blocks = self.n_components is None
+        return (*methods, "parametric"), for_blocks if in_blocks else ()
 
     def _gradients(self, X: Any) -> Any:
         """Return the gradients at the rows of X, None if X is read by blocks."""
@@ -633,10 +613,9 @@ class KSDEstimator(BaseDiscrepancy):
         self.encoder_ = reader.fit([X])
         return self._validate(X, reset=True, least=least)
 
-    def _read(self, X: Any) -> Any:
+    def _read(self, X: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
-        least = self._check_params().design._least_rows()
-        return self._reader(None, least).blocks(X)
+        return self._reader(None, settings.design._least_rows()).blocks(as_table(X))
 
     def _validate(self, X: Any, *, reset: bool, least: int) -> np.ndarray:
         if not reset:
@@ -766,10 +745,10 @@ def ksd_score(
     -0.029
     """
     estimator = KSDEstimator(as_given(model), **params)
-    X = estimator._read(as_table(X))
+    settings = estimator._check_params()
+    X, design = estimator._read(X, settings), settings.design
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
-        design = estimator._check_params().design
         X = estimator._validate_first(X, design)
         least = design._least_rows()
         weights = estimator._check_weights(sample_weight, X, design, least)
@@ -779,4 +758,5 @@ def ksd_score(
         X, sample_weight = X[some], weights[some]
         # The rows are encoded already.
         estimator.encoder = None
-    return estimator.fit(X).score(X, sample_weight=sample_weight)
+    fitted = estimator._fit(X, settings)
+    return fitted._evaluate_rows(X, design, sample_weight).value

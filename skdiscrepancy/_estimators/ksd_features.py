@@ -25,7 +25,7 @@ import numpy as np
 from skdiscrepancy._data.blocks import LazyRows, spread_rows
 from skdiscrepancy._data.checks import draw_seeds, generator_of
 from skdiscrepancy._estimators.ksd_models import in_scale, lazy_stein_blocks
-from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import (
     ArrayBlocks,
     Blocks,
@@ -338,8 +338,7 @@ SCALE_GROUPS = 32
 
 
 def check_features(n_components: Any, design: Design) -> None:
-    """Check a number of random features, which need a complete design."""
-    check_components(n_components)
+    """Refuse random features for a design that is not complete."""
     if n_components is not None and not design.complete:
         raise ValueError(
             f"n_components == {n_components}, must be None for the design {design!r}. "

@@ -43,13 +43,12 @@ from skdiscrepancy._estimators.two_sample_tests import (
     test_samples,
     witness_of_features,
 )
-from skdiscrepancy._gram.feature_maps import check_components
 from skdiscrepancy._gram.run import QUIET, Run, Task, in_one_blas_thread, run_all
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._gram.sums import KeptSums, Weights, stacked_weights, two_sample_sums
 from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._nulls.one_sample import one_sample_methods
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.feature_statistics import FeatureReference
 from skdiscrepancy._statistics.noise import NO_WEIGHTED_ERRORS
@@ -436,8 +435,6 @@ class MMDEstimator(BaseDiscrepancy):
     # The reference sample with its sums, if `fit` has computed them.
     _reference: Reference | FeatureReference | None = None
 
-    _flags = ("second_order", "normalize", "squared")
-
     def __init__(
         self,
         *,
@@ -472,7 +469,6 @@ class MMDEstimator(BaseDiscrepancy):
         self.verbose = verbose
 
     @explains_keywords
-    @in_one_blas_thread
     def fit(
         self, X: ArrayLike, y: Any = None, sample_weight: Any = None
     ) -> MMDEstimator:
@@ -503,6 +499,11 @@ class MMDEstimator(BaseDiscrepancy):
         """
         settings = self._check_params()
         refuse_second_sample(X, y)
+        return self._fit(X, settings, sample_weight)
+
+    @in_one_blas_thread
+    def _fit(self, X: Any, settings: Settings, sample_weight: Any = None) -> Self:
+        """Keep the reference sample, with checked parameters."""
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X, weights = self._weighted([reader.blocks(X)], sample_weight, settings)
         self.encoder_ = reader.fit([X])
@@ -513,9 +514,8 @@ class MMDEstimator(BaseDiscrepancy):
             self._reference = reference.with_sums(run=self._run)
         return self
 
-    def _check_params(self, n_kernels: int = 1) -> Settings:
-        settings = super()._check_params(n_kernels)
-        check_components(self.n_components)
+    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
+        settings = super()._check_params(n_kernels, **own)
         paired = self._is_paired(settings.design)
         refuse_pairs(self.n_components, settings.design, paired=paired)
         return settings
@@ -584,17 +584,9 @@ class MMDEstimator(BaseDiscrepancy):
         return self._evaluate(Y, design, weights, errors=errors)
 
     @explains_keywords
+    @takes_parameters_of(check_options, names=(*OPTIONS, "paired"))
     def test(
-        self,
-        X: ArrayLike,
-        y: Any = None,
-        *,
-        method: str = "auto",
-        n_resamples: int = 999,
-        n_groups: int | None = 256,
-        pooling: str = "max",
-        block_length: int | str | None = None,
-        paired: bool = False,
+        self, X: ArrayLike, y: Any = None, *, paired: bool = False, **given: Any
     ) -> TestResult:
         """Test whether a sample has the distribution of the reference sample.
 
@@ -640,16 +632,7 @@ class MMDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         refuse_weighted_reference(self.reference_weight_)
-        settings = self._check_params()
-        options = self._check_options(
-            settings.design,
-            method=method,
-            n_resamples=n_resamples,
-            n_groups=n_groups,
-            pooling=pooling,
-            block_length=block_length,
-            paired=paired,
-        )
+        settings = self._check_test(paired=paired, **given)
         refuse_second_sample(X, y)
         # `set_params` may have changed the kernels, and so the types they read.
         reader = self._reader(settings.kernels, settings.design._least_rows())
@@ -668,43 +651,32 @@ class MMDEstimator(BaseDiscrepancy):
         # Not by ==, which compares arrays entry by entry.
         if isinstance(bandwidth, str) and bandwidth == "grid":
             bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        how = {"bandwidth": bandwidth, "table": layout, "paired": paired}
-        return test_samples(self, reference, Y, settings, options, effect=True, **how)
+        how = {"bandwidth": bandwidth, "table": layout, "effect": True}
+        return test_samples(self, reference, Y, settings, **how)
 
     def _test_pair(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        *,
-        paired: bool = False,
-        effect: bool = True,
-        **given: Any,
+        self, X: ArrayLike, Y: ArrayLike, settings: Settings, *, effect: bool = True
     ) -> TestResult:
         """Test whether two samples have the same distribution."""
-        settings = self._check_params()
-        options = self._check_options(settings.design, paired=paired, **given)
-        if paired:
+        if settings.paired:
             refuse_other_order(X, Y)
         table, [rows, others] = self._read_together([X, Y], settings)
         layout = layout_of(self.encoder_, table)
-        how = {"bandwidth": self.bandwidth, "table": layout, "paired": paired}
-        return test_samples(self, rows, others, settings, options, effect=effect, **how)
+        how = {"bandwidth": self.bandwidth, "table": layout, "effect": effect}
+        return test_samples(self, rows, others, settings, **how)
 
-    def _check_options(
-        self, design: Design, paired: bool = False, **given: Any
-    ) -> Options:
-        """Check the options of `test`."""
+    def _check_test(self, *, paired: bool = False, **given: Any) -> Settings:
+        settings = self._check_params()
+        design = settings.design
         check_flag(paired, "paired")
         refuse_pairs(self.n_components, design, paired=paired)
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
-        complete = design.complete and self.n_components is None
-        return check_options(
-            allowed=methods,
-            for_blocks=methods if complete else (),
-            setting="paired == True" if paired else "this design",
-            **given,
-        )
+        in_blocks = design.complete and self.n_components is None
+        setting = "paired == True" if paired else "this design"
+        for_blocks = methods if in_blocks else ()
+        options = check_options(methods, for_blocks, setting, **given)
+        return replace(settings, options=options, paired=paired)
 
     def _is_paired(self, design: Design) -> bool:
         return self.second_order or not design.complete
@@ -793,11 +765,11 @@ class MMDEstimator(BaseDiscrepancy):
         self,
         X: ArrayLike,
         Y: ArrayLike,
+        settings: Settings,
         sample_weight: Any = None,
         sample_weight_Y: Any = None,
     ) -> DiscrepancyResult:
         """Compare two samples, with bandwidths from both samples."""
-        settings = self._check_params()
         reader = self._reader(settings.kernels, settings.design._least_rows())
         X, Y = reader.blocks(X), reader.blocks(Y, "Y")
         X, weights = self._weighted([X], sample_weight, settings)
@@ -1018,6 +990,10 @@ class MMDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         self._check_params()
+        return self._contributions(Y, sample_weight)
+
+    def _contributions(self, Y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Compute the contributions, with checked parameters."""
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
         reference, weights = self._known_reference(), None
         if sample_weight is not None:
@@ -1100,7 +1076,6 @@ def mmd_score(
     >>> round(mmd_score(X[:100], X[100:] + 1.0), 3)
     0.393
     """
-    result = MMDEstimator(**params)._evaluate_pair(
-        as_table(X), as_table(Y), sample_weight, sample_weight_Y
-    )
-    return result.value
+    estimator = MMDEstimator(**params)
+    settings, weights = estimator._check_params(), (sample_weight, sample_weight_Y)
+    return estimator._evaluate_pair(as_table(X), as_table(Y), settings, *weights).value

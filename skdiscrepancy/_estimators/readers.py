@@ -40,7 +40,13 @@ from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import KernelLike, accept_sparse
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import encode, fit_encoder, refuse_encoder_of_blocks
+from skdiscrepancy.tables import (
+    encode,
+    encode_target,
+    fit_encoder,
+    fit_target_encoder,
+    refuse_encoder_of_blocks,
+)
 
 
 @dataclass
@@ -164,6 +170,11 @@ class Reader:
         else:
             Z = check_rows(Z, estimator=self.estimator, reset=reset, **options)
         return _floats_or_labels(Z, name)
+
+    def target(self, y: Any, *, labels: bool) -> Any:
+        """Return y with missing values encoded, as `labels` if kernels read them."""
+        fitted = fit_target_encoder(self.encoder, y, labels=labels)
+        return encode_target(self.encoder, fitted, y, labels=labels)
 
     def rows_with_target(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return X as the kernels read it, and y as an array of numbers or labels."""

@@ -223,19 +223,16 @@ def test_samples(
     X: Any,
     Y: Any,
     settings: Settings,
-    options: Options,
     *,
     bandwidth: Any,
     table: Any,
-    paired: bool,
     effect: bool,
 ) -> TestResult:
     """Test two validated samples with bandwidths from both.
 
-    `paired` tells whether row i of Y belongs to row i of X, and `effect` whether the
-    result has an effect size, if the test has one.
+    `effect` tells whether the result has an effect size, if the test has one.
     """
-    design = settings.design
+    design, options, paired = settings.design, settings.options, settings.paired
     on_pairs = paired or estimator._is_paired(design)
     if paired and len(X) != len(Y):
         raise ValueError(

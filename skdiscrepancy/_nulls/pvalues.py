@@ -259,20 +259,25 @@ class Options(NamedTuple):
         return self._replace(kernels=kernels, generator=generator, run=run)
 
 
+# Options of every test.
+OPTIONS = ("method", "n_resamples", "n_groups", "pooling", "block_length")
+
+
 def check_options(
-    method: str,
-    n_resamples: int,
-    n_groups: Any,
-    pooling: str,
     allowed: tuple[str, ...],
-    block_length: Any = None,
     for_blocks: tuple[str, ...] = (),
     setting: str = "this design",
+    *,
+    method: str = "auto",
+    n_resamples: int = 999,
+    n_groups: int | None = 256,
+    pooling: str = "max",
+    block_length: int | str | None = None,
 ) -> Options:
     """Check the options of a test. "auto" is the first of the allowed methods.
 
-    The methods `for_blocks` are available for rows of a series; a design that has none
-    refuses blocks. `setting` says what the allowed methods depend on.
+    `for_blocks` are the methods for the rows of a series, and `setting` what determines
+    the allowed methods, for the error message.
     """
     block_length = check_block_length(block_length)
     if method != "auto" and method not in allowed:
@@ -299,7 +304,7 @@ def check_options(
 
 
 def _methods_for_blocks(
-    method: str, block_length: int | str, for_blocks: tuple[str, ...]
+    method: str, block_length: int | str | None, for_blocks: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the methods for rows of a series. Refuse any other method or design."""
     given = f"block_length == {block_length!r}, must be None for"

@@ -24,7 +24,6 @@ from skdiscrepancy.inference._tests import (
     ksd_test_from_gram,
     mmd_test,
     mmd_test_from_gram,
-    mmd_test_without_effect as mmd_test_without_effect,
 )
 
 __all__ = [

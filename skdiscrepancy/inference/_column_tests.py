@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -29,8 +28,7 @@ from skdiscrepancy._data.arrays import (
 )
 from skdiscrepancy._data.checks import (
     MOST_DRAWS,
-    RandomStateLike,
-    check_run_options,
+    RUN,
     draw_seeds,
     generator_of,
     shown,
@@ -48,10 +46,13 @@ from skdiscrepancy._data.frames import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._data.targets import are_labels
-from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.parameters import check_correction
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._estimators.two_sample_tests import differences
-from skdiscrepancy._gram.run import Run, Task, run_all
+from skdiscrepancy._gram.run import Work, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import (
     columns_of,
@@ -59,11 +60,11 @@ from skdiscrepancy._nulls.row_order import (
     warn_if_dependent,
 )
 from skdiscrepancy._statistics.evaluations import holm
-from skdiscrepancy.inference._tests import hsic_test, mmd_test, mmd_test_without_effect
+from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
 from skdiscrepancy.kernels._base import ColumnKernel, Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
-from skdiscrepancy.kernels._names import check_kernel, choose_target_kernels
-from skdiscrepancy.tables import TableEncoder, encode_target, fit_target_encoder
+from skdiscrepancy.kernels._names import choose_target_kernels
+from skdiscrepancy.tables import TableEncoder
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
 # `is_numeric` decides which columns hold labels, as for y.
@@ -258,9 +259,6 @@ def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
     return values
 
 
-CORRECTIONS = ("bh", "by", "holm", None)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnTests(Result):
     """Tests of all columns of a table, with p-values corrected for their number.
@@ -379,48 +377,28 @@ class ColumnTests(Result):
         return "\n".join(self._lines(None))
 
 
-def columnwise_tests(
-    names: list[Any],
-    columns: list[ColumnSample],
-    run: Callable[[Any, int], TestResult],
-    *,
+def _test_columns(
+    estimator: Any,
+    settings: Settings,
+    data: tuple[list[Any], list[ColumnSample]],
     correction: str | None,
-    generator: np.random.RandomState,
-    n_jobs: int | None,
-    verbose: int = 0,
+    *target: Any,
 ) -> ColumnTests:
-    """Run a test for each column, in threads, and correct the p-values.
-
-    Parameters
-    ----------
-    names : list
-        Names of the columns.
-    columns : list of ColumnSample
-        Data of each column, passed to `run`.
-    run : callable
-        Takes an entry of `columns` and a seed, and returns the result of a test.
-    correction : {"bh", "by", "holm"} or None
-        Correction for the number of columns.
-    generator : RandomState
-        Draws the seeds.
-    n_jobs : int or None
-        Number of threads.
-    verbose : int, default=0
-        Whether the progress is shown.
-
-    Returns
-    -------
-    tests : ColumnTests
-        Results.
-    """
-    check_correction(correction)
-    seeds = draw_seeds(generator, len(columns))
+    """Run a test for each column, in threads, and correct the p-values."""
+    names, columns = data
+    seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
+    # All tests look at the order of their rows together.
+    if settings.options.block_length is None:
+        settings = replace(settings, options=settings.options._replace(block_length=1))
+    # Threads run columns, not parts of them.
+    one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
+    work = Work(_test_column, one, settings, target)
     tasks = zip(names, columns, seeds, strict=True)
-    work = _ColumnTask(run)
-    results = list(run_all(tasks, work, Run(n_jobs, verbose), what="columns"))
+    results = list(run_all(tasks, work, estimator._run, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
     _warn_if_powerless(results, correction)
     missing_x, *others = np.array([column.missing for column in columns]).T
+    changed = [column.changed_fraction() for column in columns] if others else None
     return ColumnTests(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
@@ -430,10 +408,29 @@ def columnwise_tests(
         results=results,
         missing_x=missing_x,
         missing_y=others[0] if others else None,
-        changed_fractions=np.array([c.changed_fraction() for c in columns])
-        if others
-        else None,
+        changed_fractions=None if changed is None else np.array(changed),
     )
+
+
+def _test_column(
+    estimator: Any,
+    settings: Settings,
+    target: tuple[Any, ...],
+    task: tuple[Any, ColumnSample, int],
+) -> TestResult:
+    """Test one column, with a label kernel if it does not hold numbers."""
+    name, column, seed = task
+    if column.of_labels:
+        settings = replace(settings, kernels=[IndicatorKernel()])
+    own, samples = copy(estimator).set_params(random_state=seed), column.parts
+    try:
+        if target:
+            return own._fit(*samples, *target, settings)._test(
+                *samples, *target, settings
+            )
+        return own._test_pair(*samples, settings, effect=False)
+    except ValueError as error:
+        raise ValueError(f"Column {name!r}: {error}") from error
 
 
 def _warn_if_powerless(results: list[TestResult], correction: str | None) -> None:
@@ -449,12 +446,6 @@ def _warn_if_powerless(results: list[TestResult], correction: str | None) -> Non
             f"significant at the level {LEVEL}. Pass a larger n_resamples, or for "
             "method='shift' more rows."
         )
-
-
-def check_correction(correction: Any) -> None:
-    """Refuse an unknown correction."""
-    if correction not in CORRECTIONS:
-        raise ValueError(f"correction == {correction!r}, must be one of {CORRECTIONS}.")
 
 
 def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
@@ -480,32 +471,18 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     return holm(pvalues)
 
 
-class _ColumnTask(Task):
-    """The test of one column."""
-
-    def __init__(self, run: Callable[[Any, int], TestResult]):
-        self.run = run
-
-    def __call__(self, task: tuple[Any, Any, int]) -> TestResult:
-        name, column, seed = task
-        try:
-            return self.run(column, seed)
-        except ValueError as error:
-            raise ValueError(f"Column {name!r}: {error}") from error
+# Keywords that come first in the signature of tests of columns.
+FIRST = ("correction", "kernel", "n_resamples", "encoder", *RUN)
 
 
-@takes_parameters_of(mmd_test)
+@takes_parameters_of(mmd_test, first=FIRST, kernel="laplace")
 def mmd_column_tests(
     X: ArrayLike,
     Y: ArrayLike,
     *,
     correction: str | None = "bh",
-    kernel: Any = "laplace",
     n_resamples: int | None = None,
     encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
     **params: Any,
 ) -> ColumnTests:
     """Test every column of two samples for a difference.
@@ -579,50 +556,34 @@ def mmd_column_tests(
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.806, 0.003, 0.806]
     """
-    _check_params(
-        MMDEstimator,
-        correction=correction,
-        kernel=kernel,
-        n_resamples=n_resamples,
-        run_options=(n_jobs, random_state, verbose),
-        params=dict(params),
-    )
-    # One look at the order of the rows of all columns, not one for each test.
-    in_order = params.get("block_length") is None
-    params["block_length"] = 1 if in_order else params["block_length"]
-    names, columns = read_samples((X, Y), ("X", "Y"), encoder)
-    tests = columnwise_tests(
-        names,
-        columns,
-        partial(
-            _test_column,
-            mmd_test_without_effect,
-            kernel=kernel,
-            n_resamples=_resamples(n_resamples, len(names)),
-            **params,
-        ),
-        correction=correction,
-        generator=generator_of(random_state),
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
-    if in_order:
-        _warn_of_order(names, columns, paired=params.get("paired", False))
+    checked = checked_tests(MMDEstimator, correction, n_resamples, params)
+    data = read_samples((X, Y), ("X", "Y"), encoder)
+    return two_sample_columns(*checked, data, correction, n_resamples)
+
+
+def two_sample_columns(
+    estimator: MMDEstimator,
+    settings: Settings,
+    data: tuple[list[Any], list[ColumnSample]],
+    correction: str | None,
+    n_resamples: int | None,
+) -> ColumnTests:
+    """Test columns of two tables, with checked parameters."""
+    many = _with_resamples(settings, n_resamples, len(data[0]))
+    tests = _test_columns(estimator, many, data, correction)
+    if settings.options.block_length is None:
+        _warn_of_order(*data, paired=settings.paired)
     return tests
 
 
-@takes_parameters_of(hsic_test)
+@takes_parameters_of(hsic_test, first=FIRST)
 def hsic_column_tests(
     X: ArrayLike,
     y: ArrayLike,
     *,
     correction: str | None = "bh",
-    kernel: Any = ("gaussian", "laplace"),
     n_resamples: int | None = None,
     encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
     **params: Any,
 ) -> ColumnTests:
     """Test for every column of X whether y depends on it.
@@ -694,70 +655,26 @@ def hsic_column_tests(
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.164, 0.003, 0.852]
     """
-    _check_params(
-        HSICEstimator,
-        correction=correction,
-        kernel=kernel,
-        n_resamples=n_resamples,
-        run_options=(n_jobs, random_state, verbose),
-        params=dict(params),
-    )
-    in_order = params.get("block_length") is None
-    params["block_length"] = 1 if in_order else params["block_length"]
+    estimator, settings = checked_tests(HSICEstimator, correction, n_resamples, params)
     names, columns = read_samples((X,), ("X",), encoder)
-    target_kernel = params.get("target_kernel", "auto")
-    labels = HSICEstimator(target_kernel=target_kernel)._reads_labels()
-    y = encode_target(
-        encoder, fit_target_encoder(encoder, y, labels=labels), y, labels=labels
-    )
+    reader = Reader(settings.kernels, encoder=encoder)
+    y = reader.target(y, labels=reads_labels(settings))
     # Checked here, so that the error does not name the first column.
-    refuse_missing(as_array(y, "y"), "y")
-    # Columns of numbers and columns of labels use the same kernels on y.
-    params["target_kernel"] = _target_kernels(target_kernel, as_array(y, "y"), kernel)
-    tests = columnwise_tests(
-        names,
-        columns,
-        partial(
-            _test_column,
-            hsic_test,
-            target=(y,),
-            kernel=kernel,
-            n_resamples=_resamples(n_resamples, len(names)),
-            **params,
-        ),
-        correction=correction,
-        generator=generator_of(random_state),
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
     target = as_array(y, "y")
-    by_shifts = params.get("method") == "shift"
-    if in_order and target.ndim and not by_shifts:
+    refuse_missing(target, "y")
+    many = _with_resamples(settings, n_resamples, len(names))
+    if not many.target_kernels and target.ndim:
+        # Columns of numbers and columns of labels use the same kernels on y.
+        chosen = choose_target_kernels("auto", target, settings.kernels)
+        many = replace(many, target_kernels=chosen)
+    tests = _test_columns(estimator, many, (names, columns), correction, y)
+    options = settings.options
+    if options.block_length is None and target.ndim and options.method != "shift":
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
         warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
     return tests
-
-
-def _test_column(
-    test: Callable[..., TestResult],
-    column: ColumnSample,
-    seed: int,
-    *,
-    kernel: Any,
-    target: tuple[Any, ...] = (),
-    **options: Any,
-) -> TestResult:
-    """Test one column, with a label kernel if it does not hold numbers."""
-    return test(
-        *column.parts,
-        *target,
-        kernel="indicator" if column.of_labels else kernel,
-        n_jobs=1,
-        random_state=seed,
-        **options,
-    )
 
 
 def _warn_of_order(
@@ -776,26 +693,16 @@ def _warn_of_order(
     warn_if_dependent(*samples, names=owners)
 
 
-def _check_params(
-    estimator: type[MMDEstimator] | type[HSICEstimator],
-    *,
-    correction: Any,
-    kernel: Any,
-    n_resamples: Any,
-    run_options: tuple[Any, Any, Any],
+def checked_tests(
+    make: Callable[..., Any],
+    correction: str | None,
+    n_resamples: int | None,
     params: dict[str, Any],
-) -> None:
-    """Check all parameters before the columns are read."""
+) -> tuple[Any, Settings]:
+    """Return an estimator and its settings, checked before the columns are read."""
     check_correction(correction)
-    check_run_options(*run_options)
-    options = {
-        name: params.pop(name, parameter.default)
-        for name, parameter in inspect.signature(estimator.test).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    }
-    options["n_resamples"] = _resamples(n_resamples, 1)
-    checked = estimator(kernel=kernel, **params)
-    settings = checked._check_params()
+    params["n_resamples"] = _resamples(n_resamples, 1)
+    estimator, settings = checked_test(make, params)
     for item in settings.kernels:
         parts = item.members() if isinstance(item, Kernel) else []
         if any(isinstance(part, ColumnKernel) for part in parts):
@@ -803,14 +710,15 @@ def _check_params(
                 f"kernel == {shown(item)}, must not choose columns, because every "
                 "column has a test of its own."
             )
-    checked._check_options(settings.design, **options)
+    return estimator, settings
 
 
-def _target_kernels(target_kernel: Any, y: np.ndarray, kernel: Any) -> Any:
-    """Return the kernels on y. "auto" chooses from the kernels for numbers."""
-    if not isinstance(target_kernel, str) or target_kernel != "auto" or not y.ndim:
-        return target_kernel
-    return choose_target_kernels(target_kernel, y, check_kernel(kernel))
+def _with_resamples(
+    settings: Settings, n_resamples: int | None, n_columns: int
+) -> Settings:
+    """Return settings with the number of resamples for many columns."""
+    number = _resamples(n_resamples, n_columns)
+    return replace(settings, options=settings.options._replace(n_resamples=number))
 
 
 def _resamples(n_resamples: int | None, n_columns: int) -> int:

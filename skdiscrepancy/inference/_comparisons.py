@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import refuse_blocks
+from skdiscrepancy._data.checks import takes_parameters_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import KSDEstimator
@@ -40,6 +42,10 @@ from skdiscrepancy._statistics.noise import (
 )
 from skdiscrepancy._statistics.second_order import too_few_rows
 from skdiscrepancy.designs import Region, square
+
+# A comparison is of unbiased statistics that are not normalised, so that it is of the
+# discrepancies and not of their ratios to noise.
+STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean"}
 
 
 def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[Any]:
@@ -126,39 +132,25 @@ def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
 
 
 def variable_projections(
-    variables: list[Any], y: Any, **params: Any
+    estimator: HSICEstimator, variables: list[Any], y: Any
 ) -> list[Projections]:
     """Measure the dependence of y on several variables, by the mean over kernels.
 
-    The mean over all products of kernels is the statistic of the product of the mean
-    kernels.
-
-    Parameters
-    ----------
-    variables : list
-        Variables, each with the rows of y.
-    y : object
-        Target.
-    **params : dict
-        Parameters of an HSICEstimator.
-
-    Returns
-    -------
-    projections : list of Projections
-        The unbiased statistic of each of the variables.
+    Returns the unbiased statistic of each variable. The mean over all products of
+    kernels is the statistic of the product of the mean kernels.
     """
+    settings = estimator._check_params()
     found: list[Projections] = []
     for X in variables:
-        estimator = HSICEstimator(**params).fit(X, y)
-        design = estimator._check_params().design
-        rows, target = estimator._validate_fitted(X, y, design)
+        fitted = clone(estimator)._fit(X, y, settings)
+        rows, target = fitted._validate_fitted(X, y, settings)
         if found and len(rows) != len(found[0].linear["rows"]):
             raise ValueError(
                 f"X has {len(rows)} rows, must have "
                 f"{len(found[0].linear['rows'])} as the other variables."
             )
-        x = MeanSource(kernel_source(estimator.kernels_, rows))
-        z = MeanSource(kernel_source(estimator.target_kernels_, target))
+        x = MeanSource(kernel_source(fitted.kernels_, rows))
+        z = MeanSource(kernel_source(fitted.target_kernels_, target))
         n = len(rows)
         centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
         products = centred_products(x, z, n, centring, tuple, estimator._run)
@@ -173,25 +165,12 @@ def variable_projections(
 
 
 def model_projections(
-    X: Any, models: list[Any], names: list[Any], **params: Any
+    X: Any, models: list[Any], names: list[Any], params: dict[str, Any]
 ) -> list[Projections]:
     """Compare a sample with several models, by the mean over kernels.
 
-    Parameters
-    ----------
-    X : object
-        The sample.
-    models : list
-        Fitted models, score functions, or gradients at the rows of X.
-    names : list
-        Names of the models, for error messages.
-    **params : dict
-        Parameters of a KSDEstimator.
-
-    Returns
-    -------
-    projections : list of Projections
-        The unbiased statistic of each model.
+    Returns the unbiased statistic of each model. `names` are for error messages, and
+    `params` the parameters of a KSDEstimator.
     """
     for name, model in zip(names, models, strict=True):
         if model is None or (is_density_estimator(model) and not is_fitted(model)):
@@ -201,7 +180,7 @@ def model_projections(
                 "model that was fitted to X fits X too well."
             )
     givens = [as_given(model) for model in models]
-    estimator = KSDEstimator(givens[0], **params)
+    estimator = KSDEstimator(givens[0], **STATISTIC, **params)
     settings = estimator._check_params()
     rows = estimator._validate_first(X, settings.design)
     if len(rows) < LEAST_ROWS:
@@ -224,22 +203,28 @@ def model_projections(
     return found
 
 
-# A comparison is of unbiased statistics that are not normalised, so that it is of the
-# discrepancies and not of their ratios to noise.
-STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean"}
+# Keywords of a comparison, in this order.
+PARAMETERS = (
+    "names",
+    "kernel",
+    "target_kernel",
+    "bandwidth",
+    "target_bandwidth",
+    "n_bandwidths",
+    "standardize",
+    "encoder",
+    "n_jobs",
+    "verbose",
+)
 
 
+@takes_parameters_of(MMDEstimator, names=PARAMETERS)
 @in_one_blas_thread
 def mmd_compare(
     X: ArrayLike,
     *candidates: ArrayLike,
     names: Sequence[Any] | None = None,
-    kernel: Any = ("gaussian", "laplace"),
-    bandwidth: Any = "grid",
-    n_bandwidths: int = 10,
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    **params: Any,
 ) -> ComparisonResult:
     """Compare samples by their distance to one sample.
 
@@ -305,33 +290,17 @@ def mmd_compare(
     ('candidate 0', True)
     """
     names = _names(candidates, names, "a sample of at least two rows")
-    estimator = MMDEstimator(
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_bandwidths=n_bandwidths,
-        encoder=encoder,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        **STATISTIC,
-    )
+    estimator = MMDEstimator(**STATISTIC, **params)
     tables = _in_memory(candidates)
     refuse_blocks(X, "X")
     found = sample_projections(estimator, as_table(X), tables)
     return ComparisonResult.of(names, found, "MMD")
 
 
+@takes_parameters_of(KSDEstimator, names=PARAMETERS)
 @in_one_blas_thread
 def ksd_compare(
-    X: ArrayLike,
-    *models: Any,
-    names: Sequence[Any] | None = None,
-    kernel: Any = ("gaussian", "imq"),
-    bandwidth: Any = "grid",
-    n_bandwidths: int = 10,
-    standardize: bool = False,
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    X: ArrayLike, *models: Any, names: Sequence[Any] | None = None, **params: Any
 ) -> ComparisonResult:
     """Compare models by how well they fit a sample.
 
@@ -401,34 +370,14 @@ def ksd_compare(
     """
     names = _names(models, names, "a model", "model")
     refuse_blocks(X, "X")
-    found = model_projections(
-        as_table(X),
-        list(models),
-        names,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        n_bandwidths=n_bandwidths,
-        standardize=standardize,
-        encoder=encoder,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        **STATISTIC,
-    )
+    found = model_projections(as_table(X), list(models), names, params)
     return ComparisonResult.of(names, found, "KSD")
 
 
+@takes_parameters_of(HSICEstimator, names=PARAMETERS)
 @in_one_blas_thread
 def hsic_compare(
-    *variables: ArrayLike,
-    names: Sequence[Any] | None = None,
-    kernel: Any = ("gaussian", "laplace"),
-    target_kernel: Any = "auto",
-    bandwidth: Any = "grid",
-    target_bandwidth: Any = "grid",
-    n_bandwidths: int = 10,
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    verbose: int = 0,
+    *variables: ArrayLike, names: Sequence[Any] | None = None, **params: Any
 ) -> ComparisonResult:
     """Compare variables by how strongly y depends on them.
 
@@ -500,19 +449,8 @@ def hsic_compare(
     *candidates, y = variables
     names = _names(candidates, names, "an array")
     refuse_blocks(y, "y")
-    found = variable_projections(
-        _in_memory(candidates),
-        y,
-        kernel=kernel,
-        target_kernel=target_kernel,
-        bandwidth=bandwidth,
-        target_bandwidth=target_bandwidth,
-        n_bandwidths=n_bandwidths,
-        encoder=encoder,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        **STATISTIC,
-    )
+    estimator = HSICEstimator(**STATISTIC, **params)
+    found = variable_projections(estimator, _in_memory(candidates), y)
     return ComparisonResult.of(names, found, "HSIC", larger_is_better=True)
 
 

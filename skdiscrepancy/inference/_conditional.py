@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,15 +14,21 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import (
     as_array,
-    check_rows,
     encode_labels,
     is_numeric,
     refuse_blocks,
 )
-from skdiscrepancy._data.checks import RandomStateLike, draw_seeds, shown, warn_user
+from skdiscrepancy._data.checks import (
+    RUN,
+    draw_seeds,
+    shown,
+    takes_parameters_of,
+    warn_user,
+)
 from skdiscrepancy._data.frames import as_table, is_table
 from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
@@ -33,15 +39,13 @@ from skdiscrepancy._models.regression import (
     variance_inflation,
 )
 from skdiscrepancy._nulls.groups import block_sign_test, wild_test
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth, radial_parts, with_bandwidths
-from skdiscrepancy.designs import check_design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
-from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import GaussianKernel, RadialKernel
-from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
+from skdiscrepancy.tables import TableEncoder
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -287,6 +291,24 @@ MAX_ORDERS = 100
 DETERMINED = 0.97
 
 
+@takes_parameters_of(
+    check_options,
+    HSICEstimator,
+    names=(
+        "regressor",
+        *OPTIONS[1:],
+        "kernel",
+        "target_kernel",
+        "bandwidth",
+        "target_bandwidth",
+        "n_bandwidths",
+        "encoder",
+        *RUN,
+    ),
+    kernel="gaussian",
+    bandwidth=None,
+    target_bandwidth=None,
+)
 @in_one_blas_thread
 def conditional_hsic_test(
     X: ArrayLike,
@@ -294,19 +316,7 @@ def conditional_hsic_test(
     given: ArrayLike,
     *,
     regressor: Any = None,
-    n_resamples: int = 999,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    block_length: int | str | None = None,
-    kernel: Any = "gaussian",
-    target_kernel: Any = "auto",
-    bandwidth: Any = None,
-    target_bandwidth: Any = None,
-    n_bandwidths: int = 10,
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
+    **params: Any,
 ) -> ConditionalTestResult:
     """Test whether X and y are independent given other variables Z.
 
@@ -423,56 +433,40 @@ def conditional_hsic_test(
     >>> conditional_hsic_test(X, y + 0.5 * a, z, random_state=0).pvalue
     0.001
     """
-    methods = ("wild",)
-    options = check_options(
-        "auto", n_resamples, n_groups, pooling, methods, block_length, methods
-    )
+    wild = ("wild",)
+    named = {name: params.pop(name) for name in OPTIONS if name in params}
+    options = check_options(wild, wild, **named)
     check_regressor(regressor)
-    estimator = HSICEstimator(
-        kernel=kernel,
-        target_kernel=target_kernel,
-        bandwidth="median" if bandwidth is None else bandwidth,
-        target_bandwidth="median" if target_bandwidth is None else target_bandwidth,
-        n_bandwidths=n_bandwidths,
-        encoder=encoder,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
+    rules = "bandwidth", "target_bandwidth"
+    wide = [params[name] is None for name in rules]
+    params |= {name: "median" for name in rules if params[name] is None}
+    estimator = HSICEstimator(**params)
+    settings = estimator._check_params()
     for data, name in ((X, "X"), (y, "y"), (given, "given")):
         refuse_blocks(data, name)
     table = as_table(X)
-    estimator.fit(table, y)
-    X, y = estimator._validate_fitted(table, y, check_design("u"))
-    Z = _given_columns(given, encoder, len(X))
-    kernels, target_kernels = estimator.kernels_, estimator.target_kernels_
-    if bandwidth is None:
-        kernels = _wider(kernels, kernel, X)
-    if target_bandwidth is None:
-        auto = isinstance(target_kernel, str) and target_kernel == "auto"
-        target_kernels = _wider(target_kernels, kernel if auto else target_kernel, y)
-    return _test(
-        (kernels, target_kernels),
-        (X, y),
-        Z,
-        regressor,
-        options.ready(
-            list(product(kernels, target_kernels)), random_state, Run(n_jobs, verbose)
-        ),
-    )
+    estimator._fit(table, y, settings)
+    samples = estimator._validate_fitted(table, y, settings)
+    Z = _given_columns(given, estimator.encoder, len(samples[0]))
+    passed = settings.kernels, settings.target_kernels or settings.kernels
+    kernels = [estimator.kernels_, estimator.target_kernels_]
+    for i in np.flatnonzero(wide):
+        kernels[i] = _wider(kernels[i], passed[i], samples[i])
+    pairs = list(product(*kernels))
+    options = options.ready(pairs, estimator.random_state, estimator._run)
+    sides = [components_of(*side) for side in zip(kernels, samples, strict=True)]
+    return _test(sides, Z, regressor, options)
 
 
-def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
+def _wider(kernels: list[Any], passed: list[Any], rows: np.ndarray) -> list[Any]:
     """Return kernels with several multiples of the median distance as bandwidths.
 
-    `parameter` are the kernels as they were passed.
+    Kernels that were `passed` with a bandwidth keep it, and the median for the others.
     """
-    passed = [
-        kernel for kernel in check_kernel(parameter) if isinstance(kernel, Kernel)
-    ]
-    parts = [part for kernel in passed for part in kernel.members()]
-    if any(isinstance(p, RadialKernel) and p.bandwidth is not None for p in parts):
-        return kernels
+    members = (kernel.members() for kernel in passed if isinstance(kernel, Kernel))
+    for part in chain.from_iterable(members):
+        if isinstance(part, RadialKernel) and part.bandwidth is not None:
+            return kernels
     wider = []
     for kernel in kernels:
         medians = [part.bandwidth for part, _ in radial_parts(kernel)]
@@ -483,13 +477,13 @@ def _wider(kernels: list[Any], parameter: Any, rows: np.ndarray) -> list[Any]:
 
 def _given_columns(given: Any, encoder: Any, n: int) -> np.ndarray:
     """Return the columns of Z that vary, with a standard deviation of 1."""
-    table = as_table(given)
-    fitted = fit_encoder(encoder, [table], ["given"])
+    table, reader = as_table(given), Reader(None, encoder=encoder)
+    fitted = reader.fit([table], ["given"])
     if fitted is None and encoder is not None and not is_table(table):
         values = as_array(table, "given")
         if values.ndim == 2 and values.size and not is_numeric(values):
-            fitted = TableEncoder().fit(values)
-    Z = check_rows(encode(fitted, table), "given", dtype=np.float64)
+            reader.encoder_ = TableEncoder().fit(values)
+    Z = reader.rows(table, "given").astype(np.float64)
     if len(Z) != n:
         raise ValueError(f"given has {len(Z)} rows, must have {n} rows like X and y.")
     Z = Z - Z[0]
@@ -505,15 +499,10 @@ def _given_columns(given: Any, encoder: Any, n: int) -> np.ndarray:
 
 
 def _test(
-    kernels: tuple[list[Any], list[Any]],
-    samples: tuple[np.ndarray, np.ndarray],
-    Z: np.ndarray,
-    regressor: Any,
-    options: Options,
+    sides: list[Components], Z: np.ndarray, regressor: Any, options: Options
 ) -> ConditionalTestResult:
-    """Test checked rows."""
+    """Test the components of the kernels on X and on y."""
     seeds = draw_seeds(options.generator, 2)
-    sides = [components_of(*side) for side in zip(kernels, samples, strict=True)]
 
     def regress(i: int) -> Residuals:
         own = np.random.RandomState(seeds[i])

@@ -33,6 +33,7 @@ from skdiscrepancy._estimators.cka import (
     norms_of,
     warn_of_constants,
 )
+from skdiscrepancy._estimators.parameters import check_correction
 from skdiscrepancy._gram.factors import Factor, StackedFactors
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._gram.sources import Source, kernel_source
@@ -43,7 +44,6 @@ from skdiscrepancy.designs import Design
 from skdiscrepancy.inference._column_tests import (
     ColumnSample,
     adjust_pvalues,
-    check_correction,
     read_samples,
 )
 from skdiscrepancy.inference._joint_test import check_joint_kernels

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,40 +13,27 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import as_array, as_labels, as_numbers
-from skdiscrepancy._data.checks import RandomStateLike, check_run_options, shown
+from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
 from skdiscrepancy._data.frames import check_column_encoder
 from skdiscrepancy._data.targets import (
     are_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
+from skdiscrepancy._estimators.hsic import HSICEstimator
+from skdiscrepancy._estimators.parameters import check_parameters
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import Source, kernel_source
-from skdiscrepancy._nulls.pvalues import TestResult, check_options
+from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
-from skdiscrepancy.bandwidths import build_collection, check_bandwidth, check_bandwidths
+from skdiscrepancy.bandwidths import build_collection
+from skdiscrepancy.inference._tests import hsic_test
 from skdiscrepancy.kernels._base import ColumnKernel, Kernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
-from skdiscrepancy.kernels._names import check_kernel, kernel_bandwidth
+from skdiscrepancy.kernels._names import kernel_bandwidth
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
-from skdiscrepancy.tables import encode_target, fit_target_encoder
-
-
-@dataclass(frozen=True, eq=False)
-class JointVariable:
-    """One variable of a joint test.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_samples, n_columns)
-        Numbers or labels.
-    kernels : list of kernel objects
-        Kernels, each with a number as bandwidth. Labels have a single kernel.
-    """
-
-    rows: np.ndarray
-    kernels: list[Any]
 
 
 def check_joint_kernels(kernels: list[Any]) -> None:
@@ -62,67 +48,36 @@ def check_joint_kernels(kernels: list[Any]) -> None:
 
 
 def read_variable(
-    Z: Any,
-    name: str,
-    kernels: list[Any],
-    bandwidth: Any,
-    n_bandwidths: int,
-    encoder: Any,
-) -> JointVariable:
-    """Read one variable, and give its kernels their bandwidths.
+    Z: Any, name: str, values: dict[str, Any]
+) -> tuple[np.ndarray, list[Any]]:
+    """Return the rows of one variable, and its kernels with numbers as bandwidths.
 
     Labels are strings, booleans, and integers with at most 20 distinct values. They
-    have the indicator kernel. Tables with missing values, or with labels beside
-    numbers, are encoded by `TableEncoder`.
-
-    Parameters
-    ----------
-    Z : array-like of shape (n_samples,) or (n_samples, n_columns)
-        Variable.
-    name : str
-        Name of the variable, for error messages.
-    kernels : list of kernel objects
-        Kernels for numbers.
-    bandwidth : {"dyadic", "grid", "median"}, float or array-like
-        Bandwidths of the kernels that do not have their own.
-    n_bandwidths : int
-        Number of bandwidths of "dyadic" and "grid".
-    encoder : "auto" or None
-        Whether to encode tables.
-
-    Returns
-    -------
-    variable : JointVariable
-        Rows and kernels.
+    have the indicator kernel alone. Tables with missing values, or with labels beside
+    numbers, are encoded by `TableEncoder`. `values` are the parameters of the test.
     """
     if issparse(Z):
         raise TypeError(f"{name} is a sparse matrix, must be dense.")
+    encoder, kernels = values["encoder"], values["kernel"]
     check_column_encoder(encoder, Z, name, kinds=("number", "category"))
     all_labels = all(isinstance(kernel, IndicatorKernel) for kernel in kernels)
-    table_encoder = fit_target_encoder(encoder, Z, labels=all_labels)
-    rows = encode_target(encoder, table_encoder, Z, labels=all_labels)
+    rows = Reader(kernels, encoder=encoder).target(Z, labels=all_labels)
     rows = as_labels(as_array(rows, name), name)
     if all_labels:
-        return JointVariable(rows, kernels[:1])
+        return rows, kernels[:1]
     if are_labels(rows):
         remedy = "Pass a DataFrame, or one variable for each column."
         refuse_numbers_among_labels(rows, name, remedy)
         refuse_different_labels(rows, name)
-        return JointVariable(rows, [IndicatorKernel()])
+        return rows, [IndicatorKernel()]
     rows = as_numbers(rows, name)
     if not np.all(np.isfinite(rows)):
         raise ValueError(f"{name} contains infinity, must hold finite numbers.")
     warn_if_indefinite(kernels, rows.shape[1])
-    return JointVariable(rows, _collection(rows, kernels, bandwidth, n_bandwidths))
-
-
-def _collection(
-    rows: np.ndarray, kernels: list[Any], bandwidth: Any, n_bandwidths: int
-) -> list[Any]:
-    """Give the kernels on numbers their bandwidths, as many for every variable."""
-    found = []
+    # As many bandwidths for every variable.
+    found, n_bandwidths = [], values["n_bandwidths"]
     for kernel in kernels:
-        rule = bandwidth
+        rule = values["bandwidth"]
         if isinstance(kernel, RadialKernel) and kernel.bandwidth is not None:
             rule, kernel = kernel.bandwidth, clone(kernel).set_params(bandwidth=None)
         if isinstance(rule, str) and rule == "dyadic":
@@ -130,7 +85,7 @@ def _collection(
             if isinstance(kernel, RadialKernel):
                 rule = _dyadic_grid(rows, kernel, n_bandwidths)
         found += build_collection([rows], [kernel], rule, n_bandwidths, "bandwidth")
-    return found
+    return rows, found
 
 
 def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray:
@@ -152,20 +107,21 @@ def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray
 MIN_ROWS = 4
 
 
-def joint_independence_test(
-    *variables: ArrayLike,
-    method: str = "auto",
-    kernel: Any = ("gaussian", "laplace"),
-    bandwidth: Any = "dyadic",
-    n_bandwidths: int = 10,
-    n_resamples: int = 999,
-    pooling: str = "max",
-    block_length: int | str | None = None,
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
-) -> TestResult:
+@takes_parameters_of(
+    hsic_test,
+    names=(
+        "method",
+        "kernel",
+        "bandwidth",
+        "n_bandwidths",
+        "n_resamples",
+        "pooling",
+        "block_length",
+        "encoder",
+        *RUN,
+    ),
+)
+def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     r"""Test whether several variables are jointly independent (dHSIC).
 
     A small p-value means that some of the variables depend on each other. The test can
@@ -274,25 +230,29 @@ def joint_independence_test(
     >>> hsic_test(x, z, random_state=0).pvalue > 0.05
     True
     """
-    kernels = check_kernel(kernel)
-    check_joint_kernels(kernels)
-    # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
-    check_bandwidth(bandwidth, "bandwidth")
-    check_bandwidths(kernels, "grid", "bandwidth", n_bandwidths)
     methods = ("permutation", "shift")
-    options = check_options(
-        method, n_resamples, None, pooling, methods, block_length, for_blocks=methods
-    )
-    check_run_options(n_jobs, random_state, verbose)
-    read = _read_variables(variables, kernels, bandwidth, n_bandwidths, encoder)
-    n = len(read[0].rows)
-    columns = [
-        columns_of(v.rows, v.kernels, all_rows=options.wants_blocks) for v in read
-    ]
-    names = [f"variables[{i}]" for i in range(len(read))]
-    warn = partial(warn_if_both_dependent, names=names)
+    given = {name: params.pop(name) for name in OPTIONS if name in params}
+    values = HSICEstimator().get_params(deep=False) | params
+    names = ("kernel", "bandwidth", "n_jobs", "random_state", "verbose")
+    checked = check_parameters({name: values[name] for name in names})
+    check_joint_kernels(checked["kernel"])
+    # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.
+    number = check_parameters({"n_bandwidths": values["n_bandwidths"]})
+    values |= checked | number
+    options = check_options(methods, methods, **given)
+    read = _read_variables(variables, values)
+    n = len(read[0][0])
+    columns = [columns_of(*own, all_rows=options.wants_blocks) for own in read]
+    titles = [f"variables[{i}]" for i in range(len(read))]
+    warn = partial(warn_if_both_dependent, names=titles)
     options = options.with_block_length(n, warn, *columns)
-    options = options.ready(_tuples(read), random_state, Run(n_jobs, verbose))
+    n_kernels = max(len(kernels) for _, kernels in read)
+    together = [
+        tuple(kernels[k if len(kernels) > 1 else 0] for _, kernels in read)
+        for k in range(n_kernels)
+    ]
+    run = Run(values["n_jobs"], values["verbose"])
+    options = options.ready(together, values["random_state"], run)
     length, generator = options.block_length, options.generator
 
     def draw_orders(shared: bool) -> list[np.ndarray]:
@@ -305,20 +265,16 @@ def joint_independence_test(
 
     def sources_of(orders: list[np.ndarray]) -> list[Source]:
         return [
-            kernel_source(variable.kernels, variable.rows[order])
-            for variable, order in zip(read, orders, strict=True)
+            kernel_source(kernels, rows[order])
+            for (rows, kernels), order in zip(read, orders, strict=True)
         ]
 
     return joint_shift_test(sources_of, n, len(read), draw_orders, options)
 
 
 def _read_variables(
-    variables: tuple[Any, ...],
-    kernels: list[Any],
-    bandwidth: Any,
-    n_bandwidths: int,
-    encoder: Any,
-) -> list[JointVariable]:
+    variables: tuple[Any, ...], values: dict[str, Any]
+) -> list[tuple[np.ndarray, list[Any]]]:
     """Read all variables, which must have the same rows."""
     if len(variables) < 2:
         raise ValueError(
@@ -326,27 +282,15 @@ def _read_variables(
             "test the columns of an array X, pass them one by one: "
             "joint_independence_test(*X.T)."
         )
-    read: list[JointVariable] = []
+    read: list[tuple[np.ndarray, list[Any]]] = []
     for i, Z in enumerate(variables):
         name = f"variables[{i}]"
-        variable = read_variable(Z, name, kernels, bandwidth, n_bandwidths, encoder)
-        n = len((read or [variable])[0].rows)
-        if len(variable.rows) != n:
-            raise ValueError(
-                f"{name} has {len(variable.rows)} rows, must have {n} as variables[0]."
-            )
-        read.append(variable)
+        read.append(read_variable(Z, name, values))
+        n, own = len(read[0][0]), len(read[-1][0])
+        if own != n:
+            raise ValueError(f"{name} has {own} rows, must have {n} as variables[0].")
     if n < MIN_ROWS:
         raise ValueError(
             f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
         )
     return read
-
-
-def _tuples(variables: list[JointVariable]) -> list[tuple[Any, ...]]:
-    """Return the kernels of all variables, one tuple for each index."""
-    n_kernels = max(len(variable.kernels) for variable in variables)
-    return [
-        tuple(v.kernels[k if len(v.kernels) > 1 else 0] for v in variables)
-        for k in range(n_kernels)
-    ]

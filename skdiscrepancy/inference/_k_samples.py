@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,73 +21,36 @@ from skdiscrepancy._data.arrays import (
     refuse_blocks,
     refuse_missing,
 )
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    check_run_options,
-    draw_seeds,
-    shown,
-)
+from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_table, is_table, take_columns
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.parameters import CORRECTIONS, check_correction
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._estimators.two_sample_tests import two_sample_test
-from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
+from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._nulls.groups import k_sample_permutation_test
-from skdiscrepancy._nulls.pvalues import Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._statistics.evaluations import step_down
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.inference._column_tests import CORRECTIONS, adjust_pvalues
-from skdiscrepancy.kernels._base import KernelLike
-from skdiscrepancy.kernels._names import check_kernel
-from skdiscrepancy.tables import check_encoder, layout_of
+from skdiscrepancy.inference._column_tests import adjust_pvalues
+from skdiscrepancy.inference._tests import checked_test, mmd_test
+from skdiscrepancy.tables import layout_of
 
 # Unbiased MMD leaves out pairs of equal rows.
 MIN_ROWS = 2
 
 
-class Samples(NamedTuple):
-    """Validated samples.
-
-    Attributes
-    ----------
-    rows : list of ndarray of shape (n_samples, n_features)
-        The samples.
-    names : list
-        Their names: positions, or the labels of the groups.
-    layout : object
-        The columns of the samples before or after encoding, for kernels on columns.
-    """
-
-    rows: list[Any]
-    names: list[Any]
-    layout: Any
-
-
 def read_k_samples(
-    samples: Sequence[Any], groups: Any, kernels: list[KernelLike], encoder: Any
-) -> Samples:
+    samples: Sequence[Any], groups: Any, estimator: MMDEstimator, settings: Settings
+) -> tuple[list[Any], list[Any], Any]:
     """Read several samples, or one table that is divided by its groups.
 
-    Parameters
-    ----------
-    samples : sequence of array-like or DataFrame of shape (n_samples, n_features)
-        Samples with the same columns, or one table.
-    groups : str, array-like of shape (n_samples,) or None
-        Column of the table, or one label for each row. None for several samples.
-    kernels : list of kernel objects
-        Kernels that read the samples.
-    encoder : "auto", None or transformer
-        How to encode tables.
-
-    Returns
-    -------
-    samples : Samples
-        At least two samples of at least two rows each.
+    Returns the rows and the name of each sample, and the layout of their columns.
     """
-    check_encoder(encoder)
+    reader = Reader(settings.kernels, encoder=estimator.encoder)
     if groups is None:
         if len(samples) < 2:
             raise ValueError(
@@ -96,14 +59,14 @@ def read_k_samples(
             )
         tables = [as_table(sample) for sample in samples]
         titles = [f"samples[{i}]" for i in range(len(tables))]
-        rows, layout = _encoded(tables, titles, kernels, encoder)
-        return Samples(rows, list(range(len(rows))), layout)
+        rows, layout = _encoded(tables, titles, reader)
+        return rows, list(range(len(rows))), layout
     if len(samples) != 1:
         raise ValueError(
             f"k_sample_test got {len(samples)} samples, must be 1 if you pass `groups`."
         )
     table, labels = _divide(as_table(samples[0]), groups)
-    [rows], layout = _encoded([table], ["samples[0]"], kernels, encoder)
+    [rows], layout = _encoded([table], ["samples[0]"], reader)
     if len(labels) != len(rows):
         raise ValueError(
             f"groups has {len(labels)} labels, must have one for each of the "
@@ -118,7 +81,7 @@ def read_k_samples(
     parts = [rows[np.flatnonzero(codes == code)] for code in range(len(names))]
     for name, part in zip(names, parts, strict=True):
         _check_size(len(part), f"The group {shown(name)} of `groups`")
-    return Samples(parts, names, layout)
+    return parts, names, layout
 
 
 def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
@@ -171,7 +134,7 @@ def _levels(labels: np.ndarray) -> tuple[list[Any], np.ndarray]:
 
 
 def _encoded(
-    tables: list[Any], titles: list[str], kernels: list[KernelLike], encoder: Any
+    tables: list[Any], titles: list[str], reader: Reader
 ) -> tuple[list[Any], Any]:
     """Return tables as the kernels read them, and the layout of their columns."""
     for table, title in zip(tables, titles, strict=True):
@@ -182,7 +145,6 @@ def _encoded(
                 f"{title} has the columns {shown(own)}, must have the columns of "
                 f"{titles[0]} in the same order, {shown(first)}."
             )
-    reader = Reader(kernels, encoder=encoder)
     rows = reader.together(tables, titles)
     for part, title in zip(rows, titles, strict=True):
         _check_size(len(part), title)
@@ -306,20 +268,27 @@ class KSampleResult(Result):
         return self.pvalues
 
 
+@takes_parameters_of(
+    mmd_test,
+    names=(
+        "groups",
+        "correction",
+        "kernel",
+        "bandwidth",
+        "n_resamples",
+        "n_groups",
+        "pooling",
+        "encoder",
+        *RUN,
+    ),
+)
 @in_one_blas_thread
 def k_sample_test(
     *samples: ArrayLike,
     groups: Any = None,
     correction: str | None = "shaffer",
-    kernel: Any = ("gaussian", "laplace"),
-    bandwidth: Any = "dyadic",
     n_resamples: int | None = None,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
+    **params: Any,
 ) -> KSampleResult:
     """Test whether several samples have the same distribution, and which pairs differ.
 
@@ -422,26 +391,24 @@ def k_sample_test(
     >>> (result.adjusted_pvalues < 0.05).tolist()
     [False, True, True]
     """
-    check_k_correction(correction)
-    kernels = check_kernel(kernel)
-    check_bandwidths(kernels, bandwidth, "bandwidth")
-    check_run_options(n_jobs, random_state, verbose)
-    given = 999 if n_resamples is None else n_resamples
-    options = check_options("auto", given, n_groups, pooling, allowed=("permutation",))
-    read = read_k_samples(samples, groups, kernels, encoder)
-    pairs = list(combinations(range(len(read.rows)), 2))
+    check_correction(correction, ("shaffer", *CORRECTIONS))
+    params["n_resamples"] = 999 if n_resamples is None else n_resamples
+    estimator, settings = checked_test(MMDEstimator, params)
+    rows, names, layout = read_k_samples(samples, groups, estimator, settings)
+    pairs = list(combinations(range(len(rows)), 2))
+    options = settings.options
     if n_resamples is None:
         options = options._replace(n_resamples=max(999, 100 * len(pairs) - 1))
-    collection = collection_of(
-        read.rows, kernels, bandwidth, N_BANDWIDTHS, "bandwidth", read.layout, n_jobs
+    collection = estimator._collection(
+        rows, settings.kernels, estimator.bandwidth, table=layout
     )
-    options = options.ready(collection, random_state, Run(n_jobs, verbose))
+    options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows.
-    work = [float(len(read.rows[a]) + len(read.rows[b])) ** 2 for a, b in pairs]
-    of_all = float(sum(map(len, read.rows))) ** 2
-    with progress("tests of samples", of_all + sum(work), verbose) as line:
+    work = [float(len(rows[a]) + len(rows[b])) ** 2 for a, b in pairs]
+    of_all = float(sum(map(len, rows))) ** 2
+    with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
         line.step = of_all
-        overall = _test_all(read.rows, options)
+        overall = _test_all(rows, options)
         line.advance()
         results = [overall]
         if len(pairs) > 1:
@@ -450,37 +417,19 @@ def k_sample_test(
             for (a, b), seed, step in zip(pairs, seeds, work, strict=True):
                 line.step = step
                 own = options.ready(collection, seed, options.run)
-                both = read.rows[a], read.rows[b]
+                both = rows[a], rows[b]
                 results.append(two_sample_test(*both, CompleteU(), own, paired=False))
                 line.advance()
-    return _summarise(read, pairs, overall, results, correction)
-
-
-def _test_all(samples: list[Any], options: Options) -> TestResult:
-    """Test whether all samples have the same distribution."""
-    # Groups must hold random rows, because neighbouring rows may be similar.
-    mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
-    source = kernel_source(options.kernels, *mixed)
-    return k_sample_permutation_test(source, list(map(len, mixed)), options)
-
-
-def _summarise(
-    samples: Samples,
-    pairs: list[tuple[int, int]],
-    overall: TestResult,
-    results: list[TestResult],
-    correction: str | None,
-) -> KSampleResult:
     pvalues = np.array([result.pvalue for result in results])
     if correction == "shaffer":
-        adjusted = shaffer_pvalues(pvalues, len(samples.rows))
+        adjusted = shaffer_pvalues(pvalues, len(rows))
     else:
         adjusted = adjust_pvalues(pvalues, correction)
     return KSampleResult(
         statistic=overall.statistic,
         pvalue=overall.pvalue,
-        sample_names=samples.names,
-        sizes=[len(rows) for rows in samples.rows],
+        sample_names=names,
+        sizes=list(map(len, rows)),
         pairs=pairs,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
@@ -491,11 +440,12 @@ def _summarise(
     )
 
 
-def check_k_correction(correction: Any) -> None:
-    """Refuse an unknown correction of pairs."""
-    allowed = ("shaffer", *CORRECTIONS)
-    if correction not in allowed:
-        raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
+def _test_all(samples: list[Any], options: Options) -> TestResult:
+    """Test whether all samples have the same distribution."""
+    # Groups must hold random rows, because neighbouring rows may be similar.
+    mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
+    source = kernel_source(options.kernels, *mixed)
+    return k_sample_permutation_test(source, list(map(len, mixed)), options)
 
 
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:

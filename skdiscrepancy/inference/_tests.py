@@ -4,55 +4,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import (
-    RandomStateLike,
-    check_run_options,
-    takes_parameters_of,
-)
+from skdiscrepancy._data.checks import RUN, takes_parameters_of
 from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import KSDEstimator, stein_options, stein_test
+from skdiscrepancy._estimators.ksd import KSDEstimator, stein_methods, stein_test
 from skdiscrepancy._estimators.ksd_models import as_given
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sources import kernel_source
-from skdiscrepancy._nulls.pvalues import TestResult
+from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.second_order import warn_left_out
-from skdiscrepancy.designs import Design, check_design
+from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
 
-# Options of `mmd_test` that are not parameters of the estimator, and their defaults.
-MMD_TEST_OPTIONS: dict[str, Any] = {
-    "method": "auto",
-    "n_resamples": 999,
-    "n_groups": 256,
-    "pooling": "max",
-    "block_length": None,
-    "paired": False,
-}
+# Keywords that come first in the signature of a test.
+FIRST = (*OPTIONS[:-1], "bandwidth", "target_bandwidth", "block_length", "paired")
 
 
-@takes_parameters_of(MMDEstimator)
-def mmd_test(
-    X: ArrayLike,
-    Y: ArrayLike,
-    *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    bandwidth: Any = "dyadic",
-    block_length: int | str | None = None,
-    paired: bool = False,
-    **params: Any,
-) -> TestResult:
+@takes_parameters_of(MMDEstimator.test, MMDEstimator, first=FIRST, bandwidth="dyadic")
+def mmd_test(X: ArrayLike, Y: ArrayLike, **params: Any) -> TestResult:
     """Test whether two samples have the same distribution.
 
     A small p-value means that the distributions differ. The test can detect any
@@ -136,50 +114,36 @@ def mmd_test(
     >>> mmd_test(X, Y, random_state=0).pvalue
     0.001
     """
-    return _test_two_samples(
-        X,
-        Y,
-        bandwidth,
-        params,
-        method=method,
-        n_resamples=n_resamples,
-        n_groups=n_groups,
-        pooling=pooling,
-        block_length=block_length,
-        paired=paired,
-    )
+    estimator, settings = checked_test(MMDEstimator, params)
+    return estimator._test_pair(as_table(X), as_table(Y), settings)
 
 
-def mmd_test_without_effect(
-    X: ArrayLike, Y: ArrayLike, *, bandwidth: Any = "dyadic", **given: Any
-) -> TestResult:
-    """Call :func:`mmd_test` without the time for an effect size."""
+def checked_test(
+    make: Callable[..., Any], params: dict[str, Any]
+) -> tuple[Any, Settings]:
+    """Return an estimator, and its checked settings with the options of a test.
+
+    `n_bandwidths` turns the bandwidths "dyadic" into "grid".
+    """
     options = {
-        name: given.pop(name, default) for name, default in MMD_TEST_OPTIONS.items()
+        name: params.pop(name) for name in (*OPTIONS, "paired") if name in params
     }
-    return _test_two_samples(X, Y, bandwidth, given, effect=False, **options)
+    for name in ("bandwidth", "target_bandwidth"):
+        rule = params.get(name)
+        if isinstance(rule, str) and rule == "dyadic" and "n_bandwidths" in params:
+            params[name] = "grid"
+    estimator = make(**params)
+    return estimator, estimator._check_test(**options)
 
 
-def _test_two_samples(
-    X: ArrayLike, Y: ArrayLike, bandwidth: Any, params: Any, **options: Any
-) -> TestResult:
-    estimator = MMDEstimator(bandwidth=_rule(bandwidth, params), **params)
-    return estimator._test_pair(as_table(X), as_table(Y), **options)
-
-
-@takes_parameters_of(HSICEstimator)
-def hsic_test(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    pooling: str = "max",
-    bandwidth: Any = "dyadic",
-    target_bandwidth: Any = "dyadic",
-    block_length: int | str | None = None,
-    **params: Any,
-) -> TestResult:
+@takes_parameters_of(
+    HSICEstimator.test,
+    HSICEstimator,
+    first=FIRST,
+    bandwidth="dyadic",
+    target_bandwidth="dyadic",
+)
+def hsic_test(X: ArrayLike, y: ArrayLike, **params: Any) -> TestResult:
     """Test whether X and y are independent.
 
     A small p-value means that y depends on X. The test can detect dependence of any
@@ -255,35 +219,13 @@ def hsic_test(
     >>> hsic_test(X, X[:, 0] ** 2, random_state=0).pvalue
     0.001
     """
-    hsic = HSICEstimator(
-        bandwidth=_rule(bandwidth, params),
-        target_bandwidth=_rule(target_bandwidth, params),
-        **params,
-    )
-    X, y = hsic._read(as_table(X), y)
-    return hsic.fit(X, y).test(
-        X,
-        y,
-        method=method,
-        n_resamples=n_resamples,
-        pooling=pooling,
-        block_length=block_length,
-    )
+    estimator, settings = checked_test(HSICEstimator, params)
+    X, y = estimator._read(X, y, settings)
+    return estimator._fit(X, y, settings)._test(X, y, settings)
 
 
-@takes_parameters_of(KSDEstimator)
-def ksd_test(
-    X: ArrayLike,
-    model: Any = None,
-    *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    bandwidth: Any = "dyadic",
-    block_length: int | str | None = None,
-    **params: Any,
-) -> TestResult:
+@takes_parameters_of(KSDEstimator.test, KSDEstimator, first=FIRST, bandwidth="dyadic")
+def ksd_test(X: ArrayLike, model: Any = None, **params: Any) -> TestResult:
     """Test whether a sample comes from a model (goodness of fit).
 
     A small p-value means that the model does not fit. The false positive rate (type I
@@ -363,44 +305,29 @@ def ksd_test(
     >>> ksd_test(X + 0.5, lambda X: -X, random_state=0).pvalue
     0.001
     """
-    rule = _rule(bandwidth, params)
-    if method == "parametric" and isinstance(rule, str) and rule == "dyadic":
+    if params.get("method") == "parametric":
         # Every draw chooses its own bandwidths, and must have as many as the data.
-        rule = "grid"
-    ksd = KSDEstimator(as_given(model), bandwidth=rule, **params)
-    X = ksd._read(as_table(X))
-    return ksd.fit(X).test(
-        X,
-        method=method,
-        n_resamples=n_resamples,
-        n_groups=n_groups,
-        pooling=pooling,
-        block_length=block_length,
-    )
+        params.setdefault("n_bandwidths", N_BANDWIDTHS)
+    make = partial(KSDEstimator, as_given(model))
+    estimator, settings = checked_test(make, params)
+    X = estimator._read(X, settings)
+    return estimator._fit(X, settings)._test(X, settings)
 
 
-def _rule(bandwidth: Any, params: Mapping[str, Any]) -> Any:
-    """Return the rule for bandwidths: `n_bandwidths` turns "dyadic" into "grid"."""
-    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
-    return "grid" if dyadic and "n_bandwidths" in params else bandwidth
+# Parameters of tests from Gram matrices that have data in place of kernels.
+OF_GRAMS = ("design", "second_order", *RUN)
 
 
+@takes_parameters_of(
+    mmd_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length", "paired")
+)
 def mmd_test_from_gram(
     K_xx: ArrayLike,
     K_yy: ArrayLike,
     K_xy: ArrayLike,
     *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    design: str | Design = "u",
-    second_order: bool = False,
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
     block_length: int | None = None,
-    paired: bool = False,
+    **params: Any,
 ) -> TestResult:
     """Test whether two samples are from one distribution, from Gram matrices.
 
@@ -482,39 +409,14 @@ def mmd_test_from_gram(
     kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
     m = len(np.asarray(parts[0][0]))
     rows = _positions(kernels, "K_xx, K_yy and K_xy")
-    estimator = MMDEstimator(
-        kernel=kernels,
-        design=design,
-        second_order=second_order,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    return estimator._test_pair(
-        rows[:m],
-        rows[m:],
-        method=method,
-        n_resamples=n_resamples,
-        n_groups=n_groups,
-        pooling=pooling,
-        block_length=block_length,
-        paired=paired,
-    )
+    params |= {"kernel": kernels, "block_length": block_length}
+    estimator, settings = checked_test(MMDEstimator, params)
+    return estimator._test_pair(rows[:m], rows[m:], settings)
 
 
+@takes_parameters_of(hsic_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length"))
 def hsic_test_from_gram(
-    K: ArrayLike,
-    L: ArrayLike,
-    *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    pooling: str = "max",
-    design: str | Design = "u",
-    second_order: bool = False,
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
-    block_length: int | None = None,
+    K: ArrayLike, L: ArrayLike, *, block_length: int | None = None, **params: Any
 ) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
@@ -582,37 +484,18 @@ def hsic_test_from_gram(
         for grams, name in ((K, "K"), (L, "L"))
     )
     rows = _positions([*kernels, *targets], "K and L")
-    estimator = HSICEstimator(
-        kernel=kernels,
-        target_kernel=targets,
-        design=design,
-        second_order=second_order,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    return estimator.fit(rows, rows).test(
-        rows,
-        rows,
-        method=method,
-        n_resamples=n_resamples,
-        pooling=pooling,
-        block_length=block_length,
-    )
+    params |= {
+        "kernel": kernels,
+        "target_kernel": targets,
+        "block_length": block_length,
+    }
+    estimator, settings = checked_test(HSICEstimator, params)
+    return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
 
 
+@takes_parameters_of(ksd_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length"))
 def ksd_test_from_gram(
-    H: ArrayLike,
-    *,
-    method: str = "auto",
-    n_resamples: int = 999,
-    n_groups: int | None = 256,
-    pooling: str = "max",
-    design: str | Design = "u",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
-    block_length: int | None = None,
+    H: ArrayLike, *, block_length: int | None = None, **params: Any
 ) -> TestResult:
     """Test whether a model fits, from a matrix of the Stein kernel.
 
@@ -671,16 +554,11 @@ def ksd_test_from_gram(
     >>> ksd_test_from_gram(H, random_state=0).pvalue
     0.001
     """
-    design = check_design(design)
-    check_run_options(n_jobs, random_state, verbose)
-    options = stein_options(
-        design,
-        method=method,
-        n_resamples=n_resamples,
-        n_groups=n_groups,
-        pooling=pooling,
-        block_length=block_length,
-    )
+    given = {name: params.pop(name) for name in OPTIONS if name in params}
+    estimator = KSDEstimator(**params)
+    design = estimator._check_params().design
+    methods = stein_methods(design)
+    options = check_options(*methods, block_length=block_length, **given)
     kernels = [
         PrecomputedKernel(check_gram(matrix, "H")) for matrix in _as_list(H, "H")
     ]
@@ -691,7 +569,7 @@ def ksd_test_from_gram(
     warn_left_out(design, n)
     # A matrix does not show whether its rows depend on each other.
     options = options.with_block_length(n, warn_if_dependent, None)
-    options = options.ready(kernels, random_state, Run(n_jobs, verbose))
+    options = options.ready(kernels, estimator.random_state, estimator._run)
     return stein_test(
         lambda index: kernel_source(kernels, rows[index]), n, design, options
     )

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,22 +14,36 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.checks import (
+    RUN,
     RandomStateLike,
-    check_number,
-    check_run_options,
     generator_of,
     takes_parameters_of,
 )
 from skdiscrepancy._data.distances import block_distances
-from skdiscrepancy._data.frames import Column, in_order, is_table, read_columns
+from skdiscrepancy._data.frames import (
+    Column,
+    as_table,
+    in_order,
+    is_table,
+    read_columns,
+)
 from skdiscrepancy._data.rows import Index
+from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._gram.sources import Source
+from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.two_samples import two_sample_statistics
-from skdiscrepancy.inference._column_tests import mmd_column_tests
-from skdiscrepancy.inference._tests import mmd_test, mmd_test_without_effect
+from skdiscrepancy.designs import CompleteU
+from skdiscrepancy.inference._column_tests import (
+    checked_tests,
+    read_samples,
+    two_sample_columns,
+)
+from skdiscrepancy.inference._tests import mmd_test
+from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import LaplaceKernel
 from skdiscrepancy.monitoring._report import (
     DriftReport,
@@ -35,7 +51,7 @@ from skdiscrepancy.monitoring._report import (
     pair_points,
     write_value,
 )
-from skdiscrepancy.tables import TableEncoder, check_encoder, encode, fit_encoder
+from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
 
 # Fraction of the columns that a step removes. Up to 19 columns are removed one by one.
 STEP = 0.1
@@ -207,11 +223,11 @@ def explain(
 # by contributions and effect sizes that take quadratic time.
 EXPLAINED_ROWS = 1000
 COMPARED_ROWS = 5000
-# Parameters of the tests that also define the kernels of the contributions.
-KERNEL_PARAMS = ("kernel", "bandwidth", "n_bandwidths")
+# Keywords that come first in the signature of a report.
+FIRST = ("level", "correction", "n_resamples", "max_columns", "max_rows", "encoder")
 
 
-@takes_parameters_of(mmd_test)
+@takes_parameters_of(mmd_test, first=(*FIRST, *RUN))
 @in_one_blas_thread
 def drift_report(
     reference: ArrayLike,
@@ -223,9 +239,6 @@ def drift_report(
     max_columns: int = 10,
     max_rows: int = 10,
     encoder: Any = "auto",
-    n_jobs: int | None = None,
-    random_state: RandomStateLike = None,
-    verbose: int = 0,
     **params: Any,
 ) -> DriftReport:
     """Report how a new table differs from a reference table.
@@ -320,42 +333,60 @@ def drift_report(
     >>> report.explanation
     [['x3', 'x1']]
     """
-    level = check_number(level, "level", strict=True, most=1)
-    max_columns = check_number(max_columns, "max_columns", integer=True, least=1)
-    max_rows = check_number(max_rows, "max_rows", integer=True, least=1)
-    check_run_options(n_jobs, random_state, verbose)
-    check_encoder(encoder)
+    values = check_parameters(
+        {
+            "level": level,
+            "max_columns": max_columns,
+            "max_rows": max_rows,
+            "encoder": encoder,
+        }
+    )
+    kernels: list[Any] = [] if "kernel" in params else [LaplaceKernel()]
+    mmd, settings = checked_tests(MMDEstimator, correction, n_resamples, params)
     new, columns = _read_tables(reference, new)
-    options = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    tested: dict[str, Any] = {**params, **options}
-    if n_resamples is not None:
-        tested["n_resamples"] = n_resamples
-    with progress("drift report", 4, verbose) as line:
-        tables = _Tables([reference, new], encoder, random_state, n_jobs)
-        column_tests = mmd_column_tests(reference, new, correction=correction, **tested)
+    with progress("drift report", 4, mmd.verbose) as line:
+        tables = _Tables([reference, new], encoder, mmd.random_state, mmd.n_jobs)
+        column_tests = two_sample_columns(
+            mmd,
+            replace(settings, kernels=kernels or settings.kernels),
+            read_samples((reference, new), ("X", "Y"), "auto"),
+            correction,
+            n_resamples,
+        )
         # The tests of columns have looked at the order of the rows.
-        tested["block_length"] = params.get("block_length") or 1
+        length = settings.options.block_length or 1
+        options = settings.options._replace(block_length=length)
+        settings = replace(settings, options=options)
+
+        def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
+            own = copy(mmd).set_params(encoder=encoder)
+            x, y = map(as_table, samples)
+            return own._test_pair(x, y, settings, effect=effect)
+
         line.advance()
-        joint_test = mmd_test(*tables.joint, encoder=None, **tested)
+        joint_test = test(tables.joint, encoder=None, effect=True)
         line.advance()
         groups, remaining = explain(
             *tables.sampled_blocks(),
             joint_test.pvalue,
-            lambda some: mmd_test_without_effect(*tables.of(some), **tested).pvalue,
-            level=level,
-            max_columns=max_columns,
-            n_jobs=n_jobs,
+            lambda some: test(tables.of(some), encoder="auto", effect=False).pvalue,
+            level=values["level"],
+            max_columns=values["max_columns"],
+            n_jobs=mmd.n_jobs,
         )
         line.advance()
         found = [j for group in groups for j in group]
         x, y = tables.of(found or list(range(len(columns))))
         kept, rows = tables.draw_rows(COMPARED_ROWS)
-        kernels = {key: value for key, value in params.items() if key in KERNEL_PARAMS}
-        estimator = MMDEstimator(**{**kernels, **options})
-        contributions = estimator.fit(x[kept]).contributions(y[rows])
+        how = {name: getattr(mmd, name) for name in ("bandwidth", "n_bandwidths", *RUN)}
+        if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
+            how["bandwidth"] = "grid"
+        complete = Settings(CompleteU(), settings.kernels)
+        fitted = MMDEstimator(**how)._fit(x[kept], complete)
+        contributions = fitted._contributions(y[rows])
         line.advance()
     names = column_tests.feature_names
-    largest = np.argsort(-contributions, kind="stable")[:max_rows]
+    largest = np.argsort(-contributions, kind="stable")[: values["max_rows"]]
     rows = rows[largest]
     index = getattr(new, "index", None) if is_table(new) else None
     missing = np.array([[np.mean(of_table.missing) for of_table in c] for c in columns])
@@ -381,14 +412,15 @@ def drift_report(
         marginals=[marginal(*column) for column in columns],
         pairs=[
             pair_points(
-                [(names[j], *columns[j]) for j in group[:2]], generator_of(random_state)
+                [(names[j], *columns[j]) for j in group[:2]],
+                generator_of(mmd.random_state),
             )
             for group in groups
             if len(group) > 1
         ],
         n_reference=len(tables.x),
         n_new=len(tables.y),
-        level=float(level),
+        level=float(values["level"]),
     )
 
 
@@ -448,15 +480,16 @@ class _Tables:
                 x, y = x[kept], y[others]
             if kind == "category":
                 # The same value, in less time: one category is in each row.
-                kernel = "indicator"
+                kernel = IndicatorKernel()
                 x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
-            mmd = MMDEstimator(kernel=kernel, pooling=None, n_jobs=self.n_jobs)
+            settings = Settings(CompleteU(), [kernel])
+            mmd = MMDEstimator(pooling=None, n_jobs=self.n_jobs)
             try:
-                sizes.append(effect_size(mmd._evaluate_pair(x, y).value))
+                sizes.append(effect_size(mmd._evaluate_pair(x, y, settings).value))
             except ValueError:
                 # The scale is 0: all rows of a table are equally far from the other.
                 mmd.set_params(normalize=False)
-                sizes.append(float(mmd._evaluate_pair(x, y).value > 0))
+                sizes.append(float(mmd._evaluate_pair(x, y, settings).value > 0))
         return np.array(sizes)
 
 
