@@ -157,7 +157,7 @@ def test_effect_draws_nothing_and_does_not_depend_on_random_state():
 
     def run(effect, seed):
         mmd = MMDEstimator(bandwidth="dyadic", random_state=seed)
-        return mmd._test_pair(X, Y, effect=effect, **options)
+        return mmd._test_pair(X, Y, mmd._check_test(**options), effect=effect)
 
     generator, other = np.random.RandomState(3), np.random.RandomState(3)
     first, second = run(True, generator), run(False, other)

@@ -525,9 +525,12 @@ def test_features_of_exact_kernels_give_the_exact_score(design, samples):
     options = {"kernel": kernels, "design": design, "pooling": "mean"}
     for of_x, of_y in ((w, v), (w, None), (None, v)):
         weights = {"sample_weight": of_x, "sample_weight_Y": of_y}
-        exact = MMDEstimator(**options)._evaluate_pair(X, Y, of_x, of_y)
+        mmd = MMDEstimator(**options)
+        exact = mmd._evaluate_pair(X, Y, mmd._check_params(), of_x, of_y)
         features = MMDEstimator(n_components=4, **options)
-        assert_same(features._evaluate_pair(X, Y, of_x, of_y), exact, **CLOSE)
+        settings = features._check_params()
+        found = features._evaluate_pair(X, Y, settings, of_x, of_y)
+        assert_same(found, exact, **CLOSE)
         assert_allclose(
             mmd_score(X, Y, n_components=4, **weights, **options), exact.value, **CLOSE
         )
