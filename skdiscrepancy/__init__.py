@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ComparisonResult,
         DiscrepancyResult,
     )
-    from skdiscrepancy._statistics.stein_statistics import ksd_from_gram
+    from skdiscrepancy._statistics.second_order import ksd_from_gram
     from skdiscrepancy._statistics.two_samples import mmd_from_gram
     from skdiscrepancy.inference import (
         conditional_hsic_test,
@@ -104,7 +104,7 @@ _NAMES = {
     "_estimators.subsets": "MMDSubsetsResult mmd_subsets",
     "_statistics.dependence": "hsic_from_gram",
     "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
-    "_statistics.stein_statistics": "ksd_from_gram",
+    "_statistics.second_order": "ksd_from_gram",
     "_statistics.two_samples": "mmd_from_gram",
     "inference": "conditional_hsic_test hsic_column_tests hsic_compare hsic_matrix "
     "hsic_test hsic_test_from_gram joint_independence_test k_sample_test ksd_compare "

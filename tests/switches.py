@@ -10,9 +10,8 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from unittest import mock
 
 from skdiscrepancy._estimators import base
-from skdiscrepancy._gram import run, sorted_columns, walks
-from skdiscrepancy._gram.sources import CentredSource, PairedSource, Source
-from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._gram import kernel_gram, run, tiles
+from skdiscrepancy._gram.tiles import CentredGram, Gram, PairedGram
 from skdiscrepancy._loops import jit
 
 
@@ -26,7 +25,7 @@ def without_numba():
 @contextmanager
 def sorted_from(n_rows):
     """Sum kernels on one column in sorted order from `n_rows` rows on."""
-    with mock.patch.object(sorted_columns, "min_rows", return_value=n_rows):
+    with mock.patch.object(kernel_gram, "min_rows", return_value=n_rows):
         yield
 
 
@@ -44,13 +43,13 @@ def by_tiles():
 def small_pieces(tile=7, max_pairs=11):
     """Cut everything into small tiles, several tasks, and chunks of few pairs."""
     changes = [
-        (Source, "tile", tile),
-        (PairedSource, "tile", max(1, tile - 2)),
-        (CentredSource, "tile", max(1, tile - 4)),
-        (walks, "MIN_PIECE", tile + 1),
-        (walks, "STRIPES", 3),
+        (Gram, "tile", tile),
+        (PairedGram, "tile", max(1, tile - 2)),
+        (CentredGram, "tile", max(1, tile - 4)),
+        (tiles, "MIN_PIECE", tile + 1),
+        (tiles, "STRIPES", 3),
         (run, "WAVE", 2),
-        (RowSums, "max_pairs", max_pairs),
+        (tiles, "MOST_PAIRS", max_pairs),
     ]
     with ExitStack() as stack:
         for owner, name, value in changes:

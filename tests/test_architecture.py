@@ -191,15 +191,15 @@ def test_contributing_page_shows_the_same_layers():
     assert list(filter(None, layers)) == [set(packages) for packages in LAYERS]
 
 
-KNOWN = {"skdiscrepancy", "skdiscrepancy._nulls.groups", "skdiscrepancy._gram.walks"}
+KNOWN = {"skdiscrepancy", "skdiscrepancy._nulls.groups", "skdiscrepancy._gram.tiles"}
 
 
 @pytest.mark.parametrize(
     ("importer", "line", "found"),
     [
-        ("_gram.walks", "from skdiscrepancy._nulls.groups import x", True),
+        ("_gram.tiles", "from skdiscrepancy._nulls.groups import x", True),
         ("inference._tests", "from skdiscrepancy.model_checking import x", True),
-        ("_nulls.groups", "from skdiscrepancy._gram.walks import x", False),
+        ("_nulls.groups", "from skdiscrepancy._gram.tiles import x", False),
         ("_nulls.groups", "from skdiscrepancy.plotting import x", True),
         ("_nulls.groups", "if f:\n import skdiscrepancy.plotting", True),
         ("_data.results", "import skdiscrepancy.plotting", True),

@@ -38,8 +38,8 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._data.rows import Rows
-from skdiscrepancy._gram import run, walks
-from skdiscrepancy._gram.walks import ProductRowSums, RowSums
+from skdiscrepancy._gram import run, tiles
+from skdiscrepancy._gram.tiles import Gram, ProductGram
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.monitoring import drift_report
@@ -112,8 +112,8 @@ def backend(request):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Cut what is small into many tasks."""
-    monkeypatch.setattr(walks, "MIN_PIECE", 128)
-    monkeypatch.setattr(RowSums, "max_pairs", 1000)
+    monkeypatch.setattr(tiles, "MIN_PIECE", 128)
+    monkeypatch.setattr(tiles, "MOST_PAIRS", 1000)
 
 
 @pytest.mark.usefixtures("many_tasks")
@@ -130,9 +130,9 @@ def test_workers_give_the_same_number_to_the_last_bit(
         raise AssertionError("a task ran at home")
 
     # Workers have imported the package for themselves.
-    for method in ("tile_sums", "reduce_pairs"):
-        monkeypatch.setattr(RowSums, method, refuse)
-    monkeypatch.setattr(ProductRowSums, "tile_sums", refuse)
+    monkeypatch.setattr(Gram, "tile_sums", refuse)
+    monkeypatch.setattr(Gram, "pair_moments", refuse)
+    monkeypatch.setattr(ProductGram, "tile_sums", refuse)
     result = evaluate(discrepancy, X, Y, **params)
     assert_array_equal(result.statistics, expected.statistics)
     assert_array_equal(result.scales, expected.scales)
@@ -330,9 +330,9 @@ def test_working_memory_bounds_the_temporary_arrays(
     params = {"design": design, "random_state": 0}
     expected = evaluate(discrepancy, X, Y, **params)
     peaks = []
-    watch(monkeypatch, RowSums, "tile_sums", peaks)
-    watch(monkeypatch, ProductRowSums, "tile_sums", peaks)
-    watch(monkeypatch, RowSums, "reduce_pairs", peaks)
+    watch(monkeypatch, Gram, "tile_sums", peaks)
+    watch(monkeypatch, ProductGram, "tile_sums", peaks)
+    watch(monkeypatch, Gram, "pair_moments", peaks)
     with config_context(working_memory=1), traced():
         for _ in range(3):
             result = evaluate(discrepancy, X, Y, **params)
@@ -348,11 +348,11 @@ def test_working_memory_bounds_the_temporary_arrays(
 def test_tiles_are_cut_for_the_cache_unless_memory_is_short(discrepancy, monkeypatch):
     sides = []
 
-    def tile_sums(self, rows, cols, **options):
+    def tile_sums(self, rows, cols, *args, **options):
         sides.append((self.tile, rows.stop - rows.start))
-        return row_sums(self, rows, cols, **options)
+        return row_sums(self, rows, cols, *args, **options)
 
-    owner = ProductRowSums if discrepancy == "hsic" else RowSums
+    owner = ProductGram if discrepancy == "hsic" else Gram
     row_sums = owner.tile_sums
     monkeypatch.setattr(owner, "tile_sums", tile_sums)
     expected = evaluate(discrepancy, *draw(300))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
 from skdiscrepancy._data.distances import DRAWN, ColumnDistances, ListedDistances
-from skdiscrepancy._gram.sources import decay_rate
+from skdiscrepancy._gram.kernel_gram import decay_rate
 from skdiscrepancy._loops.tile_loops import chains_of
 from skdiscrepancy.bandwidths import (
     bandwidth_grid,

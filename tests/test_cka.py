@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdiscrepancy import CKAEstimator, CKAResult, cka_score, hsic_score, mmd_score
-from skdiscrepancy._gram import walks
+from skdiscrepancy._gram import tiles
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels import GaussianKernel, LinearKernel, PrecomputedKernel
 
@@ -506,7 +506,7 @@ def test_layers_that_are_the_same_list_must_have_the_same_rows():
 
 @pytest.mark.parametrize("name", ["kernel", "target_kernel"])
 def test_warnings_of_long_runs_name_what_cka_has(name, monkeypatch):
-    monkeypatch.setattr(walks, "LONG", 0.0)
+    monkeypatch.setattr(tiles, "LONG", 0.0)
     with pytest.warns(UserWarning, match="To run faster, use mini") as warned:
         cka_score(X, Y, **{name: "gaussian"})
     for warning in warned:

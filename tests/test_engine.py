@@ -26,8 +26,8 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_score,
 )
-from skdiscrepancy._gram import walks
-from skdiscrepancy._gram.walks import Moments
+from skdiscrepancy._gram import tiles
+from skdiscrepancy._gram.tiles import Moments
 from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
@@ -144,7 +144,7 @@ def test_small_chunks_of_loose_pairs_give_the_same_sums(discrepancy, monkeypatch
     params = {"design": RandomPairs(n_pairs=2000), "random_state": 0}
     expected = evaluate(discrepancy, X, Y, **params)
     # Almost no bytes: chunks of 256 pairs.
-    monkeypatch.setattr(walks, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(tiles, "CHUNK_BYTES", 1)
     assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
 
 
@@ -153,8 +153,8 @@ def several_tasks(discrepancy, design, monkeypatch, **params):
     n = 1100
     if design != "u":
         n = 1000 if discrepancy == "hsic" else 500
-        monkeypatch.setattr(walks, "MIN_PIECE", 64)
-        monkeypatch.setattr(walks, "CHUNK_BYTES", 2**16)
+        monkeypatch.setattr(tiles, "MIN_PIECE", 64)
+        monkeypatch.setattr(tiles, "CHUNK_BYTES", 2**16)
     X, Y = draw(n)
     return evaluate(
         discrepancy,

@@ -34,10 +34,10 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._gram import sums, walks
+from skdiscrepancy._gram import tiles
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, run_all
-from skdiscrepancy._gram.sources import kernel_source
-from skdiscrepancy._gram.walks import RowSums, warn_if_long
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.kernels import FeatureKernel, GaussianKernel
 
@@ -379,7 +379,7 @@ def test_memory_that_runs_out_in_the_middle_leaves_nothing_behind(monkeypatch):
     right, before = mmd_score(X, Y, n_jobs=2, **params), state_of_process()
     for at in (1, 3):
         with monkeypatch.context() as patch:
-            patch.setattr(RowSums, "tile_sums", out_of_memory(RowSums.tile_sums, at))
+            patch.setattr(Gram, "tile_sums", out_of_memory(Gram.tile_sums, at))
             with pytest.raises(MemoryError):
                 mmd_score(X, Y, n_jobs=2, **params)
         assert_settles(before)
@@ -426,7 +426,7 @@ def test_hsic_test_on_many_columns_keeps_to_the_working_memory(working_memory, m
 def test_groups_that_do_not_fit_into_memory_are_refused_before_they_are_made(
     monkeypatch,
 ):
-    monkeypatch.setattr(sums, "memory_of_machine", lambda: 4e6)
+    monkeypatch.setattr(tiles, "memory_of_machine", lambda: 4e6)
     X, Y = np.random.RandomState(0).normal(size=(2, 300, 2))
     params = {"n_resamples": 99, "random_state": 0}
     for run in (
@@ -460,7 +460,7 @@ def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch):
         options["n_resamples"] = 99
     # A short walk is not announced: warnings are errors.
     expected = LONG_CALLS[name](**options)
-    monkeypatch.setattr(walks, "LONG", 0.0)
+    monkeypatch.setattr(tiles, "LONG", 0.0)
     with pytest.warns(UserWarning, match=LONG_WARNING):
         value = LONG_CALLS[name](n_jobs=2, **options)
     assert value == expected
@@ -479,10 +479,10 @@ def test_a_long_walk_is_announced_and_gives_the_same_number(name, monkeypatch):
     ],
 )
 def test_the_estimate_is_the_number_of_kernel_values(n_pairs, n_jobs, time, verbose):
-    source = kernel_source([GaussianKernel(bandwidth=1.0)] * 3, np.zeros((2, 1)))
+    kernels, run = [GaussianKernel(bandwidth=1.0)] * 3, Run(n_jobs, verbose)
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
-        warn_if_long(n_pairs, 3, [source], Run(n_jobs, verbose))
+        gram(kernels, np.zeros((2, 1)), run=run)._warn_if_long(n_pairs)
     messages = [str(warning.message) for warning in record]
     assert len(messages) == (time is not None)
     for message in messages:
@@ -503,7 +503,7 @@ def test_the_estimate_is_the_number_of_kernel_values(n_pairs, n_jobs, time, verb
 def test_a_long_walk_names_no_random_features_where_there_are_none(
     options, monkeypatch
 ):
-    monkeypatch.setattr(walks, "LONG", 0.0)
+    monkeypatch.setattr(tiles, "LONG", 0.0)
     options = {"kernel": "gaussian", "bandwidth": 1.0, **options}
     calls = [lambda: mmd_score(*PAIR, **options), lambda: hsic_score(*PAIR, **options)]
     if "design" in options:
@@ -516,7 +516,7 @@ def test_a_long_walk_names_no_random_features_where_there_are_none(
 
 @pytest.mark.parametrize("run", [mmd_score, mmd_test])
 def test_the_warning_of_a_long_walk_names_the_line_of_the_user(run, monkeypatch):
-    monkeypatch.setattr(walks, "LONG", 0.0)
+    monkeypatch.setattr(tiles, "LONG", 0.0)
     with pytest.warns(UserWarning, match="pairs of rows") as record:
         run(*PAIR, kernel="gaussian", bandwidth=1.0)
     assert {warning.filename for warning in record} == {__file__}

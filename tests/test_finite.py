@@ -25,11 +25,9 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_test,
 )
-from skdiscrepancy._gram.run import QUIET
-from skdiscrepancy._gram.sources import GramSource, kernel_source
-from skdiscrepancy._gram.sums import group_sums
+from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.tiles import DoubleGram
 from skdiscrepancy._models import gradients as gradients_module
-from skdiscrepancy._nulls.groups import ScaledSource, accurate_group_sums, in_unit
 from skdiscrepancy._nulls.pvalues import Options, combine, rank_pvalue
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, LinearKernel
@@ -92,7 +90,7 @@ def test_sorted_squares_of_narrow_kernels_are_those_of_tiles():
     bounds = np.arange(0, 901, 30)
     for bandwidth in (1e-8, 1e-6, 1e-3, 1.0):
         kernel = LaplaceKernel(bandwidth=bandwidth)
-        found = group_sums(kernel_source([kernel], x), bounds)
+        found = gram([kernel], x).group_sums(bounds)
         K = kernel(x)
         np.fill_diagonal(K, 0)
         assert_allclose(found.squares, np.square(K).sum(), rtol=1e-6)
@@ -105,9 +103,8 @@ def test_sorted_squares_of_narrow_kernels_are_those_of_tiles():
     [
         (2.0**-30, np.float32),
         (2.0**20, np.float32),
-        (2.0**-300, np.float64),
-        (2.0**300, np.float64),
-        (2.0**-490, np.float64),
+        (2.0**-120, np.float64),
+        (2.0**120, np.float64),
     ],
 )
 def test_ksd_does_not_depend_on_the_unit_of_the_data(scale, dtype, shift, pooling):
@@ -126,7 +123,7 @@ def test_ksd_does_not_depend_on_the_unit_of_the_data(scale, dtype, shift, poolin
 
 
 @pytest.mark.parametrize("design", ["u", "r", "d", "l", "b", "x"])
-@pytest.mark.parametrize("exponent", [150, 250, 500])
+@pytest.mark.parametrize("exponent", [100, 150, 220])
 def test_large_gradients_give_one_test_for_each_design(design, exponent):
     X, S = draw(64)
     # Gradients that are large against the inverse of the bandwidth multiply the Stein
@@ -141,10 +138,10 @@ def test_large_gradients_give_one_test_for_each_design(design, exponent):
 @pytest.mark.parametrize("design", ["l", "b", "x"])
 def test_ksd_of_small_designs_does_not_depend_on_the_unit(design, method):
     X = draw(64)[0]
-    # The Stein kernel is of the order of 1e-180: its squares underflow.
+    # The Stein kernel is of the order of 1e-72.
     one, other = (
         ksd_test(X * unit, (1 - X) / unit, design=design, method=method, random_state=0)
-        for unit in (1.0, 2.0**300)
+        for unit in (1.0, 2.0**120)
     )
     assert_same_test(one, other, rtol=1e-9)
 
@@ -171,38 +168,16 @@ def test_results_are_finite_for_every_bandwidth(bandwidth, dtype, pooling):
     assert_finite(ksd_test(X, -X, random_state=0, **options))
 
 
-def test_scaled_sums_are_sums_of_scaled_values():
-    H = np.random.RandomState(0).normal(size=(50, 50))
-    H = (H + H.T) * 2.0**700
-    bounds = np.arange(0, 51, 5)
-    scaled, exponents = in_unit(GramSource(H), 50)
-    sums = accurate_group_sums(scaled, bounds, QUIET)
-    assert exponents[0] > 0
-    expected = group_sums(GramSource(H * 2.0 ** -int(exponents[0])), bounds)
-    for found, part in zip(sums, expected, strict=True):
-        assert_array_equal(found, part)
-
-
-def test_usual_sums_have_no_unit():
-    X = draw(50)[0]
-    source = kernel_source([GaussianKernel(bandwidth=1.0)], X)
-    found, exponents = in_unit(source, 50)
-    assert found is source
-    assert not exponents.any()
-    sums = accurate_group_sums(source, np.array([0, 20, 50]), QUIET)
-    assert_array_equal(sums.groups, group_sums(source, np.array([0, 20, 50])).groups)
-
-
-def test_scaled_source_has_the_same_tiles_and_pairs():
+def test_double_gram_has_the_same_tiles_and_pairs():
     X = draw(30)[0].astype(np.float32)
-    source = kernel_source([GaussianKernel(bandwidth=b) for b in (0.2, 1.0)], X)
-    scaled = ScaledSource(source, np.array([-3, 2]))
+    inner = gram([GaussianKernel(bandwidth=b) for b in (0.2, 1.0)], X)
     rows, cols = slice(0, 12), slice(12, 30)
-    whole = dict(scaled.block(rows, cols, np.empty((2, 12, 18))))
-    pairs = scaled.aligned(np.repeat(np.arange(12), 18), np.tile(cols_of(cols), 12))
-    for k, factor in ((0, 8.0), (1, 0.25)):
-        assert whole[k].dtype == np.float64
-        expected = factor * source.kernels[k](X[rows], X[cols])
+    whole = dict(DoubleGram(inner).block(rows, cols, np.empty((2, 12, 18))))
+    places = np.repeat(np.arange(12), 18), np.tile(cols_of(cols), 12)
+    pairs = DoubleGram(inner).aligned(*places)
+    for k, kernel in enumerate(inner.kernels):
+        assert whole[k].dtype == pairs.dtype == np.float64
+        expected = kernel(X[rows], X[cols])
         assert_allclose(whole[k], expected, rtol=1e-4)
         assert_allclose(pairs[k].reshape(12, 18), expected, rtol=1e-4)
 
@@ -355,7 +330,7 @@ def test_float32_ksd_rejects_a_true_model_at_its_level(bandwidth, unit):
 
 # Designs that lay their rows out in regions, in blocks, and as loose pairs.
 @pytest.mark.parametrize("design", ["v", "u", "b", "d", "x", "l"])
-@pytest.mark.parametrize("size", [1e76, 1e78, 1e100, 1e140, 1e152])
+@pytest.mark.parametrize("size", [1e45, 1e60, 1e70])
 class TestLargeGradients:
     def test_normalised_scores_do_not_depend_on_their_size(self, design, size):
         X, _ = draw(20)
@@ -379,7 +354,7 @@ class TestLargeGradients:
 
 
 @pytest.mark.parametrize("design", ["v", "u"])
-@pytest.mark.parametrize("size", [1e78, 1e152])
+@pytest.mark.parametrize("size", [1e45, 1e70])
 def test_weights_of_one_change_nothing_for_large_gradients(design, size):
     X, _ = draw(20)
     weighted = ksd_score(X, -size * X, sample_weight=np.ones(20), design=design)
@@ -388,7 +363,8 @@ def test_weights_of_one_change_nothing_for_large_gradients(design, size):
 
 
 @pytest.mark.parametrize("design", ["v", "u", "b", "d"])
-@pytest.mark.parametrize("size", [1e160, 1e200, 1e300])
+# The squares of the Stein kernel, or the Stein kernel, are beyond floating point.
+@pytest.mark.parametrize("size", [1e80, 1e120, 1e160, 1e200, 1e300])
 def test_gradients_without_a_square_are_refused_by_scores_and_tests(design, size):
     X, _ = draw(20)
     for function in (ksd_score, ksd_test):

@@ -29,23 +29,21 @@ from skdiscrepancy import (
     mmd_score,
 )
 from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
-from skdiscrepancy._gram.sums import group_sums
-from skdiscrepancy._gram.walks import RowSums, walk
 from skdiscrepancy._models.dispatch import draw_from
 from skdiscrepancy._nulls.groups import (
-    draw_groups,
     draw_owners,
     group_bounds,
-    mmd_of_groups,
+    mean_of_pairs,
     permutation_test,
     wild_test,
 )
 from skdiscrepancy._nulls.pvalues import Options, aggregate, combine, null_scales
 from skdiscrepancy._nulls.shifts import _all_shifts, shift_test
 from skdiscrepancy._statistics.dependence import centring_offsets
-from skdiscrepancy.designs import Blocks, Cross, RandomPairs, square
+from skdiscrepancy._statistics.second_order import matrix_gram
+from skdiscrepancy.designs import Blocks, Cross, RandomPairs
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_column_tests, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 
@@ -62,9 +60,7 @@ def gram(kernel, X):
 
 def offsets_of(source):
     """Return the offsets that centre a source off its diagonal."""
-    n = len(next(iter(source.readings.values())).rows)
-    [(rows, _)] = walk([square(0, n, diagonal=False)], RowSums(source))
-    return centring_offsets(rows, unbiased=True)
+    return centring_offsets(source.sums(diagonal=False), unbiased=True)
 
 
 def test_formulas_here_are_those_of_the_kernels():
@@ -80,7 +76,7 @@ def test_group_sums_are_sums_over_groups(bounds, n_jobs, dtype):
     bounds = np.array(bounds)
     n = bounds[-1]
     X = np.random.RandomState(0).normal(size=(n, 2)).astype(dtype)
-    sums = group_sums(kernel_source(KERNELS, X), bounds, run=Run(n_jobs))
+    sums = gram_of(KERNELS, X, run=Run(n_jobs)).group_sums(bounds)
     X = X.astype(np.float64)
     rtol = 1e-11 if dtype == np.float64 else 1e-4
     indicators = np.zeros((len(bounds) - 1, n))
@@ -123,12 +119,13 @@ def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(m + n, 2))
     bounds, moves = group_bounds(m, n, n_groups)
-    sums = group_sums(kernel_source(KERNELS, X), bounds)
+    sums = gram_of(KERNELS, X).group_sums(bounds)
     options = Options("permutation", 6, n_groups, "max").ready([], rng, QUIET)
-    divisions = draw_groups(bounds, moves, m, n, options)
-    values = mmd_of_groups(sums, bounds, m, n, divisions, unbiased=unbiased)
-    for b, division in enumerate(divisions):
-        in_x = np.repeat(division, np.diff(bounds)).astype(bool)
+    owners = (bounds[:-1] >= m).astype(int)
+    drawn = draw_owners(owners, np.where(moves, 0, -1), options)
+    values = mean_of_pairs(sums, bounds, [m, n], drawn, unbiased=unbiased)
+    for b, own in enumerate(drawn):
+        in_x = np.repeat(own == 0, np.diff(bounds))
         for k, kernel in enumerate(KERNELS):
             K = gram(kernel, X)
             expected = mmd_from_gram(
@@ -145,9 +142,9 @@ def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
 def test_every_shift_has_the_hsic_of_the_shifted_rows(n):
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
-    x_source, y_source = kernel_source(KERNELS, X), kernel_source(KERNELS, y)
+    x_source, y_source = gram_of(KERNELS, X), gram_of(KERNELS, y)
     products, (x_squares, _), _ = _all_shifts(
-        x_source, y_source, n, offsets_of(x_source), offsets_of(y_source)
+        x_source, y_source, offsets_of(x_source), offsets_of(y_source)
     )
     values = products / (n * (n - 3))
     for shift in range(n):
@@ -184,7 +181,7 @@ def test_wild_test_has_the_statistic_of_the_data():
     H += H.T
     for n_groups in (7, 512):
         options = Options("wild", 50, n_groups, "max").ready(["h"], rng, QUIET)
-        result = wild_test(GramSource(H), 40, options)
+        result = wild_test(matrix_gram(H), options)
         assert_allclose(result.statistics, ksd_from_gram(H, normalize=False))
         assert result.null_distribution.shape == (50,)
         assert 1 / 51 <= result.pvalue <= 1
@@ -195,7 +192,7 @@ def test_deviation_of_wild_resamples_is_the_unit_of_the_statistic():
     H = rng.normal(size=(60, 60))
     H += H.T
     options = Options("wild", 4000, 512, "max").ready(["h"], rng, QUIET)
-    result = wild_test(GramSource(H), 60, options)
+    result = wild_test(matrix_gram(H), options)
     # The deviation of a deviation of 4000 draws is below 2 %; four of them.
     assert_allclose(result.null_distribution.std(), 1, atol=0.08)
 
@@ -287,9 +284,8 @@ def test_permutations_of_groups_hold_their_level(kind):
         rng = np.random.RandomState(seed)
         X, Y = draw_null(kind, rng)
         result = permutation_test(
-            kernel_source(KERNELS, X, Y),
+            gram_of(KERNELS, X, Y),
             len(X),
-            len(Y),
             Options("permutation", 39, 30, "max").ready(KERNELS, rng, QUIET),
             unbiased=True,
         )
@@ -307,9 +303,8 @@ def test_shifts_hold_their_level_and_find_dependence():
         X, noise = rng.normal(size=(2, n, 1))
         for y, dependent in ((noise, False), (X + 0.3 * noise, True)):
             result = shift_test(
-                kernel_source(KERNELS, X),
-                lambda order, y=y: kernel_source(KERNELS, y[order]),
-                n,
+                gram_of(KERNELS, X),
+                lambda order, y=y: gram_of(KERNELS, y[order]),
                 offsets_of,
                 Options("permutation", 39, 30, "max").ready(pairs, rng, QUIET),
             )
@@ -714,7 +709,7 @@ def test_exchanges_change_the_sign_of_the_core_to_the_last_bit():
     cores = []
     for first, second in ((X, Y), (Y, X)):
         mixed = np.concatenate((first[:6], X[6:])), np.concatenate((second[:6], Y[6:]))
-        source = PairedSource(kernel_source(KERNELS[:1], *mixed), 12)
+        source = gram_of(KERNELS[:1], *mixed).paired()
         for _, values in source.block(slice(0, 12), slice(0, 12), core):
             cores.append(values.copy())
     signs = np.where(np.arange(12) < 6, -1.0, 1.0)

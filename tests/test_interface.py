@@ -164,10 +164,10 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     def engine(*args, **kwargs):
         raise AssertionError("The engine runs")
 
-    monkeypatch.setattr(references, "kernel_source", engine)
-    monkeypatch.setattr(two_sample_tests, "kernel_source", engine)
-    monkeypatch.setattr(hsic, "kernel_source", engine)
-    monkeypatch.setattr(ksd, "SteinSource", engine)
+    monkeypatch.setattr(references, "gram", engine)
+    monkeypatch.setattr(two_sample_tests, "gram", engine)
+    monkeypatch.setattr(hsic, "gram", engine)
+    monkeypatch.setattr(ksd, "SteinGram", engine)
     arguments = (X, y) if cls is HSICEstimator else (X,)
     with pytest.raises(AssertionError, match="The engine runs"):
         getattr(estimator, method)(*arguments)
@@ -613,9 +613,9 @@ def test_pairs_and_signs_come_from_independent_streams(
     states = []
     run = module.one_sample_test
 
-    def recorded(reducer, design, n, options):
+    def recorded(core, design, options):
         states.append(options.generator.get_state())
-        return run(reducer, design, n, options)
+        return run(core, design, options)
 
     monkeypatch.setattr(module, "one_sample_test", recorded)
     Recorded.drawn = []

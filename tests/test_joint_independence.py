@@ -348,10 +348,10 @@ def test_orders_of_blocks_can_replace_orders_of_rows():
 
     def sources_of(orders):
         assert len(orders) == 2
-        from skdiscrepancy._gram.sources import kernel_source
+        from skdiscrepancy._gram.kernel_gram import gram
 
         rows = np.arange(10.0)[:, np.newaxis]
-        return [kernel_source([GaussianKernel(bandwidth=1.0)], rows)] * 2
+        return [gram([GaussianKernel(bandwidth=1.0)], rows)] * 2
 
     joint_shift_test(
         sources_of,

@@ -20,8 +20,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from switches import without_numba
 
 from skdiscrepancy import MMDEstimator
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._loops import tile_loops
 from skdiscrepancy.kernels import (
     GaussianKernel,
@@ -257,8 +256,8 @@ def test_contributions_are_those_of_the_estimator_for_the_window(n_rows):
 def test_simulated_windows_are_compared_with_the_rows_outside():
     X = draw(30)
     kernel = GaussianKernel(bandwidth=1.0)
-    source = kernel_source([kernel, LinearKernel()], X)
-    sums = row_sums(source, len(X), diagonal=False)
+    source = gram([kernel, LinearKernel()], X)
+    sums = source.sums(diagonal=False)
     task = StreamTask(source, Reference(len(X), sums, np.zeros(2)), W)
     found = task(seed=5)
     order = np.random.RandomState(5).permutation(30)

@@ -11,9 +11,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
-from skdiscrepancy._gram.sources import GramSource, PairedSource, kernel_source
-from skdiscrepancy._gram.walks import RowSums, SignedSums, walk
+from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.run import Work
+from skdiscrepancy._gram.sorted_columns import FactorGram
+from skdiscrepancy._gram.tiles import _signed_part
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy._nulls.limits import (
     gamma_pvalue,
     invariants,
@@ -22,7 +24,7 @@ from skdiscrepancy._nulls.limits import (
 )
 from skdiscrepancy._nulls.one_sample import signed_means
 from skdiscrepancy._nulls.pvalues import Options
-from skdiscrepancy._nulls.shifts import _ShiftTask
+from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
@@ -41,9 +43,8 @@ def test_signed_means_are_means_with_signs(design, n_resamples):
     H = np.random.RandomState(1).normal(size=(n, n))
     H += H.T
     means, scale = signed_means(
-        RowSums(GramSource(H), moments=True),
+        matrix_gram(H),
         design,
-        n,
         3,
         Options("swap", n_resamples, n, "max", generator=np.random.RandomState(2)),
     )
@@ -64,9 +65,8 @@ def test_signs_are_fair_and_independent():
     n, n_resamples = 400, 400
     H = np.ones((n, n))
     means, _ = signed_means(
-        RowSums(GramSource(H), moments=True),
+        matrix_gram(H),
         CompleteU(),
-        n,
         0,
         Options("swap", n_resamples, n, "max", generator=np.random.RandomState(0)),
     )
@@ -81,10 +81,9 @@ def test_long_rows_are_cut():
     H = np.random.RandomState(0).normal(size=(40, 40))
     bits = np.random.RandomState(1).randint(256, size=(40, 2)).astype(np.uint8)
     rows, cols = CompleteU().pairs(40)
-    whole = SignedSums(RowSums(GramSource(H)), bits, 16)
-    short = SignedSums(RowSums(GramSource(H)), bits, 16)
-    short.max_pairs = 7
-    expected, found = (part.reduce_pairs((rows, cols)) for part in (whole, short))
+    expected, found = (
+        _signed_part(matrix_gram(H), bits, 16, most, (rows, cols)) for most in (2000, 7)
+    )
     assert found.n_pairs == expected.n_pairs == 40 * 39
     assert_allclose(found.sums, expected.sums, rtol=1e-10, atol=1e-10)
     assert_allclose(found.squares, expected.squares, rtol=1e-12)
@@ -118,12 +117,11 @@ def test_swaps_are_counted_by_verbose(test, capsys):
 def test_signs_take_one_bit_for_each_row_and_resample():
     n, n_resamples = 100_000, 999
     X = np.random.RandomState(0).normal(size=(2 * n, 1))
-    core = PairedSource(kernel_source([GaussianKernel(bandwidth=1.0)], X), n)
+    core = gram([GaussianKernel(bandwidth=1.0)], X).paired()
     tracemalloc.start()
     signed_means(
-        RowSums(core, moments=True),
+        core,
         Subdiagonals(n_subdiagonals=1),
-        n,
         0,
         Options("swap", n_resamples, n, "max", generator=np.random.RandomState(0)),
     )
@@ -161,23 +159,23 @@ def test_shifts_say_how_large_their_data_are():
     n = 5000
     X, Y = draw(n, d=3)
     kernels = [GaussianKernel(bandwidth=1.0)]
-    sources = kernel_source(kernels, X), kernel_source(kernels, Y)
-    work = _ShiftTask(*sources, n, np.zeros((1, n)), np.zeros((1, n)))
+    sides = [(gram(kernels, Z), np.zeros((1, n))) for Z in (X, Y)]
+    work = Work(shifts._shift_diagonals, sides)
     assert sys.getsizeof(work) >= X.nbytes + Y.nbytes + 16 * n
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_sums_from_features_are_those_of_their_gram_matrix(diagonal):
     F = np.random.RandomState(0).normal(size=(3, 50))
-    source, K = FeatureSource(F), F.T @ F
+    source, K = FactorGram(F), F.T @ F
     every = np.arange(50)
     assert_allclose(source.aligned(every, every[::-1])[0], K[every, every[::-1]])
     if not diagonal:
         np.fill_diagonal(K, 0)
     region = square(0, 50, diagonal=diagonal)
-    [(by_tiles, _)] = walk([region], RowSums(source))
+    [(by_tiles, _)] = source.walk([region])
     assert_allclose(by_tiles[0], K.sum(axis=1), rtol=1e-12)
-    found = row_sums(source, 50, diagonal=diagonal)
+    found = source.sums(diagonal=diagonal)
     assert_allclose(found[0], K.sum(axis=1), rtol=1e-12)
 
 

@@ -26,10 +26,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from skdiscrepancy._estimators import cka
+from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import Run
-from skdiscrepancy._gram.sources import kernel_source
-from skdiscrepancy._gram.walks import ProductTotals, walk
-from skdiscrepancy.designs import square
 from skdiscrepancy.feature_selection import _single_columns
 from skdiscrepancy.feature_selection._scores import HSICScore, Permutations
 from skdiscrepancy.feature_selection._selector import HSICSelector
@@ -295,8 +293,8 @@ def test_totals_of_products_are_those_of_dense_matrices(n, diagonal):
     X, Y = (np.random.RandomState(seed).normal(size=(n, 2)) for seed in (0, 1))
     kernels = [GaussianKernel(bandwidth=b) for b in (0.5, 2.0)]
     targets = [LaplaceKernel(bandwidth=b) for b in (0.7, 1.0, 3.0)]
-    reducer = ProductTotals(kernel_source(kernels, X), kernel_source(targets, Y))
-    [totals] = walk([square(0, n, diagonal=diagonal)], reducer, run=Run(2))
+    both = gram_of(kernels, X, run=Run(2)) * gram_of(targets, Y)
+    totals = both.totals(diagonal=diagonal)
     counted = np.ones((n, n)) if diagonal else 1 - np.eye(n)
     expected = [np.sum(k(X) * t(Y) * counted) for k in kernels for t in targets]
     assert_allclose(totals, expected, rtol=1e-12)

@@ -15,15 +15,9 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_array_less
 
 from skdiscrepancy import HSICEstimator, MMDEstimator, hsic_score, mmd_score
 from skdiscrepancy._estimators import two_sample_tests
-from skdiscrepancy._gram import (
-    products as products_module,
-    run as run_module,
-    sorted_columns,
-    sums as sums_module,
-)
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import kernel_source, line_profile
-from skdiscrepancy._gram.sums import group_sums
+from skdiscrepancy._gram import kernel_gram, run as run_module, sorted_columns
+from skdiscrepancy._gram.kernel_gram import gram, line_profile
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.sorted_loops import (
     Profile,
     complement_sums,
@@ -62,8 +56,7 @@ def no_tiles(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a walk over tiles")
 
-    for module in (sorted_columns, sums_module, products_module):
-        monkeypatch.setattr(module, "walk", refuse)
+    monkeypatch.setattr(Gram, "walk", refuse)
 
 
 @pytest.fixture
@@ -263,8 +256,8 @@ def test_row_sums_are_those_of_the_walk_kernel_by_kernel(diagonal, both_ways, en
         GaussianKernel(bandwidth=1.0),
         LaplaceKernel(bandwidth=0.3),
     ]
-    source = kernel_source(kernels, x[:, np.newaxis])
-    sums, expected = both_ways(lambda: row_sums(source, 300, diagonal=diagonal))
+    source = gram(kernels, x[:, np.newaxis])
+    sums, expected = both_ways(lambda: source.sums(diagonal=diagonal))
     assert_allclose(sums, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -434,10 +427,10 @@ def test_group_sums_in_order_are_those_of_the_tiles(n, column, both_ways, engine
         MaternKernel(nu=4.5, bandwidth=1.5),
         MaternKernel(nu=1.5, bandwidth=100.0),
     ]
-    source = kernel_source(kernels, columns(n)[column][:, np.newaxis])
+    source = gram(kernels, columns(n)[column][:, np.newaxis])
     # Groups of several sizes; the last one is most of the rows.
     bounds = np.array([0, 3, 10, 11, 60, n])
-    found, expected = both_ways(lambda: group_sums(source, bounds))
+    found, expected = both_ways(lambda: source.group_sums(bounds))
     for part, other in zip(found, expected, strict=True):
         assert_allclose(part, other, rtol=1e-11, atol=1e-12)
 
@@ -498,7 +491,7 @@ def test_single_rows_are_permuted_by_all_pairs(monkeypatch):
     def refuse(*args):
         raise AssertionError("a group for each row takes as long as all pairs")
 
-    monkeypatch.setattr(sums_module, "ordered_groups", refuse)
+    monkeypatch.setattr(kernel_gram, "ordered_groups", refuse)
     X = np.random.RandomState(0).normal(size=(300, 1))
     mmd_test(X, X + 1, kernel="laplace", n_groups=None, n_resamples=9)
 
@@ -604,7 +597,7 @@ def test_tasks_say_how_large_they_are(score, least_rows, monkeypatch):
     score(X, Y, kernel="laplace", n_bandwidths=2)
     if score is mmd_test:
         mmd_test(X, Y, kernel="gaussian", n_bandwidths=2)
-    row_sums(kernel_source([LaplaceKernel(bandwidth=1.0)], X), 1000, diagonal=True)
+    gram([LaplaceKernel(bandwidth=1.0)], X).sums()
     assert len(sizes) == {mmd_score: 2, hsic_score: 3, mmd_test: 3}[score]
     for size in sizes.values():
         assert size >= X.nbytes

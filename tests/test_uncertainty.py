@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, pearson3
 
 from skdiscrepancy import HSICEstimator, KSDEstimator, MMDEstimator, mmd_column_tests
-from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._statistics.dependence import centred_matrices
 from skdiscrepancy._statistics.noise import (
     Noise,
@@ -166,7 +166,7 @@ def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
     ratio = normalised(x, y)
     X, Y = (z[:, np.newaxis] for z in (x, y))
     kernels = [GaussianKernel(bandwidth=1.5)]
-    sources = kernel_source(kernels, X), kernel_source(kernels, Y)
+    sources = gram(kernels, X), gram(kernels, Y)
     [(_, H, changes)] = centred_matrices(*sources, np.arange(n))
     np.fill_diagonal(H, 0)
     found = jackknife(H, ratio, changes)

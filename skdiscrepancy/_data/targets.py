@@ -197,11 +197,9 @@ def other_weights(weights: np.ndarray) -> np.ndarray:
     return others
 
 
-def effective_size(weights: np.ndarray | None, n: int) -> float:
-    """Return the effective number of n rows, (sum w_i)^2 / sum w_i^2.
+def effective_size(weights: np.ndarray) -> float:
+    """Return the effective number of rows, (sum w_i)^2 / sum w_i^2.
 
     It is the number of equally weighted rows with the same variance of the mean.
     """
-    if weights is None:
-        return float(n)
     return float(weights.sum() ** 2 / (weights @ weights))

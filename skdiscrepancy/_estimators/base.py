@@ -226,9 +226,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         found: Any = self._without_standard_error(len(result.kernels))
         if not found and statistics is not None:
             with np.errstate(all="ignore"):
-                found = noise(
-                    statistics.values, statistics.scales, normalize=self.normalize
-                )
+                found = noise(statistics, normalize=self.normalize)
         if isinstance(found, Normal):
             found = NormalUncertainty(result.value, *found)
         elif isinstance(found, Noise):

@@ -32,9 +32,10 @@ from skdiscrepancy._gram.factors import (
     inner_product,
     may_be_complete,
 )
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.products import Centring, Pair, pair_totals
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
-from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
@@ -128,12 +129,7 @@ def as_representation(
 
 @in_one_blas_thread
 def hsic_terms(
-    sources: list[Source],
-    pairs: list[Pair],
-    n: int,
-    *,
-    unbiased: bool,
-    run: Run = QUIET,
+    sources: list[Gram], pairs: list[Pair], *, unbiased: bool, run: Run = QUIET
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute complete HSIC, not normalised, of pairs of sources with one kernel each.
 
@@ -142,7 +138,7 @@ def hsic_terms(
 
     Parameters
     ----------
-    sources : list of Source
+    sources : list of Gram
         One kernel each, on the same rows.
     pairs : list of pairs of int
         Positions of sources.
@@ -165,7 +161,8 @@ def hsic_terms(
     centring = Centring(partial(centring_offsets, unbiased=unbiased), not unbiased)
     # Sums beyond floating point are refused below.
     with np.errstate(all="ignore"):
-        totals, roundings = pair_totals(sources, pairs, n, centring, run)
+        totals, roundings = pair_totals(sources, pairs, centring, run)
+    n = sources[0].n
     count = n * (n - 3) if unbiased else n * n
     return check_finite(totals / count), roundings / count
 
@@ -234,9 +231,9 @@ class Variable:
         return self.may_be_complete and self.factor.complete
 
     @property
-    def source(self) -> Source:
+    def source(self) -> Gram:
         """The Gram matrix, tile by tile."""
-        return kernel_source([self.kernel], self.rows)
+        return gram([self.kernel], self.rows)
 
     def is_zero(self, norm: float) -> bool:
         """Tell whether the norm of the centred Gram matrix is a rounding error."""
@@ -262,7 +259,7 @@ class Variable:
             return inner_product(self.factor.rows, other.factor.rows)
         pair, n = (0, 0 if other is self else 1), len(self.rows)
         sources = [self.source, other.source]
-        return hsic_terms(sources, [pair], n, unbiased=False, run=Run(1))[0][0] * n**2
+        return hsic_terms(sources, [pair], unbiased=False, run=Run(1))[0][0] * n**2
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
@@ -484,7 +481,7 @@ class _Layers:
         Names of the layers.
     titles : list of str
         What messages call the layers.
-    sources : list of Source
+    sources : list of Gram
         The kernels on the rows.
     """
 
@@ -510,8 +507,8 @@ class _Layers:
             for sample, layer in zip(samples, arrays, strict=True)
         ]
         self.kernels = [kernel for [kernel] in kernels]
-        self.sources: list[Source] = [
-            kernel_source(*item) for item in zip(kernels, samples, strict=True)
+        self.sources: list[Gram] = [
+            gram(*item) for item in zip(kernels, samples, strict=True)
         ]
 
 
@@ -560,9 +557,7 @@ def _cka_matrix(
         pairs = [(i, i) for i in range(p + q)]
         pairs += product(range(p), range(p, p + q))
     at = tuple(np.array(pairs).T)
-    terms = hsic_terms(
-        sources, pairs, left.n_rows[0], unbiased=settings.unbiased, run=run
-    )
+    terms = hsic_terms(sources, pairs, unbiased=settings.unbiased, run=run)
     values, roundings = np.zeros((2, len(sources), len(sources)))
     values[at], roundings[at] = terms
     values.T[at] = terms[0]
@@ -765,12 +760,9 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        sources: list[Source] = [
-            kernel_source([self.kernel_], X),
-            kernel_source([self.target_kernel_], y),
-        ]
+        sources: list[Gram] = [gram([self.kernel_], X), gram([self.target_kernel_], y)]
         run = Run(self.n_jobs, self.verbose)
-        terms = hsic_terms(sources, PAIRS, len(X), unbiased=settings.unbiased, run=run)
+        terms = hsic_terms(sources, PAIRS, unbiased=settings.unbiased, run=run)
         return terms, len(X)
 
     def __sklearn_tags__(self) -> Any:

@@ -30,9 +30,8 @@ from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
 from skdiscrepancy._gram.frequency_groups import FeatureSide
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._gram.sources import PairedSource, kernel_source
-from skdiscrepancy._gram.walks import ProductRowSums
 from skdiscrepancy._nulls.groups import far_offsets
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
@@ -48,7 +47,7 @@ from skdiscrepancy._nulls.windows import (
 from skdiscrepancy._statistics.dependence import (
     hsic_noise,
     hsic_statistics,
-    paired_rows,
+    paired_core,
     unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
@@ -78,24 +77,17 @@ def independence_test(
         order = np.arange(n) if in_order else generator.permutation(n)
         X, y = X[order], y[order]
         return shift_test(
-            kernel_source(kernels, X),
-            lambda order: kernel_source(target_kernels, y[order]),
-            n,
-            lambda source: (
-                unbiased_offsets(source, n, run=run)
+            gram(kernels, X, run=run),
+            lambda order: gram(target_kernels, y[order], run=run),
+            lambda side: (
+                unbiased_offsets(side)
                 if nearest is None
-                else far_offsets(source, n, nearest, run=run)
+                else far_offsets(side, nearest)
             ),
             options,
         )
-    half = paired_rows(n, design)
-    reducer = ProductRowSums(
-        PairedSource(kernel_source(kernels, X), half),
-        PairedSource(kernel_source(target_kernels, y), half),
-        factor=0.25,
-        moments=True,
-    )
-    return one_sample_test(reducer, design, half, options)
+    x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
+    return one_sample_test(paired_core(x, z, design), design, options)
 
 
 def check_enough(n: int) -> None:
@@ -558,17 +550,15 @@ class HSICEstimator(BaseDiscrepancy):
             result = evaluate_features(self, X, y, design)
             if result is not None:
                 return replace(result, uncertainty=NO_FEATURE_ERRORS)
-        x = kernel_source(self.kernels_, X)
-        z = kernel_source(self.target_kernels_, y)
-        options: dict[str, Any] = {"second_order": self.second_order, "run": self._run}
+        x = gram(self.kernels_, X, run=self._run)
+        z = gram(self.target_kernels_, y, run=self._run)
         statistics = hsic_statistics(
             x,
             z,
-            len(X),
             design,
+            second_order=self.second_order,
             random_state=self.random_state,
             weights=weights,
-            **options,
         )
         result = self._result(statistics, self._pairs())
         if self.n_components is not None:
@@ -577,7 +567,7 @@ class HSICEstimator(BaseDiscrepancy):
             return result
         if weights is not None:
             return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-        noise = partial(hsic_noise, x, z, len(X), design, **options)
+        noise = partial(hsic_noise, x, z, design, second_order=self.second_order)
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords

@@ -45,21 +45,15 @@ from skdiscrepancy._estimators.ksd_models import (
     unseeded,
 )
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
-from skdiscrepancy._gram.sources import Source
-from skdiscrepancy._gram.stein import SteinSource
-from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._gram.stein import SteinGram
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._models.dispatch import (
     can_be_drawn_from,
     check_model,
     draw_from,
     is_density_estimator,
 )
-from skdiscrepancy._nulls.groups import (
-    block_sign_test,
-    complete_means,
-    in_unit,
-    wild_test,
-)
+from skdiscrepancy._nulls.groups import block_sign_test, complete_means, wild_test
 from skdiscrepancy._nulls.one_sample import (
     one_sample_methods,
     one_sample_test,
@@ -70,8 +64,13 @@ from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_opt
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
-from skdiscrepancy._statistics.second_order import second_order_noise, warn_left_out
-from skdiscrepancy._statistics.stein_statistics import stein_statistics, witness_values
+from skdiscrepancy._statistics.second_order import (
+    design_noise,
+    one_sample,
+    over_design,
+    stein_witness,
+    warn_left_out,
+)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike
 from skdiscrepancy.pooling import check_pooling
@@ -87,22 +86,19 @@ def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def stein_test(
-    source_of: Callable[[np.ndarray], Source], n: int, design: Design, options: Options
+    core_of: Callable[[np.ndarray], Gram], n: int, design: Design, options: Options
 ) -> TestResult:
     """Test whether a Stein kernel of n rows, in any order, has mean zero."""
     in_series = options.block_length is not None
     at_random = design.complete and not in_series
     # Groups have rows at random, because neighbours may be alike.
     order = options.generator.permutation(n) if at_random else np.arange(n)
-    source, exponents = in_unit(source_of(order), n)
+    core = core_of(order)
     if in_series:
-        result = block_sign_test(source, n, options)
-    elif design.complete:
-        result = wild_test(source, n, options)
-    else:
-        reducer = RowSums(source, moments=True)
-        result = one_sample_test(reducer, design, n, options)
-    return replace(result, statistics=np.ldexp(result.statistics, exponents))
+        return block_sign_test(core, options)
+    if design.complete:
+        return wild_test(core, options)
+    return one_sample_test(core, design, options)
 
 
 def ksd_test_by_draws(
@@ -190,17 +186,13 @@ def means(
     """Return the statistics of a sample, and their scales under random signs."""
     if estimator.n_components is not None:
         return means_of_features(estimator, X, seed, n_jobs)
-    n, run = len(X), Run(n_jobs)
-    source, exponents = in_unit(estimator._source(X, estimator._gradients(X)), n)
+    core = estimator._core(X, estimator._gradients(X))
+    core.run = Run(n_jobs)
     if design.complete:
-        found = complete_means(source, n, run)
-    else:
-        options = Options("wild", 0, n, "max").ready([], seed, run)
-        reducer = RowSums(source, moments=True)
-        values, scale = signed_means(reducer, design, n, seed, options)
-        found = values[:, 0], scale
-    statistics, scales = (np.ldexp(numbers, exponents) for numbers in found)
-    return statistics, scales
+        return complete_means(core)
+    options = Options("wild", 0, core.n, "max").ready([], seed, core.run)
+    values, scale = signed_means(core, design, seed, options)
+    return values[:, 0], scale
 
 
 @in_one_blas_thread
@@ -226,18 +218,17 @@ def evaluate_rows(
     if estimator.n_components is not None:
         result = evaluate_features(estimator, X, gradients, design, weights)
         return replace(result, uncertainty=NO_FEATURE_ERRORS)
-    source = estimator._source(X, gradients)
-    run, seed = estimator._run, estimator.random_state
-    statistics = stein_statistics(
-        source, len(X), design, weights, random_state=seed, run=run
-    )
+    core = estimator._core(X, gradients)
+    if weights is None:
+        statistics = over_design(core, design, estimator.random_state)
+    else:
+        statistics = one_sample(core, weights, unbiased=not design.biased)
     result = estimator._result(statistics, list(estimator.kernels_))
     if not errors:
         return result
     if weights is not None:
         return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-    core = RowSums(source, moments=True)
-    noise = partial(second_order_noise, design, len(X), core, run=run)
+    noise = partial(design_noise, core, design)
     return estimator._with_uncertainty(result, statistics, design, noise)
 
 
@@ -561,7 +552,7 @@ class KSDEstimator(BaseDiscrepancy):
         if self.n_components is not None:
             return test_of_features(self, X, gradients, options)
         return stein_test(
-            lambda rows: self._source(X[rows], gradients[rows]), len(X), design, options
+            lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
         )
 
     def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
@@ -586,9 +577,10 @@ class KSDEstimator(BaseDiscrepancy):
     def _was_fitted_to(self, X: np.ndarray) -> bool:
         return self._fitted_to == fingerprint(X)
 
-    def _source(self, X: np.ndarray, gradients: np.ndarray) -> SteinSource:
+    def _core(self, X: np.ndarray, gradients: np.ndarray) -> SteinGram:
         """Return the Stein kernel, on standardised columns if `standardize`."""
-        return SteinSource(self.kernels_, *in_scale(self.scale_, X, gradients))
+        both = in_scale(self.scale_, X, gradients)
+        return SteinGram(self.kernels_, *both, self._run)
 
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
@@ -674,8 +666,8 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = [self._gradients(Z) for Z in (points, X)]
         if self.n_components is not None:
             return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))
-        source = self._source(np.concatenate((points, X)), np.concatenate(gradients))
-        return witness_values(source, len(points), len(X), run=self._run)
+        core = self._core(np.concatenate((points, X)), np.concatenate(gradients))
+        return stein_witness(core, len(points))
 
 
 @takes_parameters_of(KSDEstimator)

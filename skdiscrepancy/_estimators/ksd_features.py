@@ -39,14 +39,16 @@ from skdiscrepancy._gram.feature_sums import (
 )
 from skdiscrepancy._gram.run import QUIET, Run, progress
 from skdiscrepancy._gram.stein import check_squares
-from skdiscrepancy._gram.sums import check_group_memory
-from skdiscrepancy._gram.walks import Moments
+from skdiscrepancy._gram.tiles import Moments, check_group_memory
 from skdiscrepancy._nulls.feature_groups import random_groups
 from skdiscrepancy._nulls.groups import means_of_groups, wild_test_of_groups
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.second_order import Statistics, check_finite
-from skdiscrepancy._statistics.stein_statistics import weight_masses
+from skdiscrepancy._statistics.second_order import (
+    Statistics,
+    check_finite,
+    weight_masses,
+)
 from skdiscrepancy.designs import Design
 
 # Bytes that the sums over groups of one piece may take. More sums take more passes.

@@ -43,10 +43,9 @@ from skdiscrepancy._estimators.two_sample_tests import (
     test_samples,
     witness_of_features,
 )
-from skdiscrepancy._gram.run import QUIET, Run, Task, in_one_blas_thread, run_all
-from skdiscrepancy._gram.sources import kernel_source
-from skdiscrepancy._gram.sums import KeptSums, Weights, stacked_weights, two_sample_sums
-from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, run_all
+from skdiscrepancy._gram.two_sample_sums import Weights, stacked_weights
 from skdiscrepancy._nulls.one_sample import one_sample_methods
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
@@ -54,7 +53,7 @@ from skdiscrepancy._statistics.feature_statistics import FeatureReference
 from skdiscrepancy._statistics.noise import NO_WEIGHTED_ERRORS
 from skdiscrepancy._statistics.references import Reference
 from skdiscrepancy._statistics.second_order import check_finite, warn_unused
-from skdiscrepancy._statistics.two_samples import weighted_contributions
+from skdiscrepancy._statistics.two_samples import row_contributions
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design, Region
 from skdiscrepancy.kernels._base import KernelLike
@@ -83,7 +82,8 @@ class _BatchTask(Task):
     def __init__(self, estimator: Any, design: Design):
         self.estimator = estimator
         self.design = design
-        self.reference = estimator._known_reference()
+        # Threads run batches, not parts of them.
+        self.reference = estimator._known_reference()._replace(run=Run(1))
 
     def __call__(self, batch: tuple[Any, Any]) -> float:
         return self._score(self.reference.statistics, *batch)
@@ -95,8 +95,6 @@ class _BatchTask(Task):
             self.design,
             paired=estimator._is_paired(self.design),
             random_state=seed,
-            # Threads run batches, not parts of them.
-            run=Run(1),
         )
         return estimator._result(found, estimator.kernels_).value
 
@@ -186,112 +184,23 @@ def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
 
 def witness_values(
     kernels: list[KernelLike],
-    points: np.ndarray,
-    X: np.ndarray,
-    Y: np.ndarray,
-    weights: Weights = (None, None),
-    *,
-    run: Run = QUIET,
+    samples: tuple[np.ndarray, np.ndarray, np.ndarray],
+    weights: Weights,
+    run: Run,
 ) -> np.ndarray:
     """Compute the witness function at points, for the mean of several kernels.
 
-    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i), in O(n_points (m + n)) time. The means
-    are weighted if the samples have weights.
-
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Each with one number as bandwidth.
-    points : ndarray of shape (n_points, n_features)
-        Points at which to evaluate the function.
-    X : ndarray of shape (m, n_features)
-        First sample.
-    Y : ndarray of shape (n, n_features)
-        Second sample.
-    weights : pair of ndarray or None, default=(None, None)
-        Weights of both samples that sum to one, None for equal weights.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    values : ndarray of shape (n_points,)
-        Values of f.
+    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i) for the samples (points t, X, Y), in
+    O(n_points (m + n)) time. The means are weighted if X or Y has weights.
     """
-    _refuse_balanced(kernels)
-    p, m, n = len(points), len(X), len(Y)
+    p, m, n = map(len, samples)
+    regions = [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)]
     stacked = stacked_weights(weights, (m, n))
     if stacked is not None:
         # The sums of the columns are not needed.
         stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
-    (to_x, _), (to_y, _) = walk(
-        [Region(0, p, p, p + len(X)), Region(0, p, p + len(X), p + len(X) + len(Y))],
-        RowSums(kernel_source(kernels, points, X, Y), weights=stacked),
-        run=run,
-    )
+    (to_x, _), (to_y, _) = gram(kernels, *samples, run=run).walk(regions, stacked)
     return check_finite(np.mean(to_y / n - to_x / m, axis=0))
-
-
-def row_contributions(
-    kernels: list[KernelLike],
-    X: np.ndarray,
-    Y: np.ndarray,
-    kept: KeptSums | None = None,
-    weights: Weights | None = None,
-    *,
-    run: Run = QUIET,
-) -> np.ndarray:
-    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
-
-    c_j = mean_j' k(y_j, y_j') - 2 mean_i k(x_i, y_j) + mean_ii' k(x_i, x_i'). The mean
-    of all c_j is the V-statistic. Takes O((m + n)^2) time, or O(m n + n^2) if the sums
-    within X are known. Sums of one column in sorted order take O((m + n) log(m + n)).
-
-    Parameters
-    ----------
-    kernels : list of kernel objects
-        Each with one number as bandwidth.
-    X : ndarray of shape (m, n_features)
-        First sample.
-    Y : ndarray of shape (n, n_features)
-        Second sample.
-    kept : KeptSums or None, default=None
-        Sums within X, if they are known.
-    weights : pair of ndarray or None, default=None
-        Weights of the rows of X and of Y. Means are weighted means then.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    contributions : ndarray of shape (n,)
-        Values of c.
-    """
-    m, n = len(X), len(Y)
-    parts = two_sample_sums(
-        kernel_source(kernels, X, Y, reference=True),
-        m,
-        n,
-        _contributions if weights is None else weighted_contributions,
-        diagonal=True,
-        keep_order=True,
-        kept=kept,
-        weights=weights,
-        run=run,
-    )
-    values = np.zeros(n)
-    for part in parts:
-        values += part.result
-    return check_finite(values / len(kernels))
-
-
-def _contributions(
-    within_x: np.ndarray, within_y: np.ndarray, cross_x: np.ndarray, cross_y: np.ndarray
-) -> np.ndarray:
-    """Return the contributions of Y from row sums, summed over kernels."""
-    m, n = within_x.shape[1], within_y.shape[1]
-    level = within_x.mean(axis=1, keepdims=True) / m
-    return np.sum(within_y / n - 2 * cross_y / m + level, axis=0)
 
 
 def _refuse_balanced(kernels: list[KernelLike]) -> None:
@@ -511,7 +420,7 @@ class MMDEstimator(BaseDiscrepancy):
         self._learn([rows], settings, table_of(X), weights)
         if not self._is_paired(settings.design):
             reference = self._known_reference()
-            self._reference = reference.with_sums(run=self._run)
+            self._reference = reference.with_sums()
         return self
 
     def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
@@ -735,16 +644,16 @@ class MMDEstimator(BaseDiscrepancy):
         `errors` says whether the result has a standard error.
         """
         reference = self._known_reference()
-        options: dict[str, Any] = {"paired": self._is_paired(design), "run": self._run}
+        paired = self._is_paired(design)
         statistics = reference.statistics(
-            Y, design, random_state=self.random_state, weights=weights, **options
+            Y, design, paired=paired, random_state=self.random_state, weights=weights
         )
         result = self._result(statistics, list(self.kernels_))
         if not errors:
             return result
         if weights is not None or self.reference_weight_ is not None:
             return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-        noise = partial(reference.noise, Y, design, **options)
+        noise = partial(reference.noise, Y, design, paired=paired)
         return self._with_uncertainty(result, statistics, design, noise)
 
     def _known_reference(self) -> Reference | FeatureReference:
@@ -754,11 +663,12 @@ class MMDEstimator(BaseDiscrepancy):
             return feature_reference(self)
         # Exact kernels refuse rows that are read by blocks.
         self._reference_rows()
-        found = Reference(self.reference_, self.kernels_, self.reference_weight_)
+        rows, weights = self.reference_, self.reference_weight_
+        found = Reference(rows, self.kernels_, weights, self._run)
         kept = self._reference
         # Rows, kernels and weights are the same objects.
         if isinstance(kept, Reference) and all(map(is_, kept[:3], found[:3])):
-            return kept
+            return kept._replace(run=self._run)
         return found
 
     def _evaluate_pair(
@@ -942,12 +852,11 @@ class MMDEstimator(BaseDiscrepancy):
     ) -> np.ndarray:
         self._refuse_changed()
         of_both = self.reference_weight_, weights
+        _refuse_balanced(self.kernels_)
+        X = self._reference_rows()
         if self.n_components is not None:
-            _refuse_balanced(self.kernels_)
-            return witness_of_features(self, points, self._reference_rows(), Y, of_both)
-        return witness_values(
-            self.kernels_, points, self._reference_rows(), Y, of_both, run=self._run
-        )
+            return witness_of_features(self, points, X, Y, of_both)
+        return witness_values(self.kernels_, (points, X, Y), of_both, self._run)
 
     @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:
@@ -1000,15 +909,8 @@ class MMDEstimator(BaseDiscrepancy):
             _refuse_balanced(self.kernels_)
             weights = check_weights(sample_weight, len(Y), 1)
         if isinstance(reference, FeatureReference):
-            return reference.contributions(Y, weights, run=self._run)
-        return row_contributions(
-            reference.kernels,
-            as_rows(reference.rows),
-            Y,
-            kept=reference.sums,
-            weights=reference.of_both(weights),
-            run=self._run,
-        )
+            return reference.contributions(Y, weights)
+        return row_contributions(reference.against(Y, weights))
 
 
 @takes_parameters_of(MMDEstimator)

@@ -20,8 +20,9 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, run_all
-from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy._statistics.two_samples import two_sample_statistics
 from skdiscrepancy.kernels._names import kernel_name
@@ -237,8 +238,6 @@ class _SubsetTask(Task):
             Z[generator.choice(len(Z), self.size, replace=False)]
             for Z in (self.X, self.Y)
         )
-        source = kernel_source(self.kernels, x, y)
-        statistics = two_sample_statistics(
-            source, self.size, self.size, unbiased=True, run=Run(1)
-        )
+        both = TwoSamples(gram(self.kernels, x, y, run=Run(1)))
+        statistics = two_sample_statistics(both, unbiased=True)
         return float(statistics.values[0])

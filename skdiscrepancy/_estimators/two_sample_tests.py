@@ -15,10 +15,9 @@ from skdiscrepancy._data.checks import draw_seeds, generator_of
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import blocks_of
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
-from skdiscrepancy._gram.sources import PairedSource, kernel_source
-from skdiscrepancy._gram.sums import Weights, stacked_weights
-from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights, stacked_weights
 from skdiscrepancy._nulls.feature_groups import feature_permutation_test
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
@@ -110,28 +109,16 @@ def effect_of(
     if kernel is None or min(len(X), len(Y)) < LEAST_ROWS:
         return None
     X, Y = (_some_rows(Z) for Z in (X, Y))
-    m, n = len(X), len(Y)
-    source = kernel_source([kernel], X, Y)
-    found = two_sample_statistics(source, m, n, unbiased=True, run=run)
+    both = gram([kernel], X, Y, run=run)
+    found = two_sample_statistics(TwoSamples(both), unbiased=True)
     values, scales = found.values, found.scales
     if not np.all(np.isfinite([values, scales, found.sizes])):
         return None
     if scales[0] <= found.rounding[0]:
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
-    first = noise_rows(m, n_samples=2, most=NOISE_ROWS)
-    others = noise_rows(n, n_samples=2, most=NOISE_ROWS)
-    rows = np.concatenate((first, m + others))
     with np.errstate(all="ignore"):
-        noise = two_sample_noise(
-            RowSums(source).matrices(rows, rows),
-            len(first),
-            m,
-            n,
-            values,
-            scales,
-            normalize=True,
-        )
+        noise = two_sample_noise(both, found, normalize=True, most=NOISE_ROWS)
     uncertainty = Uncertainty(float(value), noise, normalized=True)
     if not np.isfinite(uncertainty.interval(0.95)).all():
         return None
@@ -180,6 +167,7 @@ def feature_reference(estimator: Any) -> FeatureReference:
         estimator.feature_seed_,
         estimator.normalize,
         estimator.reference_weight_,
+        run=estimator._run,
     )
     kept = estimator._reference
     if not isinstance(kept, FeatureReference):
@@ -187,7 +175,7 @@ def feature_reference(estimator: Any) -> FeatureReference:
     # Rows, kernels and weights are the same objects, and the features are the same.
     same = all(map(is_, kept[:2], found[:2])) and kept[2:4] == found[2:4]
     same = same and kept.weights is found.weights
-    return kept._replace(scales=found.scales) if same else found
+    return kept._replace(scales=found.scales, run=found.run) if same else found
 
 
 def witness_of_features(
@@ -305,20 +293,22 @@ def two_sample_test(
     swaps groups of pairs if there are more pairs than groups.
     """
     generator, in_series = options.generator, options.block_length is not None
+    run = options.run
     if not paired and in_series:
-        source = kernel_source(options.kernels, X, Y)
-        return block_permutation_test(source, len(X), len(Y), options)
+        both = gram(options.kernels, X, Y, run=run)
+        return block_permutation_test(both, len(X), options)
     if not paired:
         # Groups must hold random rows, because neighbouring rows may be similar.
         X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
-        source = kernel_source(options.kernels, X, Y)
-        unbiased = not design.biased
-        return permutation_test(source, len(X), len(Y), options, unbiased=unbiased)
+        both = gram(options.kernels, X, Y, run=run)
+        return permutation_test(both, len(X), options, unbiased=not design.biased)
     size = paired_size(len(X), len(Y), design)
-    if design.complete and (in_series or by_groups):
+    by_groups = design.complete and (in_series or by_groups)
+    order = np.arange(size)
+    if by_groups and not in_series:
         # Groups must hold random pairs, and blocks neighbouring pairs.
-        order = np.arange(size) if in_series else generator.permutation(size)
-        core = PairedSource(kernel_source(options.kernels, X[order], Y[order]), size)
-        return block_sign_test(core, size, options)
-    core = PairedSource(kernel_source(options.kernels, X[:size], Y[:size]), size)
-    return one_sample_test(RowSums(core, moments=True), design, size, options)
+        order = generator.permutation(size)
+    core = gram(options.kernels, X[order], Y[order], run=run).paired()
+    if by_groups:
+        return block_sign_test(core, options)
+    return one_sample_test(core, design, options)

@@ -18,26 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skdiscrepancy._gram.kernel_gram import KernelGram
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
     CentredFeatures,
     Classes,
-    FeatureSource,
+    FactorGram,
     Line,
-    choose_ways,
-    kernels_with_features,
-    row_sums,
 )
-from skdiscrepancy._gram.sources import (
-    CentredSource,
-    KernelSource,
-    PairWeights,
-    Source,
-    WeightedSource,
-)
-from skdiscrepancy._gram.walks import ProductRowSums, RowSums, walk
-from skdiscrepancy.designs import Region, square
+from skdiscrepancy._gram.tiles import Gram, PairWeights, WeightedGram, length
+from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
 # because one minus a wider kernel has too few digits for HSIC.
@@ -89,9 +80,7 @@ class Products(NamedTuple):
     dtype: np.dtype
 
 
-def centred_products(
-    x: Source, y: Source, n: int, centring: Centring, finish: Finish, run: Run = QUIET
-) -> Products:
+def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Products:
     """Centre all matrices of two sources, multiply them entry by entry, and add up.
 
     Over tiles, there are two walks, first for the row sums of each matrix, then for the
@@ -102,24 +91,21 @@ def centred_products(
 
     Parameters
     ----------
-    x, y : Source
+    x, y : Gram
         Kernels on the same rows.
-    n : int
-        Number of rows.
     centring : Centring
         How the matrices are centred and summed.
     finish : callable
         Takes the row sums of products, of shape (n_some_products, n), and returns
         arrays of shape (n_some_products,).
-    run : Run, default=QUIET
-        Threads and progress.
 
     Returns
     -------
     products : Products
         Results for every kernel of x with every kernel of y.
     """
-    leaves = leaves_of(Forms(x, n), Forms(y, n))
+    run = x.run
+    leaves = leaves_of(Forms(x), Forms(y))
     if leaves is not None:
         kernels = [(leaf, k) for leaf in leaves for k in range(leaf.n_kernels)]
         places = range(x.n_kernels), range(x.n_kernels, len(kernels))
@@ -128,38 +114,34 @@ def centred_products(
         sizes, *results = np.array([(s, *np.ravel(r)) for s, r in found]).T
         return Products(np.array(results), sizes, IN_ORDER)
     diagonal, weights = centring.diagonal, centring.weights
-    region = square(0, n, diagonal=diagonal)
-    centred, sizes, peaks, every = [], [], [], np.arange(n)
+    row_length = square(0, x.n, diagonal=diagonal).row_length
+    centred, sizes, peaks = [], [], []
     # The second walk evaluates all kernels again, and multiplies them.
     with progress("kernel sums", 8, run.verbose) as walks:
-        for source in (x, y):
-            sums = row_sums(source, n, diagonal=diagonal, weights=weights.rows, run=run)
-            centred.append(CentredSource(source, centring.offsets(sums)))
-            length = region.row_length if weights.rows is None else 1
-            sizes.append(np.abs(sums).max(axis=1) / length)
+        for side in (x, y):
+            sums = side.sums(weights.rows, diagonal=diagonal)
+            centred.append(side.centred(centring.offsets(sums)))
+            mass = row_length if weights.rows is None else 1
+            sizes.append(np.abs(sums).max(axis=1) / mass)
             # Without the diagonal, the sums do not hold its entries.
-            some = np.abs(source.aligned(every, every)) if diagonal else source.sizes(n)
+            some = np.abs(side.diagonal()) if diagonal else side.magnitudes()
             peaks.append(np.maximum(some.max(axis=1), sizes[-1]))
             walks.advance()
         walks.step = 6
-        first: Source = centred[0]
+        first: Gram = centred[0]
         if weights.rows is not None:
-            first = WeightedSource(first, weights)
-        reducer = ProductRowSums(first, centred[1])
-        [(sums, _)] = walk([region], reducer, run=run)
+            first = WeightedGram(first, weights)
+        both = first * centred[1]
+        sums = both.sums(diagonal=diagonal)
     # Means of K o L, which exceed the products of means if both matrices are sparse.
     # Products that are not finite raise an error, without a warning before it.
     with np.errstate(all="ignore"):
         bounds = np.outer(sizes[0], peaks[1]), np.outer(peaks[0], sizes[1])
-    return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), reducer.dtype)
+    return Products(np.array(finish(sums)), np.minimum(*bounds).ravel(), both.dtype)
 
 
 def pair_totals(
-    sources: list[Source],
-    pairs: list[Pair],
-    n: int,
-    centring: Centring,
-    run: Run = QUIET,
+    sources: list[Gram], pairs: list[Pair], centring: Centring, run: Run = QUIET
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centre the matrices of sources, multiply pairs entry by entry, and add up.
 
@@ -169,12 +151,10 @@ def pair_totals(
 
     Parameters
     ----------
-    sources : list of Source
+    sources : list of Gram
         One kernel each, on the same rows.
     pairs : list of pairs of int
         Positions of sources.
-    n : int
-        Number of rows.
     centring : Centring
         How the matrices are centred and summed, without weights.
     run : Run, default=QUIET
@@ -187,7 +167,7 @@ def pair_totals(
     roundings : ndarray of shape (n_pairs,)
         How large a rounding error of the total of a matrix with itself may be.
     """
-    forms = [Forms(source, n) for source in sources]
+    forms = [Forms(source) for source in sources]
     of_pairs = [leaves_of(forms[i], forms[j]) for i, j in pairs]
     short = [t for t, both in enumerate(of_pairs) if both is not None]
     others = [t for t, both in enumerate(of_pairs) if both is None]
@@ -208,15 +188,15 @@ def pair_totals(
 class Forms:
     """A source, and its forms whose products need no pairs of rows, each made once."""
 
-    def __init__(self, source: Source, n: int):
+    def __init__(self, source: Gram):
         self.source = source
-        self.n = n
+        self.n = source.n
 
     @cached_property
     def classes(self) -> Classes | None:
         """The labels, if all kernels compare labels."""
         source = self.source
-        if not isinstance(source, KernelSource) or source.labels is None:
+        if not isinstance(source, KernelGram) or source.labels is None:
             return None
         return Classes(source.labels, source.kernels)
 
@@ -224,17 +204,19 @@ class Forms:
     def features(self) -> CentredFeatures | None:
         """The rows, if all kernels have explicit features."""
         source = self.source
-        if not isinstance(source, KernelSource):
+        if not isinstance(source, KernelGram):
             return None
         rows = source.function_rows
-        if rows is None or len(kernels_with_features(source)) < source.n_kernels:
+        if rows is None or len(source.kernels_with_features()) < source.n_kernels:
             return None
         return CentredFeatures(source.kernels, rows)
 
     @cached_property
     def exponentials(self) -> Line | None:
         """The column for products with another column."""
-        ways = choose_ways(self.source, self.n, "products")
+        if not isinstance(self.source, KernelGram):
+            return None
+        ways = self.source.ways("products")
         if ways.others or any(profile.degree for profile in ways.profiles.values()):
             return None
         return ways.line()
@@ -242,7 +224,9 @@ class Forms:
     @cached_property
     def line(self) -> Line | None:
         """The column for products with labels, which are scans of the classes."""
-        ways = choose_ways(self.source, self.n)
+        if not isinstance(self.source, KernelGram):
+            return None
+        ways = self.source.ways()
         if ways.others or ways.with_features:
             return None
         line = ways.line()
@@ -250,13 +234,13 @@ class Forms:
         return None if any(wide) else line
 
     @cached_property
-    def tiles(self) -> Source:
+    def tiles(self) -> Gram:
         """A source of one kernel whose tiles keep their digits."""
         if self.features is None:
             return self.source
         # Centred, inner products have no offset to lose digits to.
         blocks = [block for _, block in self.features.blocks(0)]
-        return FeatureSource(np.concatenate(blocks).T)
+        return FactorGram(np.concatenate(blocks).T)
 
 
 def leaves_of(x: Forms, y: Forms) -> tuple[Leaf, Leaf] | None:
@@ -437,56 +421,56 @@ def _total(centring: Centring, K: Centred, L: Centred) -> tuple[float, float]:
     return (total if K.wide == L.wide else -total), rounding
 
 
-class PairTotals(RowSums):
-    """Reducer to the totals of products of sources with one kernel, for some pairs."""
+class PairTotals(Gram):
+    """Totals of products of Grams with one kernel, for some pairs."""
 
-    def __init__(self, sources: list[Source], pairs: list[Pair]):
-        super().__init__(sources[0])
-        self.sources = tuple(sources)
-        self.pairs = tuple(np.array(pairs).T)
-        self.n_sums = len(pairs)
+    tile = 128
+
+    def __init__(self, grams: list[Gram], pairs: list[Pair], run: Run):
+        self.grams, self.run = grams, run
+        self.places = tuple(np.array(pairs).T)
+        self.n, self.n_kernels = grams[0].n, len(pairs)
+        self.n_features = sum(gram.n_features for gram in grams)
+        self.dtype = np.result_type(*(gram.dtype for gram in grams))
 
     def tile_sums(
-        self, rows: slice, cols: slice, *, drop_diagonal: bool, want_cols: bool
+        self,
+        rows: slice,
+        cols: slice,
+        weights: np.ndarray | None = None,
+        *,
+        drop_diagonal: bool = False,
+        want_cols: bool = True,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the totals of a tile, as sums of its first row and first column."""
-        shape = (len(self.sources), rows.stop - rows.start, cols.stop - cols.start)
-        dtype = np.result_type(*(source.dtype for source in self.sources))
-        stack = np.empty(shape, dtype=dtype)
-        for values, source in zip(stack, self.sources, strict=True):
-            same = source.dtype == dtype
-            own = values if same else np.empty(shape[1:], source.dtype)
-            for _ in source.block(rows, cols, own):
-                pass
-            if not same:
-                values[...] = own
+        stack = np.empty((len(self.grams), length(rows), length(cols)), self.dtype)
+        for values, gram in zip(stack, self.grams, strict=True):
+            values[...] = gram.stack(rows, cols)[0]
             if drop_diagonal:
                 np.fill_diagonal(values, 0)
         flat = stack.reshape(len(stack), -1)
-        column = (flat @ flat.T)[self.pairs].astype(np.float64)[:, np.newaxis]
+        column = (flat @ flat.T)[self.places].astype(np.float64)[:, np.newaxis]
         return column, column if want_cols else None
-
-    def finish(self, region: Region, row_sums: np.ndarray, col_sums: Any) -> np.ndarray:
-        """Return the totals of a region, one for each pair."""
-        return row_sums.sum(axis=1)
 
 
 def _totals_over_tiles(
     forms: list[Forms], pairs: list[Pair], centring: Centring, run: Run
 ) -> np.ndarray:
-    """Return totals and roundings of pairs by one walk over tiles of all sources."""
+    """Return totals and roundings of pairs by one walk over tiles of all Grams."""
     used = sorted({i for pair in pairs for i in pair})
     at = {i: k for k, i in enumerate(used)}
-    n, diagonal = forms[0].n, centring.diagonal
-    region = square(0, n, diagonal=diagonal)
+    region = square(0, forms[0].n, diagonal=centring.diagonal)
     centred, sizes = [], []
-    for source in (forms[i].tiles for i in used):
-        sums = row_sums(source, n, diagonal=diagonal, run=run)
-        centred.append(CentredSource(source, centring.offsets(sums)))
-        sizes.append(max(np.abs(sums).max() / region.row_length, source.sizes(n).max()))
+    for gram in (forms[i].tiles for i in used):
+        gram.run = run
+        sums = gram.sums(diagonal=centring.diagonal)
+        centred.append(gram.centred(centring.offsets(sums)))
+        largest = np.abs(sums).max() / region.row_length
+        sizes.append(max(largest, gram.magnitudes().max()))
     places = [(at[i], at[j]) for i, j in pairs]
-    [totals] = walk([region], PairTotals(list(centred), places), run=run)
+    both = PairTotals(centred, places, run)
+    [(totals, _)] = both.walk([region])
     # Entries that are rounding errors of zero have squares that are far smaller.
-    dtype = np.result_type(*(source.dtype for source in centred))
-    errors = ROUNDING * float(np.finfo(dtype).eps) * n * np.array(sizes)
-    return np.column_stack([totals, errors[np.array(places)].prod(axis=1)])
+    errors = ROUNDING * float(np.finfo(both.dtype).eps) * both.n * np.array(sizes)
+    roundings = errors[np.array(places)].prod(axis=1)
+    return np.column_stack([totals.sum(axis=1), roundings])

@@ -30,9 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.rows import Codes, Index, Rows
-from skdiscrepancy._gram.run import QUIET, Run, Work, held_bytes, progress, run_all
-from skdiscrepancy._gram.sources import KernelSource, Source, line_profile
-from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._gram.run import held_bytes
+from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._loops.jit import compiled
 from skdiscrepancy._loops.sorted_loops import (
     DistanceProfile,
@@ -47,7 +46,6 @@ from skdiscrepancy._loops.sorted_loops import (
     scan_states,
     scan_sums,
 )
-from skdiscrepancy.designs import square
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel
 
@@ -55,7 +53,7 @@ from skdiscrepancy.kernels._labels import IndicatorKernel
 BLOCK_ROWS = 2048
 
 
-class FeatureSource(Source):
+class FactorGram(Gram):
     """One kernel k(x_i, x_j) = f_i . f_j, given by the features of the rows.
 
     Sums over rows need no pairs: the row sums of the Gram matrix are F' (F 1), in
@@ -71,14 +69,14 @@ class FeatureSource(Source):
 
     def __init__(self, features: np.ndarray):
         self.features = features
-        self.n_features = len(features)
+        self.n_features, self.n = features.shape
         self.dtype = features.dtype
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the one tile."""
-        values = out[0] if out.ndim == 3 else out
+        values = place(out, 0)
         np.matmul(self.features[:, rows].T, self.features[:, cols], out=values)
         yield 0, values
 
@@ -87,8 +85,8 @@ class FeatureSource(Source):
         F = self.features
         return np.einsum("ri,ri->i", F[:, rows], F[:, cols])[np.newaxis]
 
-    def row_sums(
-        self, *, diagonal: bool, weights: np.ndarray | None = None
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
     ) -> np.ndarray:
         """Return the row sums of the Gram matrix, of shape (1, n_samples)."""
         F = self.features
@@ -646,8 +644,6 @@ def sums_across(
 
 # Type of sums in sorted order and from features, for columns of any type.
 IN_ORDER = np.dtype(np.float64)
-# Sums in sorted order are faster if groups have at least this many rows.
-MIN_GROUP_ROWS = 4
 
 
 def min_rows(sums: str, degree: int = 0) -> int:
@@ -677,140 +673,3 @@ def min_rows(sums: str, degree: int = 0) -> int:
     if sums == "groups":
         return 1024 * max(1, 2 * degree)
     return 512 * max(1, degree)
-
-
-class Ways(NamedTuple):
-    """Which kernels are summed in sorted order, from features, and over tiles."""
-
-    source: Source
-    profiles: dict[int, Profile | DistanceProfile]
-    with_features: list[int]
-    others: list[int]
-
-    @property
-    def tiles(self) -> Source:
-        """The source of the kernels that are summed over tiles."""
-        if not self.profiles and not self.with_features:
-            return self.source
-        assert isinstance(self.source, KernelSource)
-        return self.source.select(self.others)
-
-    @property
-    def columns(self) -> list[np.ndarray]:
-        """The single column, by parts, of the kernels in sorted order."""
-        assert isinstance(self.source, KernelSource)
-        columns = self.source.columns
-        assert columns is not None
-        return columns
-
-    def line(self) -> Line:
-        """Return the single column with the kernels in sorted order."""
-        return Line(np.concatenate(self.columns), list(self.profiles.values()))
-
-    def features(self) -> Features:
-        """Return the rows with the kernels that have explicit features."""
-        assert isinstance(self.source, KernelSource)
-        rows = self.source.function_rows
-        assert rows is not None
-        return Features([self.source.kernels[k] for k in self.with_features], rows)
-
-
-def choose_ways(source: Source, n: int, sums: str = "rows", n_groups: int = 0) -> Ways:
-    """Decide how each kernel of a source on n rows, in groups or not, is summed."""
-    profiles: dict[int, Profile | DistanceProfile] = {}
-    # Groups of single rows need all pairs.
-    few_groups = MIN_GROUP_ROWS * n_groups <= n
-    if (
-        few_groups
-        and isinstance(source, KernelSource)
-        and source.one_column is not None
-    ):
-        for k, kernel in enumerate(source.kernels):
-            profile = line_profile(kernel)
-            if sums == "groups" and isinstance(profile, DistanceProfile):
-                continue
-            if profile is not None and n >= min_rows(sums, profile.degree):
-                profiles[k] = profile
-    explicit: list[int] = []
-    if isinstance(source, KernelSource) and sums == "rows":
-        explicit = kernels_with_features(source)
-    short = {*profiles, *explicit}
-    others = [k for k in range(source.n_kernels) if k not in short]
-    return Ways(source, profiles, explicit, others)
-
-
-def kernels_with_features(source: KernelSource) -> list[int]:
-    """Return the kernels of a source that have explicit features."""
-    if source.function_rows is None:
-        return []
-    row = source.function_rows.take(slice(0, 1))
-    return [
-        k
-        for k, kernel in enumerate(source.kernels)
-        if isinstance(kernel, RowKernel) and kernel.features(row) is not None
-    ]
-
-
-def row_sums(
-    source: Source,
-    n: int,
-    *,
-    diagonal: bool,
-    weights: np.ndarray | None = None,
-    run: Run = QUIET,
-) -> np.ndarray:
-    """Return the row sums of the Gram matrices of a source on n rows.
-
-    Parameters
-    ----------
-    source : Source
-        Kernels.
-    n : int
-        Number of rows.
-    diagonal : bool
-        Whether k(x_i, x_i) is in the sum of row i.
-    weights : ndarray of shape (n,) or None, default=None
-        Weights of the rows. The sum of row i is then over weight_j k(x_i, x_j).
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_kernels, n)
-        Row sums.
-    """
-    if isinstance(source, FeatureSource):
-        return source.row_sums(diagonal=diagonal, weights=weights)
-    ways = choose_ways(source, n)
-    sums = np.empty((source.n_kernels, n))
-    verbose = run.verbose
-    with progress("kernel sums", source.n_kernels, verbose) as both:
-        if ways.others:
-            both.step = len(ways.others)
-            region = square(0, n, diagonal=diagonal)
-            reducer = RowSums(ways.tiles, weights=weights)
-            [(sums[ways.others], _)] = walk([region], reducer, run=run)
-            both.advance()
-        if ways.profiles:
-            both.step = len(ways.profiles)
-            work = Work(_line_sums, ways.line(), diagonal, weights)
-            parts = run_all(range(len(ways.profiles)), work, run=run)
-            for k, part in zip(ways.profiles, parts, strict=True):
-                sums[k] = part
-        if ways.with_features:
-            both.step = len(ways.with_features)
-            features = ways.features()
-            for i, k in enumerate(ways.with_features):
-                sums[k] = features.row_sums(i, diagonal=diagonal, weights=weights)
-            both.advance()
-    return sums
-
-
-def _line_sums(
-    line: Line, diagonal: bool, weights: np.ndarray | None, k: int
-) -> np.ndarray:
-    """Return the row sums of kernel k on a column."""
-    sums = line.sums(k, weights)
-    if diagonal:
-        return sums
-    return sums - line.diagonal(k) * (1.0 if weights is None else weights)

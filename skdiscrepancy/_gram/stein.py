@@ -17,13 +17,9 @@ from skdiscrepancy._data.distances import (
 )
 from skdiscrepancy._data.rows import Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
-from skdiscrepancy._gram.sources import (
-    Source,
-    decay_rate,
-    group_bounds,
-    stein_kind,
-    weights_of_tile,
-)
+from skdiscrepancy._gram.kernel_gram import decay_rate, group_bounds, stein_kind
+from skdiscrepancy._gram.run import QUIET, Run
+from skdiscrepancy._gram.tiles import Gram, weights_of_tile
 from skdiscrepancy._loops.tile_loops import (
     compiled_group_sums,
     compiled_sums,
@@ -45,7 +41,7 @@ class SteinProducts(NamedTuple):
         return self.distance.read(squared=True), self.inner, self.cross
 
 
-class SteinSource(Source):
+class SteinGram(Gram):
     r"""The Stein kernel of a model, for the kernels of a collection.
 
     With the gradients s of the log-density, the distance d and a kernel psi(d),
@@ -58,13 +54,19 @@ class SteinSource(Source):
     The inner products are shared by all kernels.
     """
 
-    def __init__(self, kernels: list[KernelLike], X: np.ndarray, gradients: np.ndarray):
-        self.kernels = kernels
+    def __init__(
+        self,
+        kernels: list[KernelLike],
+        X: np.ndarray,
+        gradients: np.ndarray,
+        run: Run = QUIET,
+    ):
+        self.kernels, self.run = kernels, run
         self.rows = Rows(X).check_range()
         self.dtype = self.rows.dtype
         check_squares(kernels, self.dtype)
         self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
-        self.n_kernels = len(kernels)
+        self.n, self.n_kernels = len(X), len(kernels)
         self.n_features = 2 * X.shape[1]
         self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
         # Gaussian kernels: the exponential of one may be the square of another.

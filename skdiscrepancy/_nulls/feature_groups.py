@@ -16,11 +16,12 @@ from skdiscrepancy._data.arrays import aligned_products, inner_products
 from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import Blocks, FeatureGroups, feature_groups
-from skdiscrepancy._gram.sums import GroupSums, check_group_memory
+from skdiscrepancy._gram.tiles import GroupSums, check_group_memory
 from skdiscrepancy._nulls.groups import (
-    draw_groups,
+    draw_owners,
     group_bounds,
-    mmd_of_groups,
+    mean_of_pairs,
+    n_divisions,
     resampled,
 )
 from skdiscrepancy._nulls.pvalues import (
@@ -30,6 +31,7 @@ from skdiscrepancy._nulls.pvalues import (
     lost_squares,
     null_scales,
     refuse,
+    warn_if_powerless,
 )
 from skdiscrepancy._statistics.second_order import check_finite
 
@@ -62,10 +64,12 @@ def feature_permutation_test(
     with np.errstate(all="ignore"):
         scales = _scales(maps, found, m, n)
         sums = _group_sums(found)
-    Z = draw_groups(bounds, moves, m, n, options)
-    every = np.arange(len(moves) + 1)
-    statistics = partial(mmd_of_groups, sums, every, m, n, unbiased=unbiased)
-    values = resampled(Z, statistics, options)
+    in_x, every = bounds[:-1] < m, np.arange(len(moves) + 1)
+    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations")
+    owners = (~in_x).astype(np.int64)
+    drawn = draw_owners(owners, np.where(moves, 0, -1), options)
+    statistics = partial(mean_of_pairs, sums, every, [m, n], unbiased=unbiased)
+    values = resampled(drawn, statistics, options)
     # If all rows are equal, only rounding errors are left.
     useful = np.abs(values).max(axis=1) > ROUNDING * sums.diagonal.sum(axis=1) / (m + n)
     return combine(values, scales, options, useful=useful)

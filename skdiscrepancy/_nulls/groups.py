@@ -13,7 +13,7 @@ pairs are nearly independent, and so are the blocks that resamples permute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -22,12 +22,8 @@ import numpy as np
 from scipy.fft import irfft, rfft
 from scipy.special import comb, gammaln
 
-from skdiscrepancy._data.rows import Index
-from skdiscrepancy._gram.run import BRIEF, QUIET, SILENT, Progress, Run, progress
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import Source
-from skdiscrepancy._gram.sums import GroupSums, group_sums
-from skdiscrepancy._gram.walks import aligned_by_parts
+from skdiscrepancy._gram.run import BRIEF, SILENT, Progress, progress
+from skdiscrepancy._gram.tiles import DoubleGram, Gram, GroupSums
 from skdiscrepancy._nulls.pvalues import (
     Options,
     TestResult,
@@ -39,66 +35,20 @@ from skdiscrepancy._nulls.pvalues import (
 )
 from skdiscrepancy._statistics.second_order import check_finite
 
-# Numbers from 2 ** -MOST_EXPONENT to 2 ** MOST_EXPONENT have squares whose sums are
-# accurate in float64.
-MOST_EXPONENT = 300
+# A diagonal below this number has no squares whose sums are accurate in float64.
+LEAST_DIAGONAL = 2.0**-300
 
 
-class ScaledSource(Source):
-    """A source in float64, with each kernel divided by its own power of two."""
-
-    def __init__(self, source: Source, exponents: np.ndarray):
-        self.source = source
-        self.exponents = exponents
-        self.n_kernels = source.n_kernels
-        self.n_features = source.n_features
-        self.dtype = np.dtype(np.float64)
-        self.tile = source.tile
-
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.source.has_features()
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tiles in their units."""
-        buffer = np.empty(out.shape[-2:], dtype=self.source.dtype)
-        for k, values in self.source.block(rows, cols, buffer):
-            scaled = out[k] if out.ndim == 3 else out
-            np.ldexp(values.astype(np.float64), -self.exponents[k], out=scaled)
-            yield k, scaled
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs in their units."""
-        values = self.source.aligned(rows, cols).astype(np.float64)
-        return np.ldexp(values, -self.exponents[:, np.newaxis])
-
-
-def in_unit(source: Source, n: int) -> tuple[Source, np.ndarray]:
-    """Return a core whose values have squares, and the exponents of its units.
-
-    No value of a positive definite core is larger than the largest of its diagonal. If
-    the square of that number overflows or underflows in float64, a power of two divides
-    the values of the kernel.
-    """
-    every = np.arange(n)
-    exponents = np.frexp(np.abs(aligned_by_parts(source, every, every)).max(axis=1))[1]
-    exponents = np.where(np.abs(exponents) > MOST_EXPONENT, exponents, 0)
-    return ScaledSource(source, exponents) if exponents.any() else source, exponents
-
-
-def accurate_group_sums(source: Source, bounds: np.ndarray, run: Run) -> GroupSums:
-    """Sum a source over all pairs of groups, in float64 if float32 has no squares."""
-    sums = group_sums(source, bounds, run=run)
+def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
+    """Sum over all pairs of groups, in float64 if float32 has no squares."""
+    sums = gram.group_sums(bounds)
     nonzero = np.any(sums.groups, axis=(1, 2))
-    lost = lost_squares(sums.squares, float(bounds[-1]) ** 2, nonzero, source.dtype)
-    if lost.any() and source.dtype != np.float64:
-        exponents = np.zeros(source.n_kernels, dtype=np.int64)
-        return accurate_group_sums(ScaledSource(source, exponents), bounds, run)
+    lost = lost_squares(sums.squares, float(bounds[-1]) ** 2, nonzero, gram.dtype)
+    if lost.any() and gram.dtype != np.float64:
+        return accurate_group_sums(DoubleGram(gram), bounds)
     # Beside a diagonal with squares, values without squares are those of a narrow
     # kernel, which vanishes.
-    refuse(lost & (np.abs(sums.diagonal).max(axis=1) < 2.0**-MOST_EXPONENT))
+    refuse(lost & (np.abs(sums.diagonal).max(axis=1) < LEAST_DIAGONAL))
     for part in sums:
         check_finite(part)
     return sums
@@ -178,27 +128,18 @@ def group_bounds(
 
 
 def permutation_test(
-    source: Source, m: int, n: int, options: Options, *, unbiased: bool
+    gram: Gram, m: int, options: Options, *, unbiased: bool
 ) -> TestResult:
-    """Test whether m and n stacked rows have the same distribution.
+    """Test whether m rows and the other rows have the same distribution.
 
-    The test permutes whole groups of rows [1]_. These permutations form a group in the
-    algebraic sense, so the type I error is exact. Groups of one row allow all
-    permutations.
-
-    References
-    ----------
-    .. [1] C. Domingo-Enrich, R. Dwivedi and L. Mackey, "Cheap permutation testing",
-       2025.
+    The rows of both samples are divided into at most `n_groups` groups of equal size,
+    which are permuted as a whole, so that O(n_groups^2) sums give the statistic of any
+    permutation. The groups must hold random rows. The statistic is the complete MMD,
+    unbiased or not.
     """
-    bounds, moves = group_bounds(m, n, options.n_groups)
-    sums = accurate_group_sums(source, bounds, options.run)
-    Z = draw_groups(bounds, moves, m, n, options)
-    statistics = partial(mmd_of_groups, sums, bounds, m, n, unbiased=unbiased)
-    values = resampled(Z, statistics, options)
-    # The first scale is in units of the standard deviation under the null.
-    unit = np.sqrt(2) * (1 / m + 1 / n) / (m + n)
-    return combine(values, unit * null_scales(sums.rows, sums.squares), options)
+    bounds, moves = group_bounds(m, gram.n - m, options.n_groups)
+    levels, owners = np.where(moves, 0, -1), (bounds[:-1] >= m).astype(np.int64)
+    return _owners_test(gram, (bounds, owners, levels), options, unbiased=unbiased)
 
 
 def n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
@@ -206,49 +147,6 @@ def n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
     number = comb(np.count_nonzero(moves), np.count_nonzero(moves & in_x))
     # Samples of equal size can change their roles.
     return number / 2 if m == n and np.all(moves) else number
-
-
-def draw_groups(
-    bounds: np.ndarray,
-    moves: np.ndarray,
-    m: int,
-    n: int,
-    options: Options,
-    of: str = "rows",
-) -> np.ndarray:
-    """Return which groups are in X, first for the data and then for each resample."""
-    in_x = bounds[:-1] < m
-    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations", of)
-    return draw_owners(in_x, np.where(moves, 0, -1), options)
-
-
-def mmd_of_groups(
-    sums: GroupSums,
-    bounds: np.ndarray,
-    m: int,
-    n: int,
-    Z: np.ndarray,
-    line: Progress = SILENT,
-    *,
-    unbiased: bool,
-) -> np.ndarray:
-    """Return the complete squared MMD for every division of the groups.
-
-    Each row of Z tells which groups are in X.
-    """
-    of_rows = sums.groups.sum(axis=2)
-    total = of_rows.sum(axis=1)[:, np.newaxis]
-    Z = Z.astype(np.float64)
-    within = quadratic_forms(sums.groups, Z, line)
-    linear = of_rows @ Z.T
-    within_y = total - 2 * linear + within
-    across = linear - within
-    if unbiased:
-        return within / (m * (m - 1)) + within_y / (n * (n - 1)) - 2 * across / (m * n)
-    diagonal = np.add.reduceat(sums.diagonal, bounds[:-1], axis=1)
-    within = within + diagonal @ Z.T
-    within_y = within_y + diagonal @ (1 - Z).T
-    return within / m**2 + within_y / n**2 - 2 * across / (m * n)
 
 
 # A sample has at least this many groups, if it has as many rows.
@@ -312,62 +210,91 @@ def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.
 
 
 def k_sample_permutation_test(
-    source: Source, sizes: list[int], options: Options
+    gram: Gram, sizes: list[int], options: Options
 ) -> TestResult:
     """Test whether several stacked samples have the same distribution.
 
-    The statistic is the mean of the unbiased squared MMD of all pairs of samples,
-    weighted by the products of their sizes. For the energy kernel it is the statistic
-    of DISCO [1]_, up to a factor.
-
-    References
-    ----------
-    .. [1] M. L. Rizzo and G. J. Székely, "DISCO analysis: a nonparametric extension of
-       analysis of variance", Annals of Applied Statistics 4, 2010.
+    The statistic is the weighted mean of the unbiased MMD of all pairs of samples, and
+    the groups are permuted as in :func:`permutation_test`.
     """
-    bounds, owners, levels = sample_groups(sizes, options.n_groups)
-    sums = accurate_group_sums(source, bounds, options.run)
+    division = sample_groups(sizes, options.n_groups)
+    return _owners_test(gram, division, options, unbiased=True)
+
+
+def _owners_test(
+    gram: Gram,
+    division: tuple[np.ndarray, np.ndarray, np.ndarray],
+    options: Options,
+    *,
+    unbiased: bool,
+) -> TestResult:
+    """Test whether samples have the same distribution, by other owners of the groups.
+
+    The division is the bounds of groups, the sample of each group, and the level within
+    which it is exchanged, -1 for a group that stays.
+    """
+    bounds, owners, levels = division
+    sizes = np.bincount(owners, np.diff(bounds)).astype(np.int64).tolist()
     warn_if_powerless(_n_arrangements(owners, levels, sizes), "permutations")
+    sums = accurate_group_sums(gram, bounds)
     drawn = draw_owners(owners, levels, options)
-    statistics = partial(mean_of_pairs, sums, sizes)
-    values = resampled(drawn, statistics, options, n_forms=len(sizes))
+    statistics = partial(mean_of_pairs, sums, bounds, sizes, unbiased=unbiased)
+    values = resampled(
+        drawn, statistics, options, n_forms=len(sizes) - (len(sizes) < 3)
+    )
+    # The first scale is in units of the standard deviation under the null.
     scales = _null_deviation(sizes) * null_scales(sums.rows, sums.squares)
     return combine(values, scales, options)
 
 
 def mean_of_pairs(
-    sums: GroupSums, sizes: list[int], drawn: np.ndarray, line: Progress = SILENT
+    sums: GroupSums,
+    bounds: np.ndarray,
+    sizes: list[int],
+    drawn: np.ndarray,
+    line: Progress = SILENT,
+    *,
+    unbiased: bool = True,
 ) -> np.ndarray:
-    """Return the weighted mean of the unbiased MMD of all pairs of samples.
+    """Return the weighted mean of the MMD of all pairs of samples, for all owners.
 
-    Each row of `drawn` holds the sample of each group. The weighted sum needs only the
-    sums within samples: pairs of rows of one sample have the weight
-    (N - n_a) / (N (n_a - 1)), and all other pairs -1 / N.
+    A pair of samples with n_a and n_b rows has the weight n_a n_b. For two samples this
+    is their MMD.
     """
-    weights, across, total_weight = _pair_weights(sizes)
-    total = sums.groups.sum(axis=(1, 2))[:, np.newaxis]
+    weights, across, total_weight = _pair_weights(sizes, unbiased=unbiased)
+    of_rows = sums.groups.sum(axis=2)
+    total = of_rows.sum(axis=1)[:, np.newaxis]
     values = np.repeat(across * total, len(drawn), axis=1)
+    form = np.zeros_like(values)
     for a, weight in enumerate(weights):
-        values += (weight - across) * quadratic_forms(sums.groups, drawn == a, line)
+        own = (drawn == a).astype(np.float64)
+        if len(sizes) == 2 and a:
+            # What is not in the first sample is in the second.
+            form = total - 2 * of_rows @ (1 - own).T + form
+        else:
+            form = quadratic_forms(sums.groups, own, line)
+        values += (weight - across) * form
+        if not unbiased:
+            diagonal = np.add.reduceat(sums.diagonal, bounds[:-1], axis=1)
+            values += weight * (diagonal @ own.T)
     return values / total_weight
 
 
-def _pair_weights(sizes: list[int]) -> tuple[list[float], float, float]:
+def _pair_weights(
+    sizes: list[int], *, unbiased: bool = True
+) -> tuple[list[float], float, float]:
     """Return the weights of pairs of rows within each sample and across samples.
 
-    The last number is the sum of the weights of the pairs of samples.
+    Then the sum of the weights of all pairs of samples.
     """
     n = sum(sizes)
-    within = [(n - size) / (n * (size - 1)) for size in sizes]
+    within = [(n - size) / (n * (size - unbiased)) for size in sizes]
     total = (n**2 - sum(size**2 for size in sizes)) / (2 * n)
     return within, -1 / n, total
 
 
 def _null_deviation(sizes: list[int]) -> float:
-    """Return the standard deviation of the statistic, for a centred matrix of norm 1.
-
-    Under the null hypothesis, pairs of rows of a centred matrix are not correlated.
-    """
+    """Return the standard deviation of the statistic for a centred matrix of norm 1."""
     within, across, total = _pair_weights(sizes)
     n = sum(sizes)
     inside = sum(s * (s - 1) * w**2 for s, w in zip(sizes, within, strict=True))
@@ -398,23 +325,18 @@ def _factorial(number: int) -> float:
 ROUNDING = 1e-11
 
 
-def block_permutation_test(
-    source: Source, m: int, n: int, options: Options
-) -> TestResult:
-    """Test whether m and n stacked rows of two series have the same distribution.
+def block_permutation_test(gram: Gram, m: int, options: Options) -> TestResult:
+    """Test whether m rows and the other rows, of two series, have one distribution.
 
-    The test permutes whole blocks of consecutive rows. The statistic of a kernel is the
-    mean over pairs of rows of X, plus the mean over pairs of rows of Y, minus twice the
-    mean over pairs of a row of X and a row of Y. Pairs of rows in the same block, or in
-    neighbouring blocks of one series, are left out. Offsets of the blocks centre the
-    kernel first, so that its sum over the remaining pairs of each block is zero. They
-    cancel in a complete statistic, and here they remove the noise of means over
-    different sets of pairs.
+    Blocks of neighbouring rows are permuted. Pairs of rows of the same or of
+    neighbouring blocks are left out, because they are alike also without a difference.
     """
+    n = gram.n - m
     bounds, moves = group_bounds(m, n, options.n_groups, least=options.block_length)
-    Z = draw_groups(bounds, moves, m, n, options, of="blocks")
-    sums = accurate_group_sums(source, bounds, options.run)
-    in_x = Z[0]
+    in_x = bounds[:-1] < m
+    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations", "blocks")
+    Z = draw_owners(in_x, np.where(moves, 0, -1), options)
+    sums = accurate_group_sums(gram, bounds)
     used = far_blocks(np.flatnonzero(~in_x)[0], len(in_x))
     counts = used * np.multiply.outer(np.diff(bounds), np.diff(bounds))
     A, useful = centre_used(sums.groups, counts)
@@ -462,20 +384,17 @@ def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nd
     return centred, after > ROUNDING**2 * before
 
 
-def far_offsets(
-    source: Source, n: int, nearest: int, *, run: Run = QUIET
-) -> np.ndarray:
+def far_offsets(gram: Gram, nearest: int) -> np.ndarray:
     """Return offsets that centre matrices without the pairs of near rows.
 
-    With K_ij - a_i - a_j, the sums over the remaining pairs of each row are zero. These
-    pairs have a circular distance of `nearest` or more, so that the system of equations
-    has a solution by Fourier transforms.
+    Rows are in a circle, and pairs of rows at a distance below `nearest` are left out.
+    The offsets solve a circulant system.
     """
-    sums = row_sums(source, n, diagonal=False, run=run)
+    n, sums = gram.n, gram.sums(diagonal=False)
     every = np.arange(n)
     for distance in range(1, nearest):
         other = (every + distance) % n
-        values = aligned_by_parts(source, every, other)
+        values = gram.pairs(every, other)
         sums -= values
         sums[:, other] -= values
     distances = np.minimum(every, n - every)
@@ -485,26 +404,20 @@ def far_offsets(
 
 
 def block_sign_test(
-    source: Source, n: int, options: Options, *, inflation: float = 1.0
+    gram: Gram, options: Options, *, inflation: float = 1.0
 ) -> TestResult:
     """Test whether a core has mean zero, by one random sign for each block of rows.
 
-    The statistic is the mean of the core over pairs of rows. Pairs of rows in the same
-    block or in neighbouring blocks are left out of the data and of all resamples. Rows
-    without a block length are independent and in random order: then only pairs of the
-    same block are left out, and there are as many blocks as rows if the options allow
-    it. The statistics of random signs are multiplied by `inflation`.
+    Without a block length, the blocks are groups of random rows, and pairs of rows of
+    one group are left out. With a block length, pairs of neighbouring blocks are left
+    out, too, because neighbouring rows of a series are alike. The resamples are
+    multiplied by `inflation`.
     """
-    length = options.block_length
+    n, length = gram.n, options.block_length
     n_blocks = min(n // (length or 1), options.n_groups)
     bounds = np.linspace(0, n, n_blocks + 1).astype(np.int64)
-    warn_if_powerless(
-        # All signs can change together.
-        2.0 ** min(n_blocks - 1, 64),
-        "vectors of signs",
-        of="rows" if length is None else "blocks",
-    )
-    sums = accurate_group_sums(source, bounds, options.run)
+    _warn_of_few_signs(n_blocks, "rows" if length is None else "blocks")
+    sums = accurate_group_sums(gram, bounds)
     used = ~np.eye(n_blocks, dtype=bool)
     if length is not None:
         used = far_blocks(0, n_blocks)
@@ -522,18 +435,21 @@ def block_sign_test(
     return replace(result, block_length=length and n // n_blocks)
 
 
-def wild_test(
-    source: Source, n: int, options: Options, *, inflation: float = 1.0
-) -> TestResult:
+def _warn_of_few_signs(n: int, of: str = "rows") -> None:
+    """Warn of a test that has too few vectors of n signs."""
+    # All signs can change together.
+    warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs", of)
+
+
+def wild_test(gram: Gram, options: Options, *, inflation: float = 1.0) -> TestResult:
     """Test whether a degenerate core has mean zero, by random signs of the rows.
 
-    For many rows, sum h_ij e_i e_j / (n (n - 1)) over pairs of different rows, with
-    independent random signs e, has the null distribution of the U-statistic. With more
-    rows than groups, consecutive rows share a sign. For rows that are not independent,
-    the statistics of random signs are multiplied by `inflation`.
+    The rows of a group share a sign. The resamples leave out pairs within a group, and
+    are multiplied by `inflation`.
     """
+    n = gram.n
     bounds = np.linspace(0, n, min(n, options.n_groups) + 1).astype(np.int64)
-    sums = accurate_group_sums(source, np.unique(bounds), options.run)
+    sums = accurate_group_sums(gram, np.unique(bounds))
     means, scale = _means(sums, n)
     values = _signed_values(means, sums.groups, n, options, inflation)
     return combine(values, (scale,), options)
@@ -560,8 +476,7 @@ def _signed_values(
     """Return the statistics of the data, and of random signs of the groups."""
     own = np.arange(groups.shape[1])
     if len(own) >= n:
-        # All signs can change together.
-        warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs")
+        _warn_of_few_signs(n)
     signs = options.generator.choice((-1.0, 1.0), size=(options.n_resamples, len(own)))
     # Pairs within a group always have the sign +1, so they are left out.
     groups[:, own, own] = 0
@@ -579,9 +494,9 @@ def means_of_groups(groups: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]
     return means, unit * deviation_of_signs(between, n)
 
 
-def complete_means(source: Source, n: int, run: Run) -> tuple[np.ndarray, np.ndarray]:
+def complete_means(gram: Gram) -> tuple[np.ndarray, np.ndarray]:
     """Return the U-statistics, and their standard deviations under random signs."""
-    return _means(accurate_group_sums(source, np.array([0, n]), run), n)
+    return _means(accurate_group_sums(gram, np.array([0, gram.n])), gram.n)
 
 
 def _means(sums: GroupSums, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,21 +4,11 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 from scipy.stats import t
 
 from skdiscrepancy._data.checks import draw_seeds
-from skdiscrepancy._gram.run import Run
-from skdiscrepancy._gram.walks import (
-    RowSums,
-    SignedPart,
-    SignedSums,
-    design_moments,
-    reduce_pairs,
-    walk,
-)
+from skdiscrepancy._gram.tiles import Gram, signed_sums
 from skdiscrepancy._nulls.pvalues import (
     Options,
     TestResult,
@@ -37,10 +27,8 @@ def one_sample_methods(design: Design) -> tuple[str, ...]:
     return ("swap",)
 
 
-def one_sample_test(
-    reducer: RowSums, design: Design, n: int, options: Options
-) -> TestResult:
-    """Test whether a core of n samples has mean zero, by the method of the options.
+def one_sample_test(core: Gram, design: Design, options: Options) -> TestResult:
+    """Test whether a core has mean zero, by the method of the options.
 
     Unless the method is "asymptotic", the samples have random signs. For MMD and HSIC
     of pairs, exchanging X_i and Y_i, or y_i and y_(i + n), multiplies h(i, j) by
@@ -51,15 +39,15 @@ def one_sample_test(
     # Pairs of the design and signs must not share random numbers.
     [seed] = draw_seeds(options.generator, 1)
     if options.method == "asymptotic":
-        return normal_test(reducer, design, n, seed, options)
+        return normal_test(core, design, seed, options)
     # All signs can change together.
-    warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs")
-    means, scale = signed_means(reducer, design, n, seed, options)
+    warn_if_powerless(2.0 ** min(core.n - 1, 64), "vectors of signs")
+    means, scale = signed_means(core, design, seed, options)
     return combine(means, (scale,), options)
 
 
 def signed_means(
-    reducer: RowSums, design: Design, n: int, seed: int, options: Options
+    core: Gram, design: Design, seed: int, options: Options
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the means of s_i s_j h(i, j) over a design, for random signs s.
 
@@ -67,37 +55,32 @@ def signed_means(
     under random signs, if each pair is in the design once. Memory is one bit for each
     sample and resample.
     """
-    n_resamples = options.n_resamples
+    n, n_resamples = core.n, options.n_resamples
     n_bytes = -(-n_resamples // 8)
     bits = np.frombuffer(options.generator.bytes(n * n_bytes), dtype=np.uint8)
-    signed = SignedSums(reducer, bits.reshape(n, n_bytes), n_resamples)
-    parts = reduce_pairs(design, n, signed, random_state=seed, run=options.run)
-    total = reduce(SignedPart.merge, parts)
+    signs = bits.reshape(n, n_bytes)
+    total = signed_sums(core, design, signs, n_resamples, seed)
     nonzero = total.sums.any(axis=1)
     refuse(lost_squares(total.squares, total.n_pairs, nonzero))
     return total.sums / total.n_pairs, np.sqrt(total.squares) / total.n_pairs
 
 
-def normal_test(
-    reducer: RowSums, design: Design, n: int, seed: int, options: Options
-) -> TestResult:
+def normal_test(core: Gram, design: Design, seed: int, options: Options) -> TestResult:
     """Test whether a core has mean zero, by a studentised mean with a normal limit.
 
     The pairs of the design L and the blocks of B are independent. The row means of X
     are independent given the other half of the samples. With several kernels, p-values
     are multiplied by the number of kernels (Bonferroni), for every pooling.
     """
-    count = _independent_parts(design, n)
+    count = _independent_parts(design, core.n)
     if count < 2:
         raise ValueError(
-            f"The design {design!r} has {count} independent part for {n} samples, must "
-            "have at least 2 for method == 'asymptotic'."
+            f"The design {design!r} has {count} independent part for {core.n} samples, "
+            "must have at least 2 for method == 'asymptotic'."
         )
 
     with np.errstate(over="ignore", invalid="ignore"):
-        values, deviations = _means_and_deviations(
-            reducer, design, n, seed, options.run
-        )
+        values, deviations = _means_and_deviations(core, design, seed)
         size = np.maximum(np.abs(values), deviations)
         refuse(lost_squares(np.square(size), 1, size > 0))
     useful = deviations > 1e-9 * np.abs(values)
@@ -130,16 +113,16 @@ def _independent_parts(design: Design, n: int) -> int:
 
 
 def _means_and_deviations(
-    reducer: RowSums, design: Design, n: int, seed: int, run: Run
+    core: Gram, design: Design, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of a core, and the standard deviation of its independent parts.
 
     One entry for each kernel.
     """
     if not isinstance(design, Blocks):
-        moments = design_moments(design, n, reducer, random_state=seed, run=run)
+        moments = core.moments(design, seed)
         return moments.mean, moments.scale / 2
-    parts = walk(design.regions(n), reducer, run=run)
+    parts = core.walk(design.regions(core.n), moments=True)
     # The last block may be smaller, so blocks are weighted by their number of pairs.
     weights = np.array([part.weight for part in parts])[:, np.newaxis]
     weights /= weights.mean()

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._gram.run import QUIET, Run, Task, end_if_stopped, progress, run_all
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import Source
-from skdiscrepancy._gram.walks import aligned_by_parts, warn_if_long
+from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.shifted_sums import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 from skdiscrepancy._statistics.second_order import check_finite
@@ -28,13 +27,12 @@ ROUNDING = 1e-24
 
 
 def shift_test(
-    x: Source,
-    y_of: Callable[[np.ndarray], Source],
-    n: int,
-    offsets: Callable[[Source], np.ndarray],
+    x: Gram,
+    y_of: Callable[[np.ndarray], Gram],
+    offsets: Callable[[Gram], np.ndarray],
     options: Options,
 ) -> TestResult:
-    """Test whether n rows of x and y are independent, by HSIC for all products.
+    """Test whether the rows of x and y are independent, by HSIC for all products.
 
     The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
     Shifts form a group, so the type I error is exact for exchangeable rows. If more
@@ -48,13 +46,11 @@ def shift_test(
     nearer than a block are left out, of the first and last rows as well.
     """
     shuffle, block_length = options.method == "permutation", options.block_length
-    run, generator = options.run, options.generator
-    if not shuffle:
-        warn_if_powerless(n, "shifts")
-    n_orbits = -(-(options.n_resamples + 1) // n) if shuffle else 1
+    n, generator = x.n, options.generator
+    n_orbits = _n_orbits(n, options)
     parts = []
     what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
-    with progress(what, total, run.verbose) as line:
+    with progress(what, total, x.run.verbose) as line:
         of_x = offsets(x)
         line.advance()
         for orbit in range(n_orbits):
@@ -68,7 +64,7 @@ def shift_test(
             line.advance()
             line.step = SHIFTS
             products, x_squares, y_squares = _all_shifts(
-                x, y, n, of_x, of_y, block_length or 1, run=run
+                x, y, of_x, of_y, block_length or 1
             )
             line.advance()
             line.step = 1
@@ -87,6 +83,14 @@ def shift_test(
     return replace(result, block_length=block_length)
 
 
+def _n_orbits(n: int, options: Options) -> int:
+    """Return how many orders of n rows are shifted. Warn if there are few shifts."""
+    if options.method != "permutation":
+        warn_if_powerless(n, "shifts")
+        return 1
+    return -(-(options.n_resamples + 1) // n)
+
+
 def random_blocks(
     n: int, block_length: int, generator: np.random.RandomState
 ) -> np.ndarray:
@@ -96,13 +100,7 @@ def random_blocks(
 
 
 def _all_shifts(
-    x: Source,
-    y: Source,
-    n: int,
-    x_offsets: np.ndarray,
-    y_offsets: np.ndarray,
-    nearest: int = 1,
-    run: Run = QUIET,
+    x: Gram, y: Gram, x_offsets: np.ndarray, y_offsets: np.ndarray, nearest: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of products of centred matrices for every shift.
 
@@ -111,13 +109,13 @@ def _all_shifts(
     before `nearest` are left out. Also
     return the sums of squares of each side, with and without centring.
     """
-    n_frequencies = n // 2 + 1
-    spectrum = np.zeros((n_frequencies, x.n_kernels, y.n_kernels), dtype=np.complex128)
+    n = x.n
+    shape = (n // 2 + 1, x.n_kernels, y.n_kernels)
+    spectrum = np.zeros(shape, dtype=np.complex128)
     x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
-    work = _ShiftTask(x, y, n, x_offsets, y_offsets)
-    diagonals = list(some_diagonals(n, nearest))
-    warn_if_long(n**2 / 2, x.n_kernels * y.n_kernels, [x, y], run)
-    parts = run_all(diagonals, work, run)
+    work = Work(_shift_diagonals, ((x, x_offsets), (y, y_offsets)))
+    (x * y)._warn_if_long(n**2 / 2)
+    parts = run_all(list(some_diagonals(n, nearest)), work, x.run)
     with closing(parts):
         for part, of_x, of_y in parts:
             spectrum += part
@@ -140,39 +138,34 @@ def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 
-class _ShiftTask(Task):
-    """The work on some diagonals."""
+def _places(n: int, diagonals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and columns of all entries of diagonals of a circle."""
+    rows = np.tile(np.arange(n), len(diagonals))
+    return rows, (rows + np.repeat(diagonals, n)) % n
 
-    def __init__(
-        self, x: Source, y: Source, n: int, x_offsets: np.ndarray, y_offsets: np.ndarray
-    ):
-        self.sources = (x, y)
-        self.offsets = (x_offsets, y_offsets)
-        self.n = n
 
-    def __call__(
-        self, diagonals: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        n = self.n
-        rows = np.tile(np.arange(n), len(diagonals))
-        cols = (rows + np.repeat(diagonals, n)) % n
-        # Each diagonal counts for both halves. A middle diagonal holds both already.
-        weights = np.where(2 * diagonals == n, 1.0, 2.0)
-        spectra, squares = [], []
-        for source, offsets in zip(self.sources, self.offsets, strict=True):
-            values = aligned_by_parts(source, rows, cols)
-            values = values.astype(np.float64, copy=False)
-            of_each = np.repeat(weights, n)
-            whole = np.einsum("kp,kp,p->k", values, values, of_each)
-            values -= offsets[:, rows]
-            values -= offsets[:, cols]
-            centred = np.einsum("kp,kp,p->k", values, values, of_each)
-            squares.append(np.stack((centred, whole)))
-            values = values.reshape(len(values), len(diagonals), n)
-            spectra.append(rfft(values, axis=2))
-        x, y = spectra
-        x = np.conj(x, out=x) * weights[:, np.newaxis]
-        return np.matmul(x.transpose(2, 0, 1), y.transpose(2, 1, 0)), *squares
+def _shift_diagonals(
+    sides: Any, diagonals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the products of the transforms of some diagonals, and sums of squares."""
+    n = sides[0][0].n
+    rows, cols = _places(n, diagonals)
+    # Each diagonal counts for both halves. A middle diagonal holds both already.
+    weights = np.where(2 * diagonals == n, 1.0, 2.0)
+    spectra, squares = [], []
+    for gram, offsets in sides:
+        values = gram.pairs(rows, cols).astype(np.float64, copy=False)
+        of_each = np.repeat(weights, n)
+        whole = np.einsum("kp,kp,p->k", values, values, of_each)
+        values -= offsets[:, rows]
+        values -= offsets[:, cols]
+        centred = np.einsum("kp,kp,p->k", values, values, of_each)
+        squares.append(np.stack((centred, whole)))
+        values = values.reshape(len(values), len(diagonals), n)
+        spectra.append(rfft(values, axis=2))
+    x, y = spectra
+    x = np.conj(x, out=x) * weights[:, np.newaxis]
+    return np.matmul(x.transpose(2, 0, 1), y.transpose(2, 1, 0)), *squares
 
 
 # Work on the products of one orbit, if the row sums of all sources count as one.
@@ -184,7 +177,7 @@ Orders = list[np.ndarray]
 
 
 def joint_shift_test(
-    sources_of: Callable[[Orders], list[Source]],
+    grams_of: Callable[[Orders], list[Gram]],
     n: int,
     n_variables: int,
     draw_orders: Callable[[bool], Orders],
@@ -202,9 +195,9 @@ def joint_shift_test(
     The pooled statistics are standardised by their means and standard deviations over
     all resamples, including the data. A permutation of the data changes neither.
 
-    `sources_of` takes one order of rows for each variable and returns the kernels on
-    each variable. A source with a single kernel is used beside every kernel of the
-    other sources. `draw_orders` takes whether all variables share one order, as in the
+    `grams_of` takes one order of rows for each variable and returns the kernels on
+    each variable. A Gram with a single kernel is used beside every kernel of the
+    other Grams. `draw_orders` takes whether all variables share one order, as in the
     first orbit, and returns the orders. The orders of all other orbits must have the
     distribution of the data under the null hypothesis, which for rows of a series are
     orders of whole blocks.
@@ -214,11 +207,7 @@ def joint_shift_test(
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
-    shuffle, n_resamples = options.method == "permutation", options.n_resamples
-    run = options.run
-    if not shuffle:
-        warn_if_powerless(n, "shifts")
-    n_orbits = -(-(options.n_resamples + 1) // n) if shuffle else 1
+    n_resamples, n_orbits = options.n_resamples, _n_orbits(n, options)
     steps = np.arange(n)
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
@@ -227,13 +216,13 @@ def joint_shift_test(
     shifts = steps[:, np.newaxis] * np.arange(1, n_variables) % n
     parts, sizes = [], np.zeros(len(options.kernels))
     total = n_orbits * (1 + PRODUCTS)
-    with progress("permutations", total, run.verbose) as line:
+    with progress("permutations", total, options.run.verbose) as line:
         for orbit in range(n_orbits):
-            sources = sources_of(draw_orders(orbit == 0))
-            rows = [row_sums(s, n, diagonal=True, run=run) / n for s in sources]
+            grams = grams_of(draw_orders(orbit == 0))
+            means = [gram.sums() / n for gram in grams]
             line.advance()
             line.step = PRODUCTS
-            values, terms = joint_statistics(sources, rows, n, shifts, run=run)
+            values, terms = joint_statistics(grams, means, shifts)
             line.advance()
             line.step = 1
             parts.append(values)
@@ -252,11 +241,7 @@ def joint_shift_test(
 
 
 def joint_statistics(
-    sources: list[Source],
-    row_means: list[np.ndarray],
-    n: int,
-    shifts: np.ndarray,
-    run: Run = QUIET,
+    grams: list[Gram], row_means: list[np.ndarray], shifts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the V-statistic of dHSIC for many shifts of all variables but the first.
 
@@ -267,10 +252,11 @@ def joint_statistics(
     has the steps of all variables but the first. Also return the magnitude of the terms
     of the statistics.
     """
-    n_kernels = max(source.n_kernels for source in sources)
+    n, run = grams[0].n, grams[0].run
+    n_kernels = max(gram.n_kernels for gram in grams)
     values = np.zeros((n_kernels, len(shifts)))
-    work = _JointTask(sources, n, shifts)
-    with closing(run_all(list(some_diagonals(n, first=0)), work, run=run)) as parts:
+    work = Work(_joint_diagonals, grams, shifts)
+    with closing(run_all(list(some_diagonals(n, first=0)), work, run)) as parts:
         for part in parts:
             values += part
     values /= n**2
@@ -285,32 +271,26 @@ def joint_statistics(
     return values, sizes
 
 
-class _JointTask(Task):
-    """The sums of products of all variables on some diagonals."""
-
-    def __init__(self, sources: list[Source], n: int, shifts: np.ndarray):
-        self.sources = sources
-        self.n = n
-        self.shifts = shifts
-
-    def __call__(self, diagonals: np.ndarray) -> np.ndarray:
-        n = self.n
-        rows = np.tile(np.arange(n), len(diagonals))
-        cols = (rows + np.repeat(diagonals, n)) % n
-        # Each diagonal counts for both halves. A middle diagonal holds both already.
-        once = (diagonals == 0) | (2 * diagonals == n)
-        weights = np.where(once, 1.0, 2.0)[:, np.newaxis]
-        values = [
-            aligned_by_parts(source, rows, cols)
-            .astype(np.float64, copy=False)
-            .reshape(source.n_kernels, len(diagonals), n)
-            for source in self.sources
-        ]
-        n_kernels = max(len(part) for part in values)
-        sums = np.empty((n_kernels, len(self.shifts)))
-        for k in range(n_kernels):
-            end_if_stopped()
-            factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
-            factors[0] *= weights
-            sums[k] = shifted_sums(factors, self.shifts)
-        return sums
+def _joint_diagonals(
+    grams: list[Gram], shifts: np.ndarray, diagonals: np.ndarray
+) -> np.ndarray:
+    """Return the sums of products of all variables on some diagonals."""
+    n = grams[0].n
+    rows, cols = _places(n, diagonals)
+    # Each diagonal counts for both halves. A middle diagonal holds both already.
+    once = (diagonals == 0) | (2 * diagonals == n)
+    weights = np.where(once, 1.0, 2.0)[:, np.newaxis]
+    values = [
+        gram.pairs(rows, cols)
+        .astype(np.float64, copy=False)
+        .reshape(gram.n_kernels, len(diagonals), n)
+        for gram in grams
+    ]
+    n_kernels = max(len(part) for part in values)
+    sums = np.empty((n_kernels, len(shifts)))
+    for k in range(n_kernels):
+        end_if_stopped()
+        factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
+        factors[0] *= weights
+        sums[k] = shifted_sums(factors, shifts)
+    return sums

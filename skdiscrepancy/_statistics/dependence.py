@@ -14,10 +14,7 @@ from numpy.typing import ArrayLike
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._data.targets import effective_size, other_weights
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
-from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import GramSource, PairedSource, PairWeights, Source
-from skdiscrepancy._gram.walks import ProductRowSums, RowSums
+from skdiscrepancy._gram.tiles import Gram, PairWeights, ProductGram
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Noise,
@@ -28,9 +25,10 @@ from skdiscrepancy._statistics.noise import (
 from skdiscrepancy._statistics.second_order import (
     Normal,
     Statistics,
+    design_noise,
+    matrix_gram,
     one_statistic,
-    second_order_noise,
-    second_order_statistics,
+    over_design,
     too_few_rows,
     warn_unused,
 )
@@ -234,22 +232,17 @@ def complete_hsic(
 
 
 def complete_statistics(
-    x: Source,
-    y: Source,
-    n: int,
-    *,
-    unbiased: bool,
-    weights: np.ndarray | None = None,
-    run: Run = QUIET,
+    x: Gram, y: Gram, *, unbiased: bool, weights: np.ndarray | None = None
 ) -> Statistics:
-    """Compute the complete statistics of n rows, for all products of kernels.
+    """Compute the complete statistics of the rows, for all products of kernels.
 
     `weights` are positive weights of the rows that sum to one.
     """
     offsets, finish, pairs, four = centring_offsets, complete_hsic, UNIFORM, 1.0
+    nu = float(x.n)
     if weights is not None:
         four = Norms.of(weights).four if unbiased else 1.0
-        if four < max(LEAST_NORMS[source.dtype.itemsize] for source in (x, y)):
+        if four < max(LEAST_NORMS[side.dtype.itemsize] for side in (x, y)):
             raise ValueError(
                 "sample_weight has almost all weight in three rows or fewer, so the "
                 "unbiased HSIC, which compares four different rows, has too few "
@@ -257,71 +250,54 @@ def complete_statistics(
             )
         offsets = partial(weighted_offsets, weights=weights)
         finish = partial(weighted_hsic, weights=weights)
-        pairs = pair_weights(weights, unbiased=unbiased)
+        pairs, nu = pair_weights(weights, unbiased=unbiased), effective_size(weights)
     centring = Centring(partial(offsets, unbiased=unbiased), not unbiased, pairs)
     finish = partial(finish, unbiased=unbiased)
-    products = centred_products(x, y, n, centring, finish, run)
+    products = centred_products(x, y, centring, finish)
     values, scales = products.results
     # The U-statistic divides rounding errors too.
-    sizes, nu = products.sizes / four, effective_size(weights, n)
-    return Statistics(values, scales, nu, sizes, products.dtype)
+    return Statistics(values, scales, nu, products.sizes / four, products.dtype)
 
 
-def unbiased_offsets(source: Source, n: int, *, run: Run = QUIET) -> np.ndarray:
+def unbiased_offsets(gram: Gram) -> np.ndarray:
     """Return the offsets that centre the Gram matrices for the U-statistic."""
-    sums = row_sums(source, n, diagonal=False, run=run)
-    return centring_offsets(sums, unbiased=True)
+    return centring_offsets(gram.sums(diagonal=False), unbiased=True)
 
 
-def paired_rows(n_rows: int, design: Design) -> int:
-    """Return the number of samples of the second-order core.
+def paired_core(x: Gram, y: Gram, design: Design | None = None) -> Gram:
+    """Return the second-order core, on pairs of rows (Z_i, Z_{i+n}).
 
-    A sample is a pair of rows, (Z_i, Z_{i+n}).
+    Warn of the rows that the design does not use.
     """
-    n = n_rows // 2
-    left_out = design.n_unused(n)
+    n_rows, n = x.n, x.n // 2
+    left_out = 0 if design is None else design.n_unused(n)
     n_unused = n_rows % 2 + 2 * left_out
-    if n_unused:
+    if design is not None and n_unused:
         why = f"the design {design!r} pairs the rows i and i + {n}"
         if left_out:
             why += f", and leaves out the last {left_out} of {n} pairs"
         warn_unused(n_unused, n_rows, f"{why}.")
-    return n
+    return ProductGram(x.paired(), y.paired(), 0.25)
 
 
 def hsic_statistics(
-    x: Source,
-    y: Source,
-    n_rows: int,
+    x: Gram,
+    y: Gram,
     design: Design,
     *,
     second_order: bool,
     random_state: RandomStateLike = None,
     weights: np.ndarray | None = None,
-    run: Run = QUIET,
 ) -> Statistics:
-    """Compute the statistics of a design for two sources on the same rows.
+    """Compute the statistics of a design for two Grams on the same rows.
 
     `weights` of the rows need a complete design and no `second_order`.
     """
-    if design.complete and not second_order:
-        unbiased = not design.biased
-        if unbiased and n_rows < 4:
-            raise ValueError(
-                f"n_samples == {n_rows}, must be >= 4 for the unbiased HSIC."
-            )
-        return complete_statistics(
-            x, y, n_rows, unbiased=unbiased, weights=weights, run=run
-        )
-    n = paired_rows(n_rows, design)
-    core = _paired_core(x, y, n)
-    return second_order_statistics(design, n, core, random_state=random_state, run=run)
-
-
-def _paired_core(x: Source, y: Source, n: int) -> ProductRowSums:
-    """Return the sums of the core on n pairs of rows."""
-    both = PairedSource(x, n), PairedSource(y, n)
-    return ProductRowSums(*both, factor=0.25, moments=True)
+    if second_order or not design.complete:
+        return over_design(paired_core(x, y, design), design, random_state)
+    if not design.biased and x.n < 4:
+        raise ValueError(f"n_samples == {x.n}, must be >= 4 for the unbiased HSIC.")
+    return complete_statistics(x, y, unbiased=not design.biased, weights=weights)
 
 
 def hsic_from_gram(
@@ -391,9 +367,8 @@ def hsic_from_gram(
     if K.shape != L.shape:
         raise ValueError(f"L has shape {L.shape}, must be {K.shape} as K.")
     statistics = hsic_statistics(
-        GramSource(K),
-        GramSource(L),
-        len(K),
+        matrix_gram(K),
+        matrix_gram(L),
         design,
         second_order=second_order,
         random_state=random_state,
@@ -402,49 +377,22 @@ def hsic_from_gram(
 
 
 def hsic_noise(
-    x: Source,
-    y: Source,
-    n: int,
+    x: Gram,
+    y: Gram,
     design: Design,
-    values: np.ndarray,
-    scales: np.ndarray,
+    statistics: Statistics,
     *,
     second_order: bool,
     normalize: bool,
-    run: Run = QUIET,
 ) -> Noise | Normal | str:
     """Estimate the noise of the mean over all products of kernels, or say why not.
 
     HSIC is the statistic of the core A_ij B_ij, for the centred matrices A and B. The
     estimated centres change the statistic by terms of a smaller order only.
-
-    Parameters
-    ----------
-    x, y : Source
-        Kernels on the same rows.
-    n : int
-        Number of rows.
-    design : Design
-        Pairs of rows that enter the statistic.
-    values, scales : ndarray of shape (n_products,)
-        Statistics and their scales.
-    second_order : bool
-        Whether the core on pairs of rows is used.
-    normalize : bool
-        Whether each statistic is divided by its scale.
-    run : Run, default=QUIET
-        Threads and progress.
-
-    Returns
-    -------
-    noise : Noise, Normal or str
-        The noise.
     """
     if second_order or not design.complete:
-        core = _paired_core(x, y, n // 2)
-        return second_order_noise(
-            design, n // 2, core, values, scales, normalize=normalize, run=run
-        )
+        return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
+    n, values, scales = x.n, statistics.values, statistics.scales
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if normalize or len(scales) == 1:
@@ -460,16 +408,14 @@ def hsic_noise(
     return one_sample_noise([(0, H)], n, values, np.array([scale]), normalize=False)
 
 
-def mean_centred(source: Source, rows: np.ndarray) -> np.ndarray:
+def mean_centred(gram: Gram, rows: np.ndarray) -> np.ndarray:
     """Return the mean over kernels of the centred Gram matrices of some rows."""
-    total = np.zeros((len(rows), len(rows)))
-    for _, values in RowSums(source).matrices(rows, rows):
-        total += values
-    return doubly_centred(total / source.n_kernels)
+    [(_, mean)] = gram.mean().dense(rows, rows)
+    return doubly_centred(mean.astype(np.float64))
 
 
 def centred_matrices(
-    x: Source, y: Source, rows: np.ndarray
+    x: Gram, y: Gram, rows: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the product of the centred Gram matrices of each pair of kernels.
 
@@ -479,9 +425,9 @@ def centred_matrices(
     """
     n = len(rows)
     others = np.empty((y.n_kernels, len(rows), len(rows)))
-    for k, values in RowSums(y).matrices(rows, rows):
+    for k, values in y.dense(rows, rows):
         others[k] = doubly_centred(values.astype(np.float64))
-    for a, values in RowSums(x).matrices(rows, rows):
+    for a, values in x.dense(rows, rows):
         A = doubly_centred(values.astype(np.float64))
         for b, B in enumerate(others):
             H = A * B

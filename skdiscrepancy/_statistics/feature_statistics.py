@@ -26,7 +26,7 @@ from skdiscrepancy._gram.feature_sums import (
     sums_of_squares,
 )
 from skdiscrepancy._gram.run import QUIET, Run, progress
-from skdiscrepancy._gram.sums import stacked_weights
+from skdiscrepancy._gram.two_sample_sums import stacked_weights
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS
 from skdiscrepancy._statistics.second_order import Statistics, check_finite
 from skdiscrepancy._statistics.two_samples import harmonic_size
@@ -355,8 +355,9 @@ class FeatureReference(NamedTuple):
     weights: np.ndarray | None = None
     maps: FeatureMaps | None = None
     sums: KeptFeatures | None = None
+    run: Run = QUIET
 
-    def with_sums(self, *, run: Run = QUIET) -> FeatureReference:
+    def with_sums(self) -> FeatureReference:
         """Sum the features of the sample, unless they depend on other rows too."""
         X = as_rows(self.rows)
         maps = FeatureMaps(self.kernels, self.n_components, self.seed, X)
@@ -364,7 +365,7 @@ class FeatureReference(NamedTuple):
             return self
         # Results that are not finite are refused in a score.
         with np.errstate(all="ignore"):
-            sums = keep_features(maps, X, scales=self.scales, run=run)
+            sums = keep_features(maps, X, scales=self.scales, run=self.run)
         return self._replace(maps=maps, sums=sums)
 
     def _parts(self, Y: Any) -> tuple[FeatureMaps, Blocks, KeptFeatures | None]:
@@ -390,7 +391,6 @@ class FeatureReference(NamedTuple):
         random_state: Any = None,
         weights: np.ndarray | None = None,
         held_out: bool = False,
-        run: Run = QUIET,
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
 
@@ -406,7 +406,7 @@ class FeatureReference(NamedTuple):
             scales=self.scales,
             kept=kept,
             held_out=held_out,
-            run=run,
+            run=self.run,
         )
 
     def statistics_of_held_out(
@@ -416,7 +416,6 @@ class FeatureReference(NamedTuple):
         *,
         paired: bool = False,
         random_state: Any = None,
-        run: Run = QUIET,
     ) -> Statistics:
         """Compute the statistics of some rows of the reference against its other rows.
 
@@ -425,19 +424,17 @@ class FeatureReference(NamedTuple):
         Y = as_rows(self.rows)[rows]
         _, blocks, kept = self._parts(Y)
         if kept is not None:
-            return self.statistics(Y, design, held_out=True, run=run)
+            return self.statistics(Y, design, held_out=True)
         others = np.delete(np.arange(blocks.sizes[0]), rows)
         of_others, weights = (
             None if self.weights is None else self.weights[some]
             for some in (others, rows)
         )
         other = self._replace(rows=self.rows[others], weights=of_others)
-        return other.statistics(Y, design, weights=weights, run=run)
+        return other.statistics(Y, design, weights=weights)
 
-    def contributions(
-        self, Y: Any, weights: np.ndarray | None = None, *, run: Run = QUIET
-    ) -> np.ndarray:
+    def contributions(self, Y: Any, weights: np.ndarray | None = None) -> np.ndarray:
         """Compute the contribution of each row of a sample, which may have weights."""
         maps, blocks, kept = self._parts(Y)
         stacked = stacked_weights((self.weights, weights), blocks.sizes)
-        return feature_contributions(maps, blocks, kept, stacked, run=run)
+        return feature_contributions(maps, blocks, kept, stacked, run=self.run)

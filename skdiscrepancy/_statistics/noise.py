@@ -364,40 +364,34 @@ def one_sample_noise(
 
 
 def two_sample_noise(
-    matrices: Iterable[tuple[int, np.ndarray]],
-    n_first: int,
-    m: int,
-    n: int,
-    values: np.ndarray,
-    scales: np.ndarray,
-    *,
-    normalize: bool,
+    gram: Any, statistics: Any, *, normalize: bool, most: int = MOST_ROWS
 ) -> Noise:
     """Estimate the noise of the mean over kernels of two-sample statistics.
 
     Parameters
     ----------
-    matrices : iterable of (int, ndarray of shape (n_some, n_some))
-        The Gram matrix of each kernel on some rows of both samples, stacked.
-    n_first : int
-        Number of these rows that are of the first sample.
-    m, n : int
-        Numbers of all rows of both samples.
-    values, scales : ndarray of shape (n_kernels,)
+    gram : KernelGram
+        The kernels on the stacked rows of both samples.
+    statistics : Statistics
         Statistics and their scales sigma_k, from all rows.
     normalize : bool
         Whether each statistic is divided by its scale.
+    most : int, default=MOST_ROWS
+        Number of rows, of both samples, from which the noise is estimated.
 
     Returns
     -------
     noise : Noise
         Noise of the mean.
     """
+    (m, n), values, scales = gram.sizes, statistics.values, statistics.scales
+    first, others = (noise_rows(size, n_samples=2, most=most) for size in (m, n))
+    rows, n_first = np.concatenate((first, m + others)), len(first)
     weights = _weights(scales, normalize=normalize)
     total, bias, spread = None, 0.0, 0.0
     left_out: list[Any] = [0.0, 0.0]
     parts = 2 * n / (m + n), 2 * m / (m + n)
-    for k, matrix in matrices:
+    for k, matrix in gram.dense(rows, rows):
         K = matrix.astype(np.float64)
         if total is None:
             total = np.zeros_like(K)

@@ -1,4 +1,4 @@
-"""Statistics of second-order cores over a design, with their scales and noise."""
+"""Statistics of one-sample cores, over a design or with weights, and their noise."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import RandomStateLike, warn_user
-from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.walks import RowSums, design_moments, walk
+from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
+from skdiscrepancy._data.targets import effective_size, other_weights
+from skdiscrepancy._gram.kernel_gram import KernelGram, gram
+from skdiscrepancy._gram.tiles import Gram, Moments
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Noise,
     noise_rows,
     one_sample_noise,
 )
-from skdiscrepancy.designs import Cross, Design
+from skdiscrepancy.designs import Cross, Design, Region, check_design
+from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
 
 # A number below this many units of the working precision, relative to the terms of its
@@ -67,20 +70,46 @@ def check_finite(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def second_order_statistics(
-    design: Design,
-    n: int,
-    reducer: RowSums,
-    *,
-    random_state: RandomStateLike = None,
-    run: Run = QUIET,
+def over_design(
+    core: Gram, design: Design, random_state: RandomStateLike = None
 ) -> Statistics:
-    """Compute the statistics of a second-order core over a design on n samples."""
-    moments = design_moments(design, n, reducer, random_state=random_state, run=run)
-    nu = float(n) if design.complete else moments.weight / n
+    """Compute the statistics of a second-order core over a design."""
+    moments = core.moments(design, random_state)
+    nu = float(core.n) if design.complete else moments.weight / core.n
     with np.errstate(all="ignore"):
-        scales, sizes = moments.scale, reducer.sizes(n)
-    return Statistics(moments.mean, scales, nu, sizes, reducer.dtype)
+        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
+    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+
+
+def weight_masses(
+    weights: np.ndarray, *, unbiased: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights that sum to one, and the weight of all pairs of each row."""
+    w = weights / weights.sum()
+    return w, w * other_weights(w) if unbiased else w
+
+
+def one_sample(core: Gram, weights: np.ndarray, *, unbiased: bool) -> Statistics:
+    """Compute the complete statistics of a core for rows with weights.
+
+    The V-statistic is the sum of w_i w_j h_ij, and the U-statistic leaves out i = j and
+    divides by the sum of the weights of the other pairs.
+    """
+    w, masses = weight_masses(weights, unbiased=unbiased)
+    sums = core.sums(w, diagonal=not unbiased)
+    with np.errstate(all="ignore"):
+        # Statistics that are not finite are refused.
+        moments = Moments.of_row_sums(sums * w, masses)
+        scales, sizes = moments.scale, core.magnitudes().mean(axis=1)
+    nu = effective_size(w)
+    return Statistics(moments.mean, scales, nu, sizes, core.dtype)
+
+
+def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
+    """Return the Gram of a matrix that is known, m rows in the first sample."""
+    rows = np.arange(len(K), dtype=K.dtype)[:, np.newaxis]
+    samples = [rows] if m is None else [rows[:m], rows[m:]]
+    return gram([PrecomputedKernel(K)], *samples)
 
 
 class Normal(NamedTuple):
@@ -90,22 +119,17 @@ class Normal(NamedTuple):
     n_degrees: int
 
 
-def second_order_noise(
-    design: Design,
-    n: int,
-    reducer: RowSums,
-    values: np.ndarray,
-    scales: np.ndarray,
-    *,
-    normalize: bool,
-    run: Run = QUIET,
+def design_noise(
+    core: Gram, design: Design, statistics: Statistics, *, normalize: bool
 ) -> Noise | Normal | str:
     """Estimate the noise of the mean of second-order statistics, or say why not."""
+    n = core.n
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if design.complete:
-        rows = noise_rows(n, reducer.n_sums)
-        matrices = reducer.matrices(rows, rows)
+        rows = noise_rows(n, core.n_kernels)
+        values, scales = statistics.values, statistics.scales
+        matrices = core.dense(rows, rows)
         return one_sample_noise(matrices, n, values, scales, normalize=normalize)
     if not isinstance(design, Cross):
         return (
@@ -118,12 +142,12 @@ def second_order_noise(
             f"{design!r}."
         )
     [region] = design.regions(n)
-    [(rows, cols)] = walk([region], reducer.with_sums(), run=run)
+    [(of_rows, of_cols)] = core.walk([region])
     some = [
         start + noise_rows(stop - start, n_samples=2)
         for start, stop in (region[:2], region[2:4])
     ]
-    return cross_noise(rows, cols, reducer.matrices(*some))
+    return cross_noise(of_rows, of_cols, core.dense(*some))
 
 
 def cross_noise(
@@ -186,3 +210,70 @@ def warn_left_out(design: Design, n: int, where: str = "") -> None:
             f"{n_unused} of {n} rows are not used{where}: the design {design!r} has no "
             "pair for the last."
         )
+
+
+def ksd_from_gram(
+    H: ArrayLike,
+    *,
+    design: str | Design = "u",
+    normalize: bool = True,
+    random_state: RandomStateLike = None,
+) -> float:
+    """Compute the squared kernel Stein discrepancy from a matrix of the Stein kernel.
+
+    Use this function if you have a matrix of the Stein kernel already. The statistics
+    come from [1]_, the designs and the scale from [2]_.
+
+    Read more in the :ref:`User Guide <ksd>`.
+
+    Parameters
+    ----------
+    H : array-like of shape (n_samples, n_samples)
+        Values of the Stein kernel for all pairs of rows.
+    design : {"v", "u", "l", "d", "b", "x", "r"} or Design, default="u"
+        Pairs of rows that enter the statistic. "u" and "v" use all pairs, the others
+        fewer, which takes less time. See :mod:`skdiscrepancy.designs`.
+    normalize : bool, default=True
+        Divide the statistic by its scale sigma_k.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Seeds the pairs that ``design="r"`` draws. None draws new ones in every call.
+        The global generator of numpy is never used.
+
+    Returns
+    -------
+    score : float
+        The discrepancy. A larger score means a worse fit.
+
+    See Also
+    --------
+    ksd_score : Computes KSD from a sample and a model.
+    KSDEstimator : Scores several samples with the same model and kernels.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Lee and M. Jordan, "A kernelized Stein discrepancy for
+       goodness-of-fit tests", ICML 2016.
+    .. [2] A. Schrab, "A Practical Introduction to Kernel Discrepancies: MMD, HSIC &
+       KSD", arXiv:2503.04820, 2025.
+
+    Examples
+    --------
+    >>> from skdiscrepancy import ksd_from_gram
+    >>> ksd_from_gram([[5.0, 1.0], [1.0, 5.0]], design="u", normalize=False)
+    1.0
+    """
+    design = check_design(design)
+    check_flag(normalize, "normalize")
+    core = matrix_gram(check_gram(H, "H"))
+    warn_left_out(design, core.n)
+    return one_statistic(over_design(core, design, random_state), normalize=normalize)
+
+
+def stein_witness(core: Gram, n_points: int) -> np.ndarray:
+    """Compute the Stein witness function g(t) = mean_i h(t, x_i), mean over kernels.
+
+    The core is on the stacked points t and rows x of the sample.
+    """
+    n = core.n - n_points
+    [(sums, _)] = core.walk([Region(0, n_points, n_points, core.n)])
+    return check_finite(sums.mean(axis=0) / n)

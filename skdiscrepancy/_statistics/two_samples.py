@@ -4,23 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
-from skdiscrepancy._data.rows import Index
 from skdiscrepancy._data.targets import effective_size, other_weights
-from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.sources import PairedSource, Source, as_indices
-from skdiscrepancy._gram.sums import KeptSums, Weights, two_sample_sums
-from skdiscrepancy._gram.walks import RowSums
+from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._statistics.second_order import (
     Statistics,
+    check_finite,
+    matrix_gram,
     one_statistic,
-    second_order_statistics,
+    over_design,
     warn_left_out,
     warn_unused,
 )
@@ -36,8 +33,8 @@ def two_sample_mmd(
     within_y: np.ndarray,
     cross_x: np.ndarray,
     cross_y: np.ndarray,
-    of_x: np.ndarray | None = None,
-    of_y: np.ndarray | None = None,
+    of_x: np.ndarray,
+    of_y: np.ndarray,
     *,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,14 +74,11 @@ def two_sample_mmd(
     ----------
     .. [1] A. Gretton et al., "A kernel two-sample test", JMLR 13, 2012.
     """
-    m, n = within_x.shape[1], within_y.shape[1]
-    total_x = m if of_x is None else of_x.sum()
-    total_y = n if of_y is None else of_y.sum()
     # Results that are not finite are refused, without a warning before.
     with np.errstate(all="ignore"):
-        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, total_y, unbiased)
-        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, total_x, unbiased)
-        m, n = effective_size(of_x, m), effective_size(of_y, n)
+        mean_a, var_a, size_a = _moments(within_x, cross_x, of_x, of_y.sum(), unbiased)
+        mean_b, var_b, size_b = _moments(within_y, cross_y, of_y, of_x.sum(), unbiased)
+        m, n = effective_size(of_x), effective_size(of_y)
         variances = 4 * harmonic_size(m, n) * (var_a / m + var_b / n)
         return mean_a + mean_b, np.sqrt(variances), np.maximum(size_a, size_b)
 
@@ -92,21 +86,17 @@ def two_sample_mmd(
 def _moments(
     within: np.ndarray,
     cross: np.ndarray,
-    weights: np.ndarray | None,
+    weights: np.ndarray,
     total_cross: float,
     unbiased: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the part of a sample in the statistic, the variance, and the size.
 
-    Differences of row means are computed twice, part by part. For long rows this is
-    faster than to keep them, because parts stay in the cache.
+    The variance is of the differences of row means, and the size is the largest row
+    mean.
     """
-    if weights is None:
-        total, weights = within.shape[1], np.ones(within.shape[1])
-        others = np.broadcast_to(float(total - unbiased), total)
-    else:
-        total = weights.sum()
-        others = other_weights(weights) if unbiased else np.full(len(weights), total)
+    total = weights.sum()
+    others = other_weights(weights) if unbiased else np.full(len(weights), total)
     step = max(1, PART // len(within))
     parts = [slice(at, at + step) for at in range(0, len(weights), step)]
     means, variances, sizes = np.zeros((3, len(within)))
@@ -135,7 +125,7 @@ def harmonic_size(m: float, n: float) -> float:
     return 2 * m * n / (m + n)
 
 
-def weighted_contributions(
+def _contributions(
     within_x: np.ndarray,
     within_y: np.ndarray,
     cross_x: np.ndarray,
@@ -149,91 +139,36 @@ def weighted_contributions(
     return np.sum(within_y / total_y - 2 * cross_y / total_x + level, axis=0)
 
 
-class PooledGram(Source):
-    """The Gram matrix of two stacked samples, read from its blocks."""
+def row_contributions(samples: TwoSamples) -> np.ndarray:
+    """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
-    n_kernels = 1
-    n_features = 1
-
-    def __init__(self, K_xx: np.ndarray, K_yy: np.ndarray, K_xy: np.ndarray):
-        self.blocks = ((K_xx, K_xy), (K_xy.T, K_yy))
-        self.dtype = np.result_type(K_xx, K_yy, K_xy)
-        self.m = len(K_xx)
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the one tile."""
-        for row_part, (i, inner_i) in enumerate(self._split(rows)):
-            for col_part, (j, inner_j) in enumerate(self._split(cols)):
-                K = self.blocks[row_part][col_part]
-                out[np.ix_(i, j)] = K[np.ix_(inner_i, inner_j)]
-        yield 0, out
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        values = np.empty((1, len(rows)), dtype=self.dtype)
-        in_rows, in_cols = rows >= self.m, cols >= self.m
-        for r in (0, 1):
-            for c in (0, 1):
-                here = (in_rows == r) & (in_cols == c)
-                K = self.blocks[r][c]
-                values[0, here] = K[rows[here] - r * self.m, cols[here] - c * self.m]
-        return values
-
-    def _split(self, index: Index) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return, for each sample, positions within the index and within the sample."""
-        index = as_indices(index)
-        first = np.flatnonzero(index < self.m)
-        second = np.flatnonzero(index >= self.m)
-        return [(first, index[first]), (second, index[second] - self.m)]
+    The V-statistic is their weighted mean.
+    """
+    values = np.zeros(samples.gram.sizes[1])
+    for part in samples.parts(_contributions, diagonal=True, keep_order=True):
+        values += part.result
+    return check_finite(values / samples.gram.n_kernels)
 
 
-def two_sample_statistics(
-    source: Source,
-    m: int,
-    n: int,
-    *,
-    unbiased: bool,
-    kept: KeptSums | None = None,
-    held_out: np.ndarray | None = None,
-    weights: Weights | None = None,
-    run: Run = QUIET,
-) -> Statistics:
-    """Compute the complete statistics of m and n stacked rows.
+def two_sample_statistics(samples: TwoSamples, *, unbiased: bool) -> Statistics:
+    """Compute the complete statistics of two samples.
 
     Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
     sums can be computed in sorted order. If the sums within the first sample are kept,
-    O(m n + n^2) time, or O(m + n log(m n)) in sorted order. If `held_out`, the second
-    sample is these rows of the first sample, which are left out of the first sample.
-    `weights` are positive weights of the rows of both samples.
+    O(m n + n^2) time, or O(m + n log(m n)) in sorted order.
     """
-    if min(m, n) < 1 + unbiased:
-        raise ValueError(
-            f"n_samples == {min(m, n)}, must be >= 2 for the unbiased MMD."
-        )
-    results, dtypes = np.empty((3, source.n_kernels)), [source.dtype] * source.n_kernels
-    for part in two_sample_sums(
-        source,
-        m,
-        n,
-        partial(two_sample_mmd, unbiased=unbiased),
-        diagonal=not unbiased,
-        keep_order=False,
-        kept=kept,
-        held_out=held_out,
-        weights=weights,
-        run=run,
-    ):
+    of_x, of_y = samples.measures
+    least, gram = min(len(of_x), len(of_y)), samples.gram
+    if least < 1 + unbiased:
+        raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
+    results, dtypes = np.empty((3, gram.n_kernels)), [gram.dtype] * gram.n_kernels
+    finish = partial(two_sample_mmd, unbiased=unbiased)
+    for part in samples.parts(finish, diagonal=not unbiased):
         results[:, part.kernels] = part.result
         for k in part.kernels:
             dtypes[k] = part.dtype
     values, scales, sizes = results
-    of_x, of_y = weights or (None, None)
-    if held_out is not None:
-        m -= n
-        of_x = None if of_x is None else np.delete(of_x, held_out)
-    nu = harmonic_size(effective_size(of_x, m), effective_size(of_y, n))
+    nu = harmonic_size(effective_size(of_x), effective_size(of_y))
     return Statistics(values, scales, nu, sizes, dtypes)
 
 
@@ -319,6 +254,24 @@ def mmd_from_gram(
     design = check_design(design)
     check_flag(second_order, "second_order")
     check_flag(normalize, "normalize")
+    K, m = joined_gram(K_xx, K_yy, K_xy)
+    n = len(K) - m
+    if design.complete and not second_order:
+        samples = TwoSamples(matrix_gram(K, m))
+        statistics = two_sample_statistics(samples, unbiased=not design.biased)
+    else:
+        size = paired_size(m, n, design)
+        if m != n:
+            some = np.r_[:size, m : m + size]
+            K = K[np.ix_(some, some)]
+        statistics = over_design(matrix_gram(K, size).paired(), design, random_state)
+    return one_statistic(statistics, normalize=normalize)
+
+
+def joined_gram(
+    K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike
+) -> tuple[np.ndarray, int]:
+    """Return the Gram matrix of two stacked samples, and the size of the first one."""
     K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
     K_xy = check_gram(K_xy, "K_xy", symmetric=False)
     m, n = len(K_xx), len(K_yy)
@@ -326,15 +279,4 @@ def mmd_from_gram(
         raise ValueError(
             f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
         )
-    source = PooledGram(K_xx, K_yy, K_xy)
-    if design.complete and not second_order:
-        statistics = two_sample_statistics(source, m, n, unbiased=not design.biased)
-    else:
-        size = paired_size(m, n, design)
-        core = PairedSource(
-            PooledGram(K_xx[:size, :size], K_yy[:size, :size], K_xy[:size, :size]), size
-        )
-        statistics = second_order_statistics(
-            design, size, RowSums(core, moments=True), random_state=random_state
-        )
-    return one_statistic(statistics, normalize=normalize)
+    return np.block([[K_xx, K_xy], [K_xy.T, K_yy]]), m

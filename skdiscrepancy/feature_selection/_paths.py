@@ -20,11 +20,9 @@ from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.cka import Variable
 from skdiscrepancy._gram.run import Run, progress, run_all
-from skdiscrepancy._gram.sorted_columns import FeatureSource, row_sums
-from skdiscrepancy._gram.sources import CentredSource, Source
-from skdiscrepancy._gram.walks import ProductTotals, walk
+from skdiscrepancy._gram.sorted_columns import FactorGram
+from skdiscrepancy._gram.tiles import Gram, ProductGram, place
 from skdiscrepancy._statistics.dependence import centring_offsets
-from skdiscrepancy.designs import square
 from skdiscrepancy.feature_selection._single_columns import Columns, joint_kernel
 from skdiscrepancy.kernels._radial import RadialKernel
 
@@ -263,11 +261,10 @@ class JointKernel:
         self.run = columns.run
         # The centred Gram matrix of the target, from its factor if possible.
         if target.complete:
-            self.target: Source = FeatureSource(target.factor.rows)
+            self.target: Gram = FactorGram(target.factor.rows)
         else:
-            sums = row_sums(target.source, self.n, diagonal=True)
-            offsets = centring_offsets(sums, unbiased=False)
-            self.target = CentredSource(target.source, offsets)
+            offsets = centring_offsets(target.source.sums(), unbiased=False)
+            self.target = target.source.centred(offsets)
 
     def value(self, chosen: Sequence[int]) -> float:
         """Return HSIC of the chosen columns, which is zero for no column."""
@@ -309,8 +306,7 @@ class JointKernel:
         def evaluate(places: np.ndarray) -> np.ndarray:
             batch = [candidates[i] for i in places]
             source = JoinedColumns(kernel, base, batch, removed=removed)
-            reducer = ProductTotals(source, self.target)
-            return walk([square(0, self.n, diagonal=True)], reducer, run=Run(1))[0]
+            return ProductGram(source, self.target).totals()
 
         # The value of a candidate does not depend on the rest of its batch.
         least = min(len(candidates), effective_n_jobs(self.run.n_jobs))
@@ -366,7 +362,7 @@ def _scaled_parts(columns: Columns) -> list[Part]:
     return parts
 
 
-class JoinedColumns(Source):
+class JoinedColumns(Gram):
     """One kernel on common columns with, or without, each of several candidates.
 
     The kernels of this source are the sets of columns. They share the distances of the
@@ -388,7 +384,8 @@ class JoinedColumns(Source):
         self.numbers = np.concatenate([none, *numbers]).T
         self.candidates = candidates
         self.removed = removed
-        self.n_kernels = len(candidates)
+        self.n, self.n_kernels = none.shape[1], len(candidates)
+        self.run = Run(1)
         self.n_features = sum(len(part.columns) for part in [*common, *candidates])
         self.dtype = self.numbers.dtype
 
@@ -404,7 +401,7 @@ class JoinedColumns(Source):
         for part in self.labels:
             common = common + part.distances(rows, cols, norm, np.empty(out.shape[-2:]))
         for k, candidate in enumerate(self.candidates):
-            values = out[k] if out.ndim == 3 else out
+            values = place(out, k)
             candidate.distances(rows, cols, norm, values)
             if self.removed:
                 np.subtract(common, values, out=values)

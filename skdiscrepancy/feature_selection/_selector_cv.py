@@ -22,8 +22,9 @@ from skdiscrepancy._data.checks import (
     shown,
 )
 from skdiscrepancy._estimators.cka import PAIRS, cka_of_terms, hsic_terms
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
-from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
     Inputs,
@@ -316,7 +317,8 @@ class HeldOutScores(Task):
         columns, kernel = choice.columns, choice.columns.kernel
         blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
         target = TargetKernel(self.y[train], selector)
-        of_target = kernel_source([target.kernel], target.rows_of(self.y[test]))
+        rows = target.rows_of(self.y[test])
+        of_target = gram([target.kernel], rows, run=Run(1))
         scores = []
         for size in range(self.least, len(order) + 1):
             # Constants come last. They would do nothing but widen the joint kernel.
@@ -326,8 +328,8 @@ class HeldOutScores(Task):
                 joint = joint_kernel(kernel, size)
             elif isinstance(kernel, RowKernel):
                 joint = kernel.learn([rows])
-            sources: list[Source] = [kernel_source([joint], rows), of_target]
-            terms = hsic_terms(sources, PAIRS, len(test), unbiased=True, run=Run(1))
+            sources: list[Gram] = [gram([joint], rows), of_target]
+            terms = hsic_terms(sources, PAIRS, unbiased=True, run=Run(1))
             scores.append(cka_of_terms(*terms))
         return np.array(scores)
 

@@ -39,8 +39,8 @@ from skdiscrepancy._gram.factors import (
     column_factors,
     inner_product,
 )
+from skdiscrepancy._gram.kernel_gram import is_smooth
 from skdiscrepancy._gram.run import Run, run_all, steps
-from skdiscrepancy._gram.sources import is_smooth
 from skdiscrepancy.bandwidths import column_medians, median_bandwidth
 from skdiscrepancy.kernels._base import ColumnKernel, Kernel, RowKernel
 from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel

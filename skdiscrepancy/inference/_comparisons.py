@@ -25,11 +25,10 @@ from skdiscrepancy._estimators.ksd_models import (
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.products import Centring, centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._gram.sources import MeanSource, kernel_source
-from skdiscrepancy._gram.stein import SteinSource
-from skdiscrepancy._gram.walks import RowSums, walk
+from skdiscrepancy._gram.stein import SteinGram
 from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
 from skdiscrepancy._statistics.dependence import centring_offsets, mean_centred
 from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
@@ -76,14 +75,14 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
     least = min(map(len, (rows, *samples)))
     if least < LEAST_ROWS:
         raise ValueError(too_few_rows(least))
-    source = kernel_source(estimator.kernels_, rows, *samples)
+    source = gram(estimator.kernels_, rows, *samples, run=estimator._run)
     ends = np.cumsum([len(rows), *map(len, samples)])
     m = int(ends[0])
     regions = [square(0, m, diagonal=False)]
     for start, stop in pairwise(ends):
         regions.append(square(int(start), int(stop), diagonal=False))
         regions.append(Region(0, m, int(start), int(stop)))
-    (within_x, _), *sums = walk(regions, RowSums(source), run=estimator._run)
+    (within_x, _), *sums = source.walk(regions)
     first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
     own = within_x.mean(axis=0) / (m - 1)
     found = []
@@ -121,10 +120,7 @@ def _blocks(
 
 def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Return the mean over kernels of a centred block, without the diagonal."""
-    matrices = RowSums(source).matrices(rows, cols)
-    K = np.zeros((len(rows), len(cols)))
-    for _, values in matrices:
-        K += values / source.n_kernels
+    [(_, K)] = source.mean().dense(rows, cols)
     K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
     if rows is cols:
         np.fill_diagonal(K, 0)
@@ -149,11 +145,11 @@ def variable_projections(
                 f"X has {len(rows)} rows, must have "
                 f"{len(found[0].linear['rows'])} as the other variables."
             )
-        x = MeanSource(kernel_source(fitted.kernels_, rows))
-        z = MeanSource(kernel_source(fitted.target_kernels_, target))
+        x = gram(fitted.kernels_, rows, run=estimator._run).mean()
+        z = gram(fitted.target_kernels_, target, run=estimator._run).mean()
         n = len(rows)
         centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
-        products = centred_products(x, z, n, centring, tuple, estimator._run)
+        products = centred_products(x, z, centring, tuple)
         [sums] = products.results
         # The projection of the core of order four on a row, times two.
         means = sums * ((n - 2) / ((n - 1) * (n - 3)))
@@ -191,15 +187,10 @@ def model_projections(
     for given in givens:
         gradients = gradients_at(rows, score_function_of(given))
         scaled = in_scale(estimator.scale_, rows, gradients)
-        source = SteinSource(estimator.kernels_, *scaled)
-        region = square(0, n, diagonal=False)
-        [(sums, _)] = walk([region], RowSums(source), run=estimator._run)
-        means = sums.mean(axis=0) / (n - 1)
-        matrices = RowSums(source).matrices(some, some)
-        core = np.zeros((len(some), len(some)))
-        for _, values in matrices:
-            core += values / source.n_kernels
-        found.append(one_sample_projections(float(means.mean()), means, core))
+        core = SteinGram(estimator.kernels_, *scaled, estimator._run)
+        means = core.sums(diagonal=False).mean(axis=0) / (n - 1)
+        [(_, H)] = core.mean().dense(some, some)
+        found.append(one_sample_projections(float(means.mean()), means, H))
     return found
 
 

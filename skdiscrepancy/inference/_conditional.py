@@ -30,8 +30,9 @@ from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import factor_of
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
-from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._models.regression import (
     Residuals,
     check_regressor,
@@ -220,7 +221,7 @@ def _root(matrix: np.ndarray) -> np.ndarray:
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 
-class ResidualProducts(Source):
+class ResidualProducts(Gram):
     """Products of a kernel on Z with inner products of residuals.
 
     For every choice of a kernel k on Z and of residuals r, q, ... from each side, the
@@ -236,9 +237,10 @@ class ResidualProducts(Source):
 
     tile = 128
 
-    def __init__(self, given: Source, *sides: list[np.ndarray]):
+    def __init__(self, given: Gram, *sides: list[np.ndarray]):
         self.given = given
         self.sides = sides
+        self.n, self.run = given.n, given.run
         self.n_kernels = given.n_kernels * int(np.prod([len(side) for side in sides]))
         self.n_features = given.n_features + sum(
             residuals.shape[1] for side in sides for residuals in side
@@ -258,7 +260,7 @@ class ResidualProducts(Source):
         for k, values in self.given.block(rows, cols, buffer):
             for i, parts in enumerate(products):
                 index = k * len(products) + i
-                tile = out[index] if out.ndim == 3 else out
+                tile = place(out, index)
                 tile[...] = values
                 for part in parts:
                     tile *= part
@@ -568,9 +570,10 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    core = ResidualProducts(kernel_source([given], Z), residuals, target_residuals)
+    of_given = gram([given], Z, run=options.run)
+    core = ResidualProducts(of_given, residuals, target_residuals)
     test = wild_test if options.block_length is None else block_sign_test
-    return test(core, len(Z), options, inflation=inflation)
+    return test(core, options, inflation=inflation)
 
 
 def _placebo_test(

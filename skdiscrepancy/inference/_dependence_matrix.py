@@ -35,8 +35,9 @@ from skdiscrepancy._estimators.cka import (
 )
 from skdiscrepancy._estimators.parameters import check_correction
 from skdiscrepancy._gram.factors import Factor, StackedFactors
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
-from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
@@ -110,9 +111,7 @@ def dependence_matrix(
     """
     n = len(variables[0][0])
     # Values without squares are refused here.
-    sources: list[Source] = [
-        kernel_source([kernel], rows) for rows, kernel in variables
-    ]
+    sources: list[Gram] = [gram([kernel], rows) for rows, kernel in variables]
     values, pvalues = np.zeros((2, len(variables), len(variables)))
     norms, complete = np.zeros((2, len(variables)))
     # Threads share the factors.
@@ -153,7 +152,7 @@ def dependence_matrix(
             if (i in rough or j in rough) and (i < j or second != first)
         ]
         if pairs:
-            terms = hsic_terms(sources, pairs, n, unbiased=unbiased, run=run)
+            terms = hsic_terms(sources, pairs, unbiased=unbiased, run=run)
             at = tuple(np.array(pairs).T)
             values[at] = values.T[at] = terms[0]
             own = slice(len(rough))

@@ -23,8 +23,9 @@ from skdiscrepancy._data.targets import (
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run
-from skdiscrepancy._gram.sources import Source, kernel_source
+from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
@@ -263,13 +264,13 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
             return [random_blocks(n, length, generator) for _ in read]
         return [generator.permutation(n) for _ in read]
 
-    def sources_of(orders: list[np.ndarray]) -> list[Source]:
+    def grams_of(orders: list[np.ndarray]) -> list[Gram]:
         return [
-            kernel_source(kernels, rows[order])
+            gram(kernels, rows[order], run=options.run)
             for (rows, kernels), order in zip(read, orders, strict=True)
         ]
 
-    return joint_shift_test(sources_of, n, len(read), draw_orders, options)
+    return joint_shift_test(grams_of, n, len(read), draw_orders, options)
 
 
 def _read_variables(

@@ -29,8 +29,8 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import CORRECTIONS, check_correction
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._estimators.two_sample_tests import two_sample_test
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
-from skdiscrepancy._gram.sources import kernel_source
 from skdiscrepancy._nulls.groups import k_sample_permutation_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._statistics.evaluations import step_down
@@ -444,7 +444,7 @@ def _test_all(samples: list[Any], options: Options) -> TestResult:
     """Test whether all samples have the same distribution."""
     # Groups must hold random rows, because neighbouring rows may be similar.
     mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
-    source = kernel_source(options.kernels, *mixed)
+    source = gram(options.kernels, *mixed)
     return k_sample_permutation_test(source, list(map(len, mixed)), options)
 
 

@@ -18,7 +18,7 @@ from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.ksd import KSDEstimator, stein_methods, stein_test
 from skdiscrepancy._estimators.ksd_models import as_given
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.sources import kernel_source
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.second_order import warn_left_out
@@ -571,7 +571,7 @@ def ksd_test_from_gram(
     options = options.with_block_length(n, warn_if_dependent, None)
     options = options.ready(kernels, estimator.random_state, estimator._run)
     return stein_test(
-        lambda index: kernel_source(kernels, rows[index]), n, design, options
+        lambda index: gram(kernels, rows[index], run=options.run), n, design, options
     )
 
 

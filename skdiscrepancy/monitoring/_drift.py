@@ -32,7 +32,8 @@ from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
-from skdiscrepancy._gram.sources import Source
+from skdiscrepancy._gram.tiles import Gram, place
+from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.two_samples import two_sample_statistics
@@ -59,7 +60,7 @@ STEP = 0.1
 BATCH = 32
 
 
-class ColumnSets(Source):
+class ColumnSets(Gram):
     """A Laplace kernel on all blocks of columns but some, for several sets of blocks.
 
     The bandwidth is the number of remaining blocks, because the mean L1 distance of
@@ -68,12 +69,23 @@ class ColumnSets(Source):
     Parameters
     ----------
     blocks : list of ndarray of shape (n_samples, n_block_columns)
-        Encoded columns of each column of the table.
+        Encoded columns of each column of the table, for both samples.
+    m : int
+        Number of rows of the first sample.
     removed : list of sequence of int
         Positions of the blocks that each kernel does not see.
+    run : Run
+        Threads and progress.
     """
 
-    def __init__(self, blocks: list[np.ndarray], removed: Sequence[Sequence[int]]):
+    def __init__(
+        self,
+        blocks: list[np.ndarray],
+        m: int,
+        removed: Sequence[Sequence[int]],
+        run: Run,
+    ):
+        self.run = run
         self.Z = np.concatenate(blocks, axis=1)
         # No columns at all have the distance zero.
         none = self.Z[:, :0]
@@ -82,7 +94,9 @@ class ColumnSets(Source):
             for some in removed
         ]
         self.bandwidths = [len(blocks) - len(some) for some in removed]
-        self.n_kernels, self.n_features = len(removed), self.Z.shape[1]
+        self.n_kernels = len(removed)
+        self.n, self.n_features = self.Z.shape
+        self.sizes = m, self.n - m
         self.dtype = self.Z.dtype
 
     def block(
@@ -91,7 +105,7 @@ class ColumnSets(Source):
         """Yield the Gram tiles of the sets of columns."""
         distance = block_distances(self.Z[rows], self.Z[cols], 1).read(squared=False)
         for k, rest in enumerate(self.removed):
-            values = out[k] if out.ndim == 3 else out
+            values = place(out, k)
             values[...] = distance
             values -= block_distances(rest[rows], rest[cols], 1).read(squared=False)
             # Rounding must not make the difference of equal distances negative.
@@ -125,10 +139,10 @@ def unbiased_mmds(
     values : ndarray of shape (n_sets,)
         One MMD for each set.
     """
-    n, values = len(blocks[0]) - m, []
+    values = []
     for start in range(0, len(removed), BATCH):
-        source = ColumnSets(blocks, removed[start : start + BATCH])
-        found = two_sample_statistics(source, m, n, unbiased=True, run=Run(n_jobs))
+        some = ColumnSets(blocks, m, removed[start : start + BATCH], Run(n_jobs))
+        found = two_sample_statistics(TwoSamples(some), unbiased=True)
         values.append(found.values)
     return np.concatenate(values)
 

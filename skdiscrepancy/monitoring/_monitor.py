@@ -25,10 +25,8 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import kernel_source
-from skdiscrepancy._gram.walks import aligned_by_parts
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import check_bandwidths
@@ -239,12 +237,12 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             self.n_jobs,
         )
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
-        source = kernel_source(evaluated, rows)
         run, n = Run(self.n_jobs, self.verbose), len(rows)
+        source = gram(evaluated, rows, run=run)
         with progress("thresholds", 2, self.verbose) as both:
-            sums = check_finite(row_sums(source, n, diagonal=False, run=run))
-            diagonal = aligned_by_parts(source, np.arange(n), np.arange(n))
-            reference = Reference(n, sums, diagonal.sum(axis=1, dtype=np.float64))
+            sums = check_finite(source.sums(diagonal=False))
+            diagonal = source.diagonal().sum(axis=1, dtype=np.float64)
+            reference = Reference(n, sums, diagonal)
             both.advance()
             scales, thresholds = simulate_thresholds(
                 StreamTask(source, reference, size), run_length, self.random_state, run

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from skdiscrepancy._data.checks import RandomStateLike, draw_seeds, generator_of
+from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
     Run,
     Task,
@@ -20,8 +21,6 @@ from skdiscrepancy._gram.run import (
     in_one_blas_thread,
     run_all,
 )
-from skdiscrepancy._gram.sorted_columns import row_sums
-from skdiscrepancy._gram.sources import KernelSource, decay_rate, kernel_source
 from skdiscrepancy._loops.jit import compiled
 from skdiscrepancy._loops.tile_loops import (
     city_block,
@@ -154,14 +153,14 @@ class StreamKernels:
         return np.asfortranarray(self.reference)
 
     @cached_property
-    def _source(self) -> tuple[KernelSource, np.ndarray]:
+    def _source(self) -> tuple[KernelGram, np.ndarray]:
         """The kernels, and the array of the rows after the reference sample.
 
         The kernels are centred by the rows that they are given, always the same rows.
         """
         some = np.arange(self.size + MOST_ROWS) % len(self.reference)
         rows = self.reference[some]
-        return kernel_source(self.kernels, self.reference, rows), rows
+        return gram(self.kernels, self.reference, rows), rows
 
     @property
     def most_rows(self) -> int:
@@ -292,7 +291,7 @@ class Window:
         n, m = len(self), reference.n_rows
         if n == 0:
             return np.empty(0)
-        within = row_sums(kernel_source(kernels.kernels, self.rows), n, diagonal=True)
+        within = gram(kernels.kernels, self.rows).sums()
         levels = reference.levels[:, np.newaxis]
         return np.mean(within / n - 2 * self.cross / m + levels, axis=0)
 
@@ -321,7 +320,7 @@ class StreamTask(Task):
 
     Parameters
     ----------
-    source : KernelSource
+    source : KernelGram
         Kernels on the reference sample.
     reference : Reference
         Kernel sums of the reference sample.
@@ -329,7 +328,7 @@ class StreamTask(Task):
         Number of rows of a window.
     """
 
-    def __init__(self, source: KernelSource, reference: Reference, size: int):
+    def __init__(self, source: KernelGram, reference: Reference, size: int):
         self.source, self.reference, self.size = source, reference, size
         self.n_rows = min(reference.n_rows, max(LONGEST, 2 * size))
 

@@ -1,9 +1,7 @@
-"""Sources: the values of kernels, or of a core, on tiles and on pairs.
+"""Kernels of a collection on the rows of samples, and how they are summed.
 
-Properties of the kernels of the paper, by their exact type.
-
-A subclass may have other values, so it has no entry here and is evaluated like any
-other kernel.
+Properties of the kernels of the paper go by their exact type. A subclass may have other
+values, so it is evaluated like any other kernel.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -11,7 +9,7 @@ other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import partial
 from math import sqrt
 from numbers import Real
@@ -30,9 +28,18 @@ from skdiscrepancy._data.distances import (
 )
 from skdiscrepancy._data.rows import Codes, Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
+from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
+from skdiscrepancy._gram.sorted_columns import Features, Line, min_rows, ordered_groups
+from skdiscrepancy._gram.tiles import (
+    Gram,
+    GroupSums,
+    Values,
+    check_group_memory,
+    place,
+    weights_of_tile,
+)
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
 from skdiscrepancy._loops.tile_loops import (
-    TileGroups,
     decay_group_sums,
     decay_sums,
     decay_values,
@@ -52,327 +59,10 @@ from skdiscrepancy.kernels._radial import (
     matern_polynomial,
 )
 
-# Number of pairs for an estimate of the magnitude of the values.
-SIZE_PAIRS = 256
-# The position of a kernel in a collection, and its values, in any order.
-Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
-
-
-class Source:
-    """Base class of all sources, which compute values of several kernels on tiles.
-
-    Attributes
-    ----------
-    n_kernels : int
-        Number of kernels.
-    n_features : int
-        Number of columns of a row, which determines the size of a chunk.
-    dtype : numpy dtype
-        Type of the values.
-    tile : int
-        Number of rows of a tile whose temporary arrays fit into the cache.
-    """
-
-    n_kernels: int
-    n_features: int
-    dtype: np.dtype
-    tile = 256
-
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return False
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield (k, values of kernel k on rows x cols), in any order of k.
-
-        `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
-        stack of one such buffer for each kernel. `cols is rows` on the diagonal.
-        """
-        raise AssertionError("a source defines its blocks")
-
-    def stack(self, rows: Index, cols: Index) -> np.ndarray:
-        """Return the values of all kernels on rows x cols."""
-        shape = (_length(rows), _length(cols))
-        values = np.empty((self.n_kernels, *shape), dtype=self.dtype)
-        for _ in self.block(rows, cols, values):
-            pass
-        return values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
-        raise AssertionError("a source defines its pairs")
-
-    def both_sums(
-        self, rows: slice, cols: slice, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of the rows and of the columns of a tile, one row a kernel.
-
-        The tile is not on the diagonal. `weights` of all rows, of the type of the
-        values, are factors of the values: in the sum of a row those of the columns, and
-        in the sum of a column those of the rows.
-        """
-        out, sums = self._buffers(rows, cols)
-        self._add_up(
-            self.block(rows, cols, out), sums, weights_of_tile(weights, rows, cols)
-        )
-        return sums
-
-    def _buffers(
-        self, rows: Index, cols: Index
-    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        shape = (_length(rows), _length(cols))
-        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
-        return np.empty(shape, dtype=self.dtype), (row_sums, col_sums)
-
-    def _add_up(
-        self,
-        values_of_kernels: Values,
-        sums: tuple[np.ndarray, np.ndarray],
-        weights: tuple[np.ndarray, np.ndarray] | None = None,
-        outside: np.ndarray | None = None,
-    ) -> None:
-        """Write the sums of rows and columns to `sums`, without pairs `outside`."""
-        row_sums, col_sums = sums
-        of_rows, of_cols = weights or (
-            np.ones(part.shape[1], dtype=self.dtype) for part in sums
-        )
-        for k, values in values_of_kernels:
-            if outside is not None:
-                values[outside] = 0
-            row_sums[k] = values @ of_cols
-            col_sums[k] = of_rows @ values
-
-    def tile_groups(
-        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
-        """Return sums of a tile over groups, over rows, over columns, and of squares.
-
-        Each result has one row for each kernel and leaves out the diagonal.
-        `row_groups` and `col_groups` are the groups of the rows and columns, numbered
-        from 0 in order.
-        """
-        n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
-        out, (row_sums, col_sums) = self._buffers(rows, cols)
-        group_sums = np.empty((self.n_kernels, *n_groups))
-        sums = group_sums, row_sums, col_sums, np.empty(self.n_kernels)
-        groups = TileGroups(row_groups, col_groups, self.dtype)
-        for k, values in self.block(rows, rows if rows == cols else cols, out):
-            if rows == cols:
-                np.fill_diagonal(values, 0)
-            groups.add_up(values, sums, k)
-            sums[3][k] = np.vdot(values, values)
-        return sums
-
-    def sizes(self, n: int) -> np.ndarray:
-        """Return the magnitude of the terms of some pairs, one row for each kernel.
-
-        It distinguishes zero from a rounding error. Some pairs of the `n` samples are
-        enough, because data that leave only rounding errors do so for all pairs.
-        """
-        return np.abs(self.aligned(*_some_pairs(n)))
-
-
-class WrappedSource(Source):
-    """A source whose values follow from the values of another source."""
-
-    def __init__(self, source: Source):
-        self.source = source
-        self.n_kernels = source.n_kernels
-        self.n_features = source.n_features
-        self.dtype = source.dtype
-
-    def has_features(self) -> bool:
-        """Tell whether random features can replace the kernels."""
-        return self.source.has_features()
-
-
-class PairedSource(WrappedSource):
-    """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n}).
-
-    h(i, j) = k(Z_i, Z_j) - k(Z_i, Z_{j+n}) - k(Z_{i+n}, Z_j) + k(Z_{i+n}, Z_{j+n}).
-    """
-
-    tile = 128
-
-    def __init__(self, source: Source, n: int):
-        super().__init__(source)
-        self.n = n
-        self.n_features = 4 * source.n_features
-
-    def has_features(self) -> bool:
-        """Second-order statistics have no random features."""
-        return False
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the tiles of the core."""
-        both_rows = self._both(rows)
-        both_cols = both_rows if cols is rows else self._both(cols)
-        r, c = len(both_rows) // 2, len(both_cols) // 2
-        joint = np.empty((2 * r, 2 * c), dtype=self.dtype)
-        for k, K in self.source.block(both_rows, both_cols, joint):
-            values = out[k] if out.ndim == 3 else out
-            # In this order, equal samples give exactly zero, and an exchange of the two
-            # rows of a sample changes exactly the sign.
-            np.subtract(K[:r, :c], K[:r, c:], out=values)
-            values -= K[r:, :c] - K[r:, c:]
-            yield k, values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the core of pairs."""
-        n, source = self.n, self.source
-        values = source.aligned(rows, cols)
-        values -= source.aligned(rows, cols + n)
-        other = source.aligned(rows + n, cols)
-        other -= source.aligned(rows + n, cols + n)
-        values -= other
-        return values
-
-    def sizes(self, n: int) -> np.ndarray:
-        """Return the magnitude of the four terms of the core."""
-        rows, cols = _some_pairs(n)
-        return sum(
-            np.abs(self.source.aligned(rows + i, cols + j))
-            for i in (0, n)
-            for j in (0, n)
-        )
-
-    def _both(self, index: Index) -> np.ndarray:
-        first = as_indices(index)
-        return np.concatenate((first, first + self.n))
-
-
-class CentredSource(WrappedSource):
-    """A source minus an offset for each row and each column.
-
-    Values are K_ij - offsets[k, i] - offsets[k, j].
-    """
-
-    tile = 128
-
-    def __init__(self, source: Source, offsets: np.ndarray):
-        super().__init__(source)
-        self.offsets = offsets.astype(source.dtype, copy=False)
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the centred tiles."""
-        for k, values in self.source.block(rows, cols, out):
-            values -= self.offsets[k, rows, np.newaxis]
-            values -= self.offsets[k, cols]
-            yield k, values
-
-
-class MeanSource(WrappedSource):
-    """The mean over the kernels of a source, as one kernel."""
-
-    def __init__(self, source: Source):
-        super().__init__(source)
-        self.n_kernels = 1
-        self.tile = source.tile
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the one tile."""
-        mean = out[0] if out.ndim == 3 else out
-        mean[...] = 0
-        for _, values in self.source.block(rows, cols, np.empty_like(mean)):
-            mean += values
-        mean /= self.source.n_kernels
-        yield 0, mean
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        return self.source.aligned(rows, cols).mean(axis=0, keepdims=True)
-
-
-class PairWeights(NamedTuple):
-    """Weights of rows, and weights of pairs of rows that follow from them.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n,) or None
-        Weights of the rows. None stands for ones.
-    terms : list of (float, ndarray of shape (n,) or None) pairs
-        The weight of the pair (i, j) is the sum of factor * vector[i] * vector[j].
-    """
-
-    rows: Any
-    terms: list[tuple[float, Any]]
-
-    def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
-        """Return the weights of the pairs of a tile."""
-        parts = [
-            np.multiply.outer(factor * vector[rows], vector[cols])
-            for factor, vector in self.terms
-        ]
-        return sum(parts[1:], parts[0])
-
-
-class WeightedSource(WrappedSource):
-    """A source times the weights of pairs of rows."""
-
-    def __init__(self, source: Source, weights: PairWeights):
-        super().__init__(source)
-        self.weights = weights
-        self.tile = source.tile
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the weighted tiles."""
-        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
-        for k, values in self.source.block(rows, cols, out):
-            values *= weights
-            yield k, values
-
-
-class GramSource(Source):
-    """One precomputed symmetric Gram matrix, read by blocks."""
-
-    n_kernels = 1
-    n_features = 1
-
-    def __init__(self, K: np.ndarray):
-        self.K = K
-        self.dtype = K.dtype
-
-    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
-        """Yield the one tile."""
-        values = out[0] if out.ndim == 3 else out
-        if isinstance(rows, slice):
-            values[...] = self.K[rows, cols]
-        else:
-            values[...] = self.K[np.ix_(rows, as_indices(cols))]
-        yield 0, values
-
-    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the values of pairs."""
-        return self.K[rows, cols][np.newaxis].copy()
-
-
-def weights_of_tile(
-    weights: np.ndarray | None, rows: slice, cols: slice
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the weights of the rows and of the columns of a tile, if there are any."""
-    return None if weights is None else (weights[rows], weights[cols])
-
-
-def _length(index: Index) -> int:
-    return index.stop - index.start if isinstance(index, slice) else len(index)
-
-
-def as_indices(index: Index) -> np.ndarray:
-    """Return a slice of rows as an index array."""
-    if isinstance(index, slice):
-        return np.arange(index.start, index.stop)
-    return index
-
 
 def group_bounds(groups: np.ndarray) -> np.ndarray:
     """Return the bounds of groups from the sorted group of each row."""
     return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
-
-
-def _some_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return some pairs of different samples, or (0, 0) if there is one sample."""
-    rows = np.unique(np.linspace(0, n - 1, SIZE_PAIRS).astype(np.int64))
-    return rows, np.roll(rows, 1)
 
 
 # Kernels that are exponentials of the distance (squared for the Gaussian), divided by
@@ -461,7 +151,7 @@ class Reading(ABC):
     def block(
         self, members: Members, rows: Index, cols: Index, out: np.ndarray
     ) -> Values:
-        """Yield (k, values of kernel k on rows x cols), as `Source.block` does."""
+        """Yield (k, values of kernel k on rows x cols), as `Gram.block` does."""
 
     @abstractmethod
     def aligned(
@@ -547,7 +237,7 @@ class LabelReading(Reading):
     ) -> Values:
         """Yield the tiles of label kernels."""
         for k, kernel in members.items():
-            values = out[k] if out.ndim == 3 else out
+            values = place(out, k)
             yield k, self.labels.block(rows, cols, values, balanced=kernel.balanced)
 
     def aligned(
@@ -573,7 +263,7 @@ class FunctionReading(Reading):
         A = self.rows.take(rows)
         B = None if cols is rows else self.rows.take(cols)
         for k, kernel in members.items():
-            values = out[k] if out.ndim == 3 else out
+            values = place(out, k)
             if isinstance(kernel, RowKernel):
                 values[...] = kernel.gram(*read_only(A, A if B is None else B))
             else:
@@ -597,7 +287,7 @@ class FunctionReading(Reading):
             out[k, same] = kernel.diag(A[same])
 
 
-class KernelSource(Source):
+class KernelGram(Gram):
     """Kernels of a collection on the rows of a sample.
 
     All kernels of a norm share one distance tile.
@@ -608,12 +298,24 @@ class KernelSource(Source):
         Each with one number as bandwidth.
     readings : dict
         How the rows are read for each of :func:`reading_key`.
+    sizes : tuple of int
+        Numbers of rows of the samples that are stacked.
+    run : Run
+        Threads and progress of the sums.
     """
 
-    def __init__(self, kernels: list[KernelLike], readings: dict[Hashable, Reading]):
+    def __init__(
+        self,
+        kernels: list[KernelLike],
+        readings: dict[Hashable, Reading],
+        sizes: tuple[int, ...],
+        run: Run = QUIET,
+    ):
         self.kernels = kernels
         self.readings = readings
-        self.n_kernels = len(kernels)
+        self.sizes = sizes
+        self.run = run
+        self.n, self.n_kernels = sum(sizes), len(kernels)
         self.groups: dict[Hashable, Members] = {}
         for k, kernel in enumerate(kernels):
             self.groups.setdefault(reading_key(kernel), {})[k] = kernel
@@ -629,9 +331,10 @@ class KernelSource(Source):
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
 
-    def select(self, kernels: list[int]) -> KernelSource:
-        """Return the source of some of the kernels."""
-        return KernelSource([self.kernels[k] for k in kernels], self.readings)
+    def select(self, kernels: list[int]) -> KernelGram:
+        """Return the Gram of some of the kernels."""
+        some = [self.kernels[k] for k in kernels]
+        return KernelGram(some, self.readings, self.sizes, self.run)
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -680,6 +383,89 @@ class KernelSource(Source):
         return (
             reading.labels if isinstance(reading, LabelReading) and not others else None
         )
+
+    def kernels_with_features(self) -> list[int]:
+        """Return the kernels that have explicit features."""
+        if self.function_rows is None:
+            return []
+        row = self.function_rows.take(slice(0, 1))
+        return [
+            k
+            for k, kernel in enumerate(self.kernels)
+            if isinstance(kernel, RowKernel) and kernel.features(row) is not None
+        ]
+
+    def ways(self, sums: str = "rows", n_groups: int = 0) -> Ways:
+        """Decide how each kernel is summed over rows, groups or in products."""
+        profiles: dict[int, Profile | DistanceProfile] = {}
+        # Groups of single rows need all pairs.
+        few_groups = MIN_GROUP_ROWS * n_groups <= self.n
+        if few_groups and self.one_column is not None:
+            for k, kernel in enumerate(self.kernels):
+                profile = line_profile(kernel)
+                if sums == "groups" and isinstance(profile, DistanceProfile):
+                    continue
+                if profile is not None and self.n >= min_rows(sums, profile.degree):
+                    profiles[k] = profile
+        explicit = self.kernels_with_features() if sums == "rows" else []
+        short = {*profiles, *explicit}
+        others = [k for k in range(self.n_kernels) if k not in short]
+        return Ways(self, profiles, explicit, others)
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the row sums, in sorted order or from features where it is faster."""
+        ways = self.ways()
+        if len(ways.others) == self.n_kernels:
+            return super().sums(weights, diagonal=diagonal)
+        sums = np.empty((self.n_kernels, self.n))
+        with progress("kernel sums", self.n_kernels, self.run.verbose) as both:
+            if ways.others:
+                both.step = len(ways.others)
+                sums[ways.others] = Gram.sums(ways.tiles, weights, diagonal=diagonal)
+                both.advance()
+            if ways.profiles:
+                both.step = len(ways.profiles)
+                work = Work(_line_sums, ways.line(), diagonal, weights)
+                parts = run_all(range(len(ways.profiles)), work, self.run)
+                for k, part in zip(ways.profiles, parts, strict=True):
+                    sums[k] = part
+            if ways.with_features:
+                both.step = len(ways.with_features)
+                features = ways.features()
+                for i, k in enumerate(ways.with_features):
+                    sums[k] = features.row_sums(i, diagonal=diagonal, weights=weights)
+                both.advance()
+        return sums
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Sum over pairs of groups, in sorted order where it is faster."""
+        n_groups = len(bounds) - 1
+        ways = self.ways("groups", n_groups)
+        if not ways.profiles:
+            return super().group_sums(bounds)
+        check_group_memory(self.n_kernels, n_groups)
+        groups = np.empty((self.n_kernels, n_groups, n_groups))
+        rows = np.empty((self.n_kernels, self.n))
+        squares, diagonal = np.empty(len(rows)), np.empty_like(rows)
+        with progress("kernel sums", self.n_kernels, self.run.verbose) as both:
+            if ways.others:
+                both.step = len(ways.others)
+                rest = Gram.group_sums(ways.tiles, bounds)
+                found = groups, rows, squares, diagonal
+                for out, part in zip(found, rest, strict=True):
+                    out[ways.others] = part
+                both.advance()
+            both.step = len(ways.profiles)
+            line = ways.line()
+            of_rows = np.searchsorted(bounds, line.order, "right") - 1
+            work = Work(ordered_groups, line, of_rows, n_groups)
+            results = run_all(range(line.n_kernels), work, self.run)
+            for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
+                groups[k], rows[k], squares[k] = part
+                diagonal[k] = line.diagonal(i)
+        return GroupSums(groups, rows, squares, diagonal)
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the Gram tiles of the kernels."""
@@ -778,25 +564,79 @@ def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 
-def kernel_source(
-    kernels: list[KernelLike], *parts: Any, reference: bool = False
-) -> KernelSource:
-    """Return the source of a collection on the stacked rows of one or more arrays.
+def gram(
+    kernels: list[KernelLike], *samples: Any, reference: bool = False, run: Run = QUIET
+) -> KernelGram:
+    """Return the Gram of a collection on the stacked rows of one or more samples.
 
-    If `reference`, rows are centred at the centre of the first array alone.
+    If `reference`, the first sample alone gives the centre of the rows.
     """
     readings: dict[Hashable, Reading] = {}
     centred: Rows | None = None
     for key in dict.fromkeys(map(reading_key, kernels)):
         if key is LabelReading:
-            numeric = all(part.dtype.kind == "f" for part in parts)
-            dtype = np.result_type(*parts) if numeric else np.float64
-            readings[key] = LabelReading(Codes(encode_labels(*parts), dtype))
+            numeric = all(sample.dtype.kind == "f" for sample in samples)
+            dtype = np.result_type(*samples) if numeric else np.float64
+            readings[key] = LabelReading(Codes(encode_labels(*samples), dtype))
         elif key is FunctionReading:
-            readings[key] = FunctionReading(Rows(*parts, centred=False))
+            readings[key] = FunctionReading(Rows(*samples, centred=False))
         elif isinstance(key, tuple):
-            readings[key] = MetricReading(Rows(*parts, centred=False), key[1])
+            readings[key] = MetricReading(Rows(*samples, centred=False), key[1])
         elif isinstance(key, Real):
-            centred = centred or Rows(*parts, reference=reference)
+            centred = centred or Rows(*samples, reference=reference)
             readings[key] = DistanceReading(centred, float(key))
-    return KernelSource(kernels, readings)
+    return KernelGram(kernels, readings, tuple(map(len, samples)), run)
+
+
+# Sums in sorted order are faster if groups have at least this many rows.
+MIN_GROUP_ROWS = 4
+
+
+class Ways(NamedTuple):
+    """Which kernels are summed in sorted order, from features, and over tiles."""
+
+    source: Any
+    profiles: dict[int, Profile | DistanceProfile]
+    with_features: list[int]
+    others: list[int]
+
+    @classmethod
+    def of(cls, gram: Gram) -> Ways:
+        """Return how row sums are computed, over tiles unless the kernels are known."""
+        if isinstance(gram, KernelGram):
+            return gram.ways()
+        return cls(gram, {}, [], list(range(gram.n_kernels)))
+
+    @property
+    def tiles(self) -> Gram:
+        """The Gram of the kernels that are summed over tiles."""
+        if not self.profiles and not self.with_features:
+            return self.source
+        return self.source.select(self.others)
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        """The single column, by samples, of the kernels in sorted order."""
+        columns = self.source.columns
+        assert columns is not None
+        return columns
+
+    def line(self) -> Line:
+        """Return the single column with the kernels in sorted order."""
+        return Line(np.concatenate(self.columns), list(self.profiles.values()))
+
+    def features(self) -> Features:
+        """Return the rows with the kernels that have explicit features."""
+        rows = self.source.function_rows
+        assert rows is not None
+        return Features([self.source.kernels[k] for k in self.with_features], rows)
+
+
+def _line_sums(
+    line: Line, diagonal: bool, weights: np.ndarray | None, k: int
+) -> np.ndarray:
+    """Return the row sums of kernel k on a column."""
+    sums = line.sums(k, weights)
+    if diagonal:
+        return sums
+    return sums - line.diagonal(k) * (1.0 if weights is None else weights)

@@ -1,0 +1,1051 @@
+"""Gram operators that are evaluated tile by tile, and their combinators.
+
+A :class:`Gram` stands for one symmetric matrix for each kernel of a collection, which
+is never formed: `block` gives the values of a tile, and everything else follows from
+it. A subclass overrides an operation that it can do faster.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import reduce
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from skdiscrepancy._data.checks import RandomStateLike, warn_user
+from skdiscrepancy._data.rows import Index
+from skdiscrepancy._gram.run import (
+    QUIET,
+    Run,
+    Work,
+    end_if_stopped,
+    run_all,
+    working_memory,
+)
+from skdiscrepancy._loops.tile_loops import TileGroups
+from skdiscrepancy.designs import Design, Pairs, Region, square
+
+# The position of a kernel in a collection, and its values, in any order.
+Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
+# Number of pairs for an estimate of the magnitude of the values.
+SIZE_PAIRS = 256
+# Bytes that the temporary arrays of a chunk of loose pairs may take.
+CHUNK_BYTES = 2**24
+# Loose pairs of a chunk, at most.
+MOST_PAIRS = 2**24
+# A region is cut into at most STRIPES x STRIPES pieces of at least MIN_PIECE rows. A
+# task is a piece, or several small regions.
+STRIPES = 24
+MIN_PIECE = 512
+# Smallest number of rows of a tile and pairs of a chunk, for any working memory.
+MIN_TILE = 16
+MIN_CHUNK = 256
+# Number of temporary arrays of the size of a tile that a Gram needs for a kernel.
+TILE_BUFFERS = 10
+# Bytes of the rows of pairs, and arrays of their size on the way to the values.
+ROW_BYTES = 2**26
+ROW_BUFFERS = 4
+# Groups are gathered into blocks of about this many rows.
+BLOCK_ROWS = 256
+# Seconds for one kernel value, and for one column of the distance of two rows: round
+# medians over statistics and kernels, with and without numba.
+VALUE_SECONDS, COLUMN_SECONDS = 2e-9, 5e-11
+# Seconds of a walk that users are warned of.
+LONG = 240.0
+# Bytes of memory to assume if the system does not report it.
+USUAL_MEMORY = 2**34
+
+
+class Moments(NamedTuple):
+    """Weighted moments of the row means of a core, one entry for each kernel.
+
+    The mean is the statistic. Four times the variance is the sigma_k^2 of the paper,
+    with rows weighted by their length. The spread is the sum of weighted squared
+    deviations, so that pieces are merged without the cancellation of a difference of
+    squares.
+    """
+
+    weight: float
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of_row_sums(cls, sums: np.ndarray, lengths: np.ndarray | int) -> Moments:
+        """Compute the moments of rows with the given sums and lengths."""
+        lengths = np.broadcast_to(lengths, sums.shape[1:]).astype(np.float64)
+        weight = float(lengths.sum())
+        mean = sums.sum(axis=1) / weight
+        deviations = sums / lengths - mean[:, np.newaxis]
+        # Statistics that are not finite are refused later.
+        with np.errstate(all="ignore"):
+            return cls(weight, mean, np.square(deviations) @ lengths)
+
+    def merge(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows."""
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        with np.errstate(all="ignore"):
+            step = other.mean - self.mean
+            spread = self.spread + other.spread + self.weight * share * step**2
+            return Moments(weight, self.mean + share * step, spread)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """The paper's sigma_k."""
+        return 2 * np.sqrt(self.spread / self.weight)
+
+
+class GroupSums(NamedTuple):
+    """Sums of the off-diagonal entries of symmetric matrices, one for each kernel.
+
+    Over pairs of groups, over rows, and of squares; and the diagonal of each matrix.
+    """
+
+    groups: np.ndarray
+    rows: np.ndarray
+    squares: np.ndarray
+    diagonal: np.ndarray
+
+
+class Gram:
+    """One symmetric operator for each kernel of a collection, on `n` rows.
+
+    Attributes
+    ----------
+    n, n_kernels : int
+        Numbers of rows and of kernels.
+    sizes : tuple of int
+        Numbers of rows of samples, if several are stacked.
+    n_features : int
+        Number of columns of a row, which determines the size of a chunk.
+    dtype : numpy dtype
+        Type of the values.
+    run : Run
+        Threads and progress of the sums.
+    tile : int
+        Number of rows of a tile whose temporary arrays fit into the cache.
+    """
+
+    n: int
+    sizes: tuple[int, ...]
+    n_kernels: int
+    n_features: int
+    dtype: np.dtype
+    run: Run = QUIET
+    tile = 256
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield (k, values of kernel k on rows x cols), in any order of k.
+
+        `out` is a buffer of the shape of the tile, overwritten by each kernel, or a
+        stack of one such buffer for each kernel. `cols is rows` on the diagonal.
+        """
+        raise AssertionError("a Gram defines its blocks")
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
+        raise AssertionError("a Gram defines its pairs")
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return False
+
+    def stack(self, rows: Index, cols: Index) -> np.ndarray:
+        """Return the values of all kernels on rows x cols."""
+        shape = (self.n_kernels, length(rows), length(cols))
+        values = np.empty(shape, dtype=self.dtype)
+        for _ in self.block(rows, cols, values):
+            pass
+        return values
+
+    def dense(self, rows: np.ndarray, cols: np.ndarray) -> Values:
+        """Yield the matrix of each kernel on a few rows and columns."""
+        yield from self.block(rows, cols, np.empty((len(rows), len(cols)), self.dtype))
+
+    def pairs(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs, with fewer pairs at a time if rows are long."""
+        room = min(working_memory(), ROW_BYTES)
+        row = ROW_BUFFERS * self.n_features * self.dtype.itemsize
+        step = max(MIN_TILE, int(room // row))
+        if len(rows) <= step:
+            return self.aligned(rows, cols)
+        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
+        for start in range(0, len(rows), step):
+            end_if_stopped()
+            part = slice(start, start + step)
+            values[:, part] = self.aligned(rows[part], cols[part])
+        return values
+
+    def diagonal(self) -> np.ndarray:
+        """Return the values of all rows with themselves."""
+        every = np.arange(self.n)
+        return self.pairs(every, every)
+
+    def magnitudes(self) -> np.ndarray:
+        """Return the magnitude of the terms of some pairs, one row for each kernel."""
+        return np.abs(self.aligned(*self._some_pairs()))
+
+    def _some_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return some pairs of different rows, or (0, 0) if there is one row."""
+        rows = np.unique(np.linspace(0, self.n - 1, SIZE_PAIRS).astype(np.int64))
+        return rows, np.roll(rows, 1)
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the weighted row sums of all matrices, shape (n_kernels, n)."""
+        region = square(0, self.n, diagonal=diagonal)
+        [(sums, _)] = self.walk([region], weights)
+        return sums
+
+    def walk(
+        self,
+        regions: list[Region],
+        weights: np.ndarray | None = None,
+        *,
+        moments: bool = False,
+    ) -> list[Any]:
+        """Return the row sums and column sums of regions, or the moments of the rows.
+
+        Partial sums are added in a fixed order, whatever the number of threads is.
+        """
+        if weights is not None:
+            weights = weights.astype(self.dtype, copy=False)
+        results: list[Any] = [None] * len(regions)
+        totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        tile = self._tile_side()
+        tasks = list(_tasks(regions, tile))
+        n_pairs = sum(map(_n_pairs, chain.from_iterable(tasks)))
+        # Incomplete designs have other regions, or more of them.
+        complete = len(regions) <= 3 and any(region.symmetric for region in regions)
+        self._warn_if_long(n_pairs, complete=complete)
+        answers = run_all(
+            tasks,
+            Work(_reduce_pieces, self, tile, weights, moments),
+            self.run,
+            total=n_pairs,
+            size=lambda answers: sum(_n_pairs(piece) for piece, _ in answers),
+            # All tasks are handed over at once: no worker waits for the next one.
+            pre_dispatch="all",
+        )
+        with closing(answers):
+            for piece, sums in chain.from_iterable(answers):
+                if piece.whole:
+                    results[piece.number] = sums
+                else:
+                    _add_piece(totals, piece, *sums)
+        for number, sums in totals.items():
+            results[number] = _finish(regions[number], sums, moments)
+        return results
+
+    def moments(self, design: Design, random_state: RandomStateLike = None) -> Moments:
+        """Return the moments of the row means over a design on the rows."""
+        regions = design.regions(self.n)
+        if regions is not None:
+            return reduce(Moments.merge, self.walk(regions, moments=True))
+        parts = self.reduce_pairs(design, _pair_moments, random_state=random_state)
+        return reduce(Moments.merge, parts)
+
+    def reduce_pairs(
+        self,
+        design: Design,
+        work: Callable[..., Any],
+        *args: Any,
+        most: int | None = None,
+        random_state: RandomStateLike = None,
+    ) -> Iterator[Any]:
+        """Yield what `work` gives for this Gram and the pairs of a design, by chunks.
+
+        The first entry of what `work` returns is the number of pairs.
+        """
+        fitting = max(256, CHUNK_BYTES // (8 * self._pair_numbers()))
+        most = min(most or fitting, MOST_PAIRS)
+        fitting = int(most * working_memory() / CHUNK_BYTES)
+        most = min(most, max(MIN_CHUNK, fitting))
+        chunks = design.chunks(self.n, most, random_state=random_state)
+        total = design.size(self.n) if self.run.verbose else 0
+        task = Work(work, self, *args)
+        return run_all(chunks, task, self.run, total=total, size=lambda part: part[0])
+
+    def pair_moments(self, pairs: Pairs) -> Moments:
+        """Return the moments of the row means of pairs that are ordered by row."""
+        rows, cols = pairs
+        values = self.aligned(rows, cols).astype(np.float64, copy=False)
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        if len(starts) < len(rows):
+            values = np.add.reduceat(values, starts, axis=1)
+        return Moments.of_row_sums(values, np.diff(np.append(starts, len(rows))))
+
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
+        """Sum over pairs of groups; group g has the rows bounds[g] to bounds[g + 1]."""
+        n, n_groups = int(bounds[-1]), len(bounds) - 1
+        check_group_memory(self.n_kernels, n_groups)
+        groups = np.zeros((self.n_kernels, n_groups, n_groups))
+        rows, squares = np.zeros((self.n_kernels, n)), np.zeros(self.n_kernels)
+        blocks = _blocks(bounds)
+        tasks = [(a, b) for i, a in enumerate(blocks) for b in blocks[i:]]
+        self._warn_if_long(n**2 / 2)
+        parts = run_all(tasks, Work(_sum_groups, self, bounds), self.run)
+        with closing(parts):
+            for (a, b), part, of_rows, of_cols, of_squares in parts:
+                groups[:, a, b] += part
+                rows[:, bounds[a.start] : bounds[a.stop]] += of_rows
+                squares += of_squares
+                if a != b:
+                    groups[:, b, a] += part.transpose(0, 2, 1)
+                    rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
+        return GroupSums(groups, rows, squares, self.diagonal())
+
+    def tile_sums(
+        self,
+        rows: slice,
+        cols: slice,
+        weights: np.ndarray | None = None,
+        *,
+        drop_diagonal: bool = False,
+        want_cols: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the sums of rows and, if wanted, of columns of a tile.
+
+        `weights` of all rows are factors of the values: in the sum of a row those of
+        the columns, and in the sum of a column those of the rows.
+        """
+        if want_cols and not drop_diagonal:
+            return self.both_sums(rows, cols, weights)
+        row_sums = np.empty((self.n_kernels, length(rows)))
+        out = np.empty((length(rows), length(cols)), dtype=self.dtype)
+        for k, values in self.block(rows, cols, out):
+            if drop_diagonal:
+                np.fill_diagonal(values, 0)
+            row_sums[k] = (
+                values.sum(axis=1) if weights is None else values @ weights[cols]
+            )
+        return row_sums, None
+
+    def both_sums(
+        self, rows: slice, cols: slice, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of the rows and of the columns of a tile off the diagonal."""
+        out, sums = self._buffers(rows, cols)
+        self._add_up(
+            self.block(rows, cols, out), sums, weights_of_tile(weights, rows, cols)
+        )
+        return sums
+
+    def _buffers(
+        self, rows: Index, cols: Index
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Return room for a tile and for its sums."""
+        shape = (length(rows), length(cols))
+        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
+        return np.empty(shape, dtype=self.dtype), (row_sums, col_sums)
+
+    def _add_up(
+        self,
+        values_of_kernels: Values,
+        sums: tuple[np.ndarray, np.ndarray],
+        weights: tuple[np.ndarray, np.ndarray] | None = None,
+        outside: np.ndarray | None = None,
+    ) -> None:
+        """Write the sums of rows and columns to `sums`, without pairs `outside`."""
+        row_sums, col_sums = sums
+        of_rows, of_cols = weights or (
+            np.ones(part.shape[1], dtype=self.dtype) for part in sums
+        )
+        for k, values in values_of_kernels:
+            if outside is not None:
+                values[outside] = 0
+            row_sums[k] = values @ of_cols
+            col_sums[k] = of_rows @ values
+
+    def tile_groups(
+        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Return sums of a tile over groups, over rows, over columns, and of squares.
+
+        Groups are increasing numbers from 0 on. A diagonal is left out.
+        """
+        n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
+        out, (row_sums, col_sums) = self._buffers(rows, cols)
+        group_sums = np.empty((self.n_kernels, *n_groups))
+        sums = group_sums, row_sums, col_sums, np.empty(self.n_kernels)
+        groups = TileGroups(row_groups, col_groups, self.dtype)
+        for k, values in self.block(rows, rows if rows == cols else cols, out):
+            if rows == cols:
+                np.fill_diagonal(values, 0)
+            groups.add_up(values, sums, k)
+            sums[3][k] = np.vdot(values, values)
+        return sums
+
+    def _tile_side(self) -> int:
+        """Return the number of rows of a tile, which is smaller if memory is short."""
+        tile = self.tile
+        # Some temporary arrays of single precision are double.
+        while tile > MIN_TILE and 8 * self._tile_numbers(tile) > working_memory():
+            tile = max(tile // 2, MIN_TILE)
+        return tile
+
+    def _tile_numbers(self, tile: int) -> int:
+        """Return about how many numbers the temporary arrays of a tile hold."""
+        sums = 4 * self.n_kernels * tile
+        return sums + TILE_BUFFERS * tile**2 + 4 * self.n_features * tile
+
+    def _pair_numbers(self) -> int:
+        """Return about how many numbers a loose pair takes.
+
+        The values, their sums by row, and the deviations of their means.
+        """
+        return 8 * self.n_features + 4 * self.n_kernels
+
+    def _warn_if_long(self, n_pairs: float, *, complete: bool = True) -> None:
+        """Warn of sums over pairs that take long, with the ways to run faster."""
+        run, n_kernels = self.run, self.n_kernels
+        seconds = n_pairs * (
+            n_kernels * VALUE_SECONDS + self.n_features * COLUMN_SECONDS
+        )
+        if seconds <= LONG:
+            return
+        n_workers = effective_n_jobs(run.n_jobs)
+        seconds /= n_workers
+        if seconds <= LONG:
+            return
+        faster = [run.faster]
+        if not run.faster:
+            faster = ["fewer pairs (design='x' or design='b')"]
+            if complete and self.has_features():
+                faster.insert(0, "random features (n_components=256)")
+            if n_kernels > 1:
+                faster.append("fewer kernels (n_bandwidths, kernel)")
+        kernels = "1 kernel" if n_kernels == 1 else f"{n_kernels} kernels"
+        time = f"{seconds / 60:.0f} minutes"
+        if seconds > 6000:
+            time = f"{seconds / 3600:.0f} hours"
+        message = (
+            f"{n_pairs:.1e} pairs of rows for {kernels} take about {time} with "
+            f"n_jobs={n_workers}. To run faster, use {', '.join(faster)} or more "
+            "workers (n_jobs=-1)."
+        )
+        if not run.verbose:
+            message += " verbose=1 shows the time left."
+        warn_user(message)
+
+    def paired(self) -> Gram:
+        """Return the second-order core of MMD on pairs of the rows i and i + n / 2."""
+        return PairedGram(self)
+
+    def centred(self, offsets: np.ndarray) -> Gram:
+        """Return the matrices minus an offset for each row and each column."""
+        return CentredGram(self, offsets)
+
+    def mean(self) -> Gram:
+        """Return the mean over the kernels, as one kernel."""
+        return MeanGram(self)
+
+    def __mul__(self, other: Gram) -> Gram:
+        """Return all products of a matrix of this Gram with one of another."""
+        return ProductGram(self, other)
+
+
+class WrappedGram(Gram):
+    """A Gram whose values follow from the values of another one."""
+
+    def __init__(self, inner: Gram):
+        self.inner = inner
+        self.n, self.n_kernels = inner.n, inner.n_kernels
+        self.n_features, self.dtype, self.run = (
+            inner.n_features,
+            inner.dtype,
+            inner.run,
+        )
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.inner.has_features()
+
+
+class PairedGram(WrappedGram):
+    """The one-sample second-order core of MMD, on samples (Z_i, Z_{i+n})."""
+
+    tile = 128
+
+    def __init__(self, inner: Gram):
+        super().__init__(inner)
+        self.n = inner.n // 2
+        self.n_features = 4 * inner.n_features
+
+    def has_features(self) -> bool:
+        """Second-order statistics have no random features."""
+        return False
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the tiles of the core."""
+        both_rows = self._both(rows)
+        both_cols = both_rows if cols is rows else self._both(cols)
+        r, c = len(both_rows) // 2, len(both_cols) // 2
+        joint = np.empty((2 * r, 2 * c), dtype=self.dtype)
+        for k, K in self.inner.block(both_rows, both_cols, joint):
+            values = place(out, k)
+            # In this order, equal samples give exactly zero, and an exchange of the two
+            # rows of a sample changes exactly the sign.
+            np.subtract(K[:r, :c], K[:r, c:], out=values)
+            values -= K[r:, :c] - K[r:, c:]
+            yield k, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the core of pairs."""
+        n, inner = self.n, self.inner
+        values = inner.aligned(rows, cols)
+        values -= inner.aligned(rows, cols + n)
+        other = inner.aligned(rows + n, cols)
+        other -= inner.aligned(rows + n, cols + n)
+        values -= other
+        return values
+
+    def magnitudes(self) -> np.ndarray:
+        """Return the magnitude of the four terms of the core."""
+        rows, cols = self._some_pairs()
+        return sum(
+            np.abs(self.inner.aligned(rows + i, cols + j))
+            for i in (0, self.n)
+            for j in (0, self.n)
+        )
+
+    def _tile_numbers(self, tile: int) -> int:
+        sums = 4 * self.n_kernels * tile
+        return sums + TILE_BUFFERS * (2 * tile) ** 2 + 4 * self.n_features * tile
+
+    def _both(self, index: Index) -> np.ndarray:
+        first = as_indices(index)
+        return np.concatenate((first, first + self.n))
+
+
+class CentredGram(WrappedGram):
+    """A Gram minus an offset for each row and each column."""
+
+    tile = 128
+
+    def __init__(self, inner: Gram, offsets: np.ndarray):
+        super().__init__(inner)
+        self.offsets = offsets.astype(inner.dtype, copy=False)
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the centred tiles."""
+        for k, values in self.inner.block(rows, cols, out):
+            values -= self.offsets[k, rows, np.newaxis]
+            values -= self.offsets[k, cols]
+            yield k, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the centred values of pairs."""
+        values = self.inner.aligned(rows, cols)
+        values -= self.offsets[:, rows]
+        values -= self.offsets[:, cols]
+        return values
+
+
+class MeanGram(WrappedGram):
+    """The mean over the kernels of a Gram, as one kernel."""
+
+    def __init__(self, inner: Gram):
+        super().__init__(inner)
+        self.n_kernels = 1
+        self.tile = inner.tile
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the one tile."""
+        mean = place(out, 0)
+        mean[...] = 0
+        for _, values in self.inner.block(rows, cols, np.empty_like(mean)):
+            mean += values
+        mean /= self.inner.n_kernels
+        yield 0, mean
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs."""
+        return self.inner.aligned(rows, cols).mean(axis=0, keepdims=True)
+
+    def sums(
+        self, weights: np.ndarray | None = None, *, diagonal: bool = True
+    ) -> np.ndarray:
+        """Return the mean of the row sums."""
+        sums = self.inner.sums(weights, diagonal=diagonal)
+        return sums.mean(axis=0, keepdims=True)
+
+
+class DoubleGram(WrappedGram):
+    """A Gram whose values are computed in float32 and summed in float64."""
+
+    def __init__(self, inner: Gram):
+        super().__init__(inner)
+        self.dtype, self.tile = np.dtype(np.float64), inner.tile
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the tiles in float64."""
+        buffer = np.empty(out.shape[-2:], dtype=self.inner.dtype)
+        for k, values in self.inner.block(rows, cols, buffer):
+            place(out, k)[...] = values
+            yield k, place(out, k)
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs in float64."""
+        return self.inner.aligned(rows, cols).astype(np.float64)
+
+
+class PairWeights(NamedTuple):
+    """Weights of rows, and weights of pairs of rows that follow from them.
+
+    The weights of pairs are sums of factor * v_i * v_j over the terms (factor, v).
+    """
+
+    rows: Any
+    terms: list[tuple[float, Any]]
+
+    def of_tile(self, rows: Index, cols: Index) -> np.ndarray:
+        """Return the weights of the pairs of a tile."""
+        parts = [
+            np.multiply.outer(factor * vector[rows], vector[cols])
+            for factor, vector in self.terms
+        ]
+        return sum(parts[1:], parts[0])
+
+
+class WeightedGram(WrappedGram):
+    """A Gram times the weights of pairs of rows."""
+
+    def __init__(self, inner: Gram, weights: PairWeights):
+        super().__init__(inner)
+        self.weights = weights
+        self.tile = inner.tile
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the weighted tiles."""
+        weights = self.weights.of_tile(rows, cols).astype(self.dtype, copy=False)
+        for k, values in self.inner.block(rows, cols, out):
+            values *= weights
+            yield k, values
+
+
+class ProductGram(Gram):
+    """All products of a matrix of x with a matrix of y, entry by entry, times a factor.
+
+    The row sums of all products of a tile are one product of matrices for each row.
+    """
+
+    def __init__(self, x: Gram, y: Gram, factor: float = 1.0):
+        self.x, self.y, self.factor = x, y, factor
+        self.n, self.run = x.n, x.run
+        self.n_kernels = x.n_kernels * y.n_kernels
+        self.n_features = x.n_features + y.n_features
+        self.tile = min(x.tile, y.tile)
+        # The least precise type in which the values were computed.
+        self.dtype = min((x.dtype, y.dtype), key=lambda dtype: dtype.itemsize)
+
+    def has_features(self) -> bool:
+        """Tell whether random features can replace the kernels."""
+        return self.x.has_features() and self.y.has_features()
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the tiles of all products."""
+        others = self.factor * self.y.stack(rows, cols)
+        buffer = np.empty(others.shape[1:], dtype=self.x.dtype)
+        for a, values in self.x.block(rows, cols, buffer):
+            for b, other in enumerate(others):
+                k = a * self.y.n_kernels + b
+                yield k, np.multiply(values, other, out=place(out, k))
+
+    def dense(self, rows: np.ndarray, cols: np.ndarray) -> Values:
+        """Yield the matrix of each product, in float64."""
+        yield from self.block(rows, cols, np.empty((len(rows), len(cols))))
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the products for pairs, in float64."""
+        x, y = (s.aligned(rows, cols).astype(np.float64) for s in (self.x, self.y))
+        return (x[:, np.newaxis] * (self.factor * y)).reshape(-1, len(rows))
+
+    def magnitudes(self) -> np.ndarray:
+        """Return the magnitude of the products of some pairs."""
+        x, y = (s.magnitudes().astype(np.float64) for s in (self.x, self.y))
+        return (x[:, np.newaxis] * (self.factor * y)).reshape(self.n_kernels, -1)
+
+    def tile_sums(
+        self,
+        rows: slice,
+        cols: slice,
+        weights: np.ndarray | None = None,
+        *,
+        drop_diagonal: bool = False,
+        want_cols: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the row sums and column sums of a tile, one row for each product."""
+        assert weights is None
+        stacks = [s.stack(rows, cols) for s in (self.x, self.y)]
+        if drop_diagonal:
+            for values in chain.from_iterable(stacks):
+                np.fill_diagonal(values, 0)
+        col_sums = None
+        if want_cols:
+            col_sums = self._products(*(s.transpose(0, 2, 1).copy() for s in stacks))
+        return self._products(*stacks), col_sums
+
+    def _products(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        sums = np.matmul(x.transpose(1, 0, 2), y.transpose(1, 2, 0))
+        sums = sums.reshape(len(sums), self.n_kernels).T.astype(np.float64)
+        return self.factor * sums
+
+    def totals(self, *, diagonal: bool = True) -> np.ndarray:
+        """Return the sum of all entries of every product."""
+        region = square(0, self.n, diagonal=diagonal)
+        [(totals, _)] = _Totals(self.x, self.y, self.factor).walk([region])
+        return totals.sum(axis=1)
+
+    def _tile_numbers(self, tile: int) -> int:
+        # Products need the values of all kernels, and their transposes.
+        x, y = self.x, self.y
+        parts = sum(s._tile_numbers(tile) - 4 * s.n_kernels * tile for s in (x, y))
+        stacks = 2 * (x.n_kernels + y.n_kernels) * tile**2
+        return 4 * self.n_kernels * tile + parts + stacks
+
+    def _pair_numbers(self) -> int:
+        values = self.x.n_kernels + self.y.n_kernels
+        return 8 * self.n_features + values + 3 * self.n_kernels
+
+
+class _Totals(ProductGram):
+    """Products of which the sum of a tile stands for the sum of its first row."""
+
+    def tile_sums(
+        self,
+        rows: slice,
+        cols: slice,
+        weights: np.ndarray | None = None,
+        *,
+        drop_diagonal: bool = False,
+        want_cols: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the totals of a tile, as sums of its first row and first column."""
+        x, y = self.x, self.y
+        stack = y.stack(rows, cols)
+        _, *shape = stack.shape
+        if drop_diagonal:
+            stack[:, range(shape[0]), range(shape[0])] = 0
+        of_y = stack.reshape(y.n_kernels, -1)
+        totals = np.empty((x.n_kernels, y.n_kernels))
+        for k, values in x.block(rows, cols, np.empty(shape, dtype=x.dtype)):
+            totals[k] = of_y @ values.ravel()
+        column = self.factor * totals.reshape(self.n_kernels, 1)
+        return column, column if want_cols else None
+
+
+class MatrixGram(Gram):
+    """One precomputed symmetric Gram matrix, read by blocks."""
+
+    n_kernels = 1
+    n_features = 1
+
+    def __init__(self, K: np.ndarray):
+        self.K = K
+        self.n, self.dtype = len(K), K.dtype
+
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
+        """Yield the one tile."""
+        values = place(out, 0)
+        if isinstance(rows, slice):
+            values[...] = self.K[rows, cols]
+        else:
+            values[...] = self.K[np.ix_(rows, as_indices(cols))]
+        yield 0, values
+
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the values of pairs."""
+        return self.K[rows, cols][np.newaxis].copy()
+
+
+def weights_of_tile(
+    weights: np.ndarray | None, rows: slice, cols: slice
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the weights of the rows and of the columns of a tile, if there are any."""
+    return None if weights is None else (weights[rows], weights[cols])
+
+
+def place(out: np.ndarray, k: int) -> np.ndarray:
+    """Return where the values of kernel k go: a buffer, or its place in a stack."""
+    return out[k] if out.ndim == 3 else out
+
+
+def length(index: Index) -> int:
+    """Return the number of rows of an index."""
+    return index.stop - index.start if isinstance(index, slice) else len(index)
+
+
+def as_indices(index: Index) -> np.ndarray:
+    """Return a slice of rows as an index array."""
+    if isinstance(index, slice):
+        return np.arange(index.start, index.stop)
+    return index
+
+
+def check_group_memory(n_kernels: int, n_groups: int) -> None:
+    """Refuse sums that do not fit into memory, before the system overcommits."""
+    needed, there = 8 * n_kernels * n_groups**2, memory_of_machine()
+    if needed > there:
+        raise ValueError(
+            f"n_groups is too large: the sums over {n_groups} x {n_groups} groups of "
+            f"rows for {n_kernels} kernels take {needed / 1e9:.1f} GB, and this "
+            f"machine has {there / 1e9:.1f} GB. Pass a smaller n_groups, for example "
+            "n_groups=1000, or fewer kernels."
+        )
+
+
+def memory_of_machine() -> float:
+    """Return the bytes of memory of this machine, or a guess if it is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return USUAL_MEMORY
+
+
+class _Piece(NamedTuple):
+    """The part of a numbered region that one task works on."""
+
+    number: int
+    region: Region
+    rows: slice
+    cols: slice
+
+    @property
+    def on_diagonal(self) -> bool:
+        return self.region.symmetric and self.rows == self.cols
+
+    @property
+    def whole(self) -> bool:
+        r = self.region
+        return self.rows == slice(r.row_start, r.row_stop) and self.cols == slice(
+            r.col_start, r.col_stop
+        )
+
+
+def _n_pairs(piece: _Piece) -> float:
+    """Return the number of pairs of a piece."""
+    area = length(piece.rows) * length(piece.cols)
+    return area / (2 if piece.on_diagonal else 1)
+
+
+def _tasks(regions: list[Region], tile: int) -> Iterator[list[_Piece]]:
+    """Group small regions, and cut large regions into pieces of about equal work."""
+    batch: list[_Piece] = []
+    area = 0
+    for index, region in enumerate(regions):
+        rows = slice(region.row_start, region.row_stop)
+        cols = slice(region.col_start, region.col_stop)
+        longest = max(length(rows), length(cols))
+        step = max(MIN_PIECE, tile * -(-longest // (STRIPES * tile)))
+        cells = _cells(rows, cols, step, half=region.symmetric)
+        pieces = [_Piece(index, region, *cell) for cell in cells]
+        if len(pieces) > 1:
+            yield from ([piece] for piece in pieces)
+            continue
+        batch += pieces
+        area += length(rows) * region.row_length
+        if area >= MIN_PIECE**2:
+            yield batch
+            batch, area = [], 0
+    if batch:
+        yield batch
+
+
+def _cells(
+    rows: slice, cols: slice, step: int, *, half: bool
+) -> Iterator[tuple[slice, slice]]:
+    """Cut rows and columns into cells, from the diagonal on if only half is wanted."""
+    for row in range(rows.start, rows.stop, step):
+        for col in range(row if half else cols.start, cols.stop, step):
+            yield (
+                slice(row, min(row + step, rows.stop)),
+                slice(col, min(col + step, cols.stop)),
+            )
+
+
+def _reduce_pieces(
+    gram: Gram,
+    tile: int,
+    weights: np.ndarray | None,
+    moments: bool,
+    pieces: list[_Piece],
+) -> list[tuple[_Piece, Any]]:
+    """Return the sums of each piece, finished if it is a whole region."""
+    answers = []
+    for piece in pieces:
+        sums: Any = _reduce_piece(gram, tile, weights, moments, piece)
+        if piece.whole:
+            sums = _finish(piece.region, sums, moments)
+        answers.append((piece, sums))
+    return answers
+
+
+def _finish(region: Region, sums: Any, moments: bool) -> Any:
+    """Return the sums of a whole region, or the moments of its rows."""
+    return Moments.of_row_sums(sums[0], region.row_length) if moments else sums
+
+
+def _reduce_piece(
+    gram: Gram, tile: int, weights: np.ndarray | None, moments: bool, piece: _Piece
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Add up the tiles of a piece; on the diagonal, the tiles of one half."""
+    _, region, all_rows, all_cols = piece
+    # Columns of a symmetric region are rows of its other half. The moments of the rows
+    # of a rectangle do not need its columns.
+    want_cols = region.symmetric or not moments
+    row_sums = np.zeros((gram.n_kernels, length(all_rows)))
+    col_sums = row_sums
+    if not piece.on_diagonal:
+        col_sums = np.zeros((gram.n_kernels, length(all_cols)))
+    for rows, cols in _cells(all_rows, all_cols, tile, half=piece.on_diagonal):
+        end_if_stopped()
+        diagonal = region.symmetric and rows == cols
+        row_part, col_part = gram.tile_sums(
+            rows,
+            rows if diagonal else cols,
+            weights,
+            drop_diagonal=diagonal and not region.diagonal,
+            want_cols=want_cols and not diagonal,
+        )
+        at = rows.start - all_rows.start
+        row_sums[:, at : at + row_part.shape[1]] += row_part
+        if col_part is not None:
+            at = cols.start - all_cols.start
+            col_sums[:, at : at + col_part.shape[1]] += col_part
+    return row_sums, None if piece.on_diagonal or not want_cols else col_sums
+
+
+def _add_piece(
+    totals: dict[int, tuple[np.ndarray, np.ndarray]],
+    piece: _Piece,
+    row_sums: np.ndarray,
+    col_sums: np.ndarray | None,
+) -> None:
+    """Add the sums of a piece to the sums of its region."""
+    region = piece.region
+    if piece.number not in totals:
+        rows = np.zeros((len(row_sums), region.row_stop - region.row_start))
+        cols = rows
+        # Both halves of a symmetric region are rows.
+        if not region.symmetric:
+            cols = np.zeros((len(row_sums), region.col_stop - region.col_start))
+        totals[piece.number] = rows, cols
+    rows, cols = totals[piece.number]
+    at = piece.rows.start - region.row_start
+    rows[:, at : at + row_sums.shape[1]] += row_sums
+    if col_sums is not None:
+        at = piece.cols.start - region.col_start
+        cols[:, at : at + col_sums.shape[1]] += col_sums
+
+
+def _pair_moments(gram: Gram, pairs: Pairs) -> Moments:
+    # A method that is bound would not say how large its object is.
+    return gram.pair_moments(pairs)
+
+
+class SignedPart(NamedTuple):
+    """Sums over some pairs: how many, with each vector of signs, and of squares."""
+
+    n_pairs: int
+    sums: np.ndarray
+    squares: np.ndarray
+
+    def merge(self, other: SignedPart) -> SignedPart:
+        """Return the sums over both sets of pairs."""
+        return SignedPart(
+            self.n_pairs + other.n_pairs,
+            self.sums + other.sums,
+            self.squares + other.squares,
+        )
+
+
+def signed_sums(
+    gram: Gram, design: Design, bits: np.ndarray, n_resamples: int, seed: Any
+) -> SignedPart:
+    """Sum s_i s_j h(i, j) over the pairs of a design, for many vectors of signs s.
+
+    The signs of row i are the bits of row i of `bits`. The first sum has no signs.
+    """
+    # The signs of all pairs of a chunk are stored as float64 at the same time.
+    most = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
+    options = {"most": most, "random_state": seed}
+    work = _signed_part, bits, n_resamples, most
+    return reduce(SignedPart.merge, gram.reduce_pairs(design, *work, **options))
+
+
+def _signed_part(
+    gram: Gram, bits: np.ndarray, n_resamples: int, most: int, pairs: Pairs
+) -> SignedPart:
+    """Return the sums over pairs, in several steps for a long row."""
+    parts = []
+    for start in range(0, len(pairs[0]), most):
+        rows, cols = (index[start : start + most] for index in pairs)
+        values = gram.aligned(rows, cols).astype(np.float64, copy=False)
+        sums = np.repeat(values.sum(axis=1, keepdims=True), 1 + n_resamples, 1)
+        if n_resamples:
+            # The product of two signs is negative if exactly one of them is negative.
+            differ = bits[rows] ^ bits[cols]
+            negative = np.unpackbits(differ, axis=1, count=n_resamples)
+            sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))
+        squares = np.einsum("kp,kp->k", values, values)
+        parts.append(SignedPart(len(rows), sums, squares))
+    return reduce(SignedPart.merge, parts)
+
+
+def _blocks(bounds: np.ndarray) -> list[slice]:
+    """Gather consecutive groups into blocks. A large group forms its own block."""
+    blocks, start = [], 0
+    for stop in range(1, len(bounds)):
+        full = stop == len(bounds) - 1
+        if full or bounds[stop + 1] - bounds[start] > BLOCK_ROWS:
+            blocks.append(slice(start, stop))
+            start = stop
+    return blocks
+
+
+def _sum_groups(
+    gram: Gram, bounds: np.ndarray, task: tuple[slice, slice]
+) -> tuple[Any, ...]:
+    """Add up the tiles of one pair of blocks."""
+    a, b = task
+    K = gram.n_kernels
+    part = np.zeros((K, length(a), length(b)))
+    first, second = bounds[a.start], bounds[b.start]
+    of_rows = np.zeros((K, bounds[a.stop] - first))
+    of_cols = np.zeros((K, bounds[b.stop] - second))
+    of_squares = np.zeros(K)
+    # A group can be larger than a tile.
+    for rows, row_groups in _group_tiles(bounds, a):
+        for cols, col_groups in _group_tiles(bounds, b):
+            end_if_stopped()
+            # Groups of a tile are numbered from its first group.
+            i, j = int(row_groups[0]), int(col_groups[0])
+            sums, by_row, by_col, squares = gram.tile_groups(
+                rows, cols, row_groups - i, col_groups - j
+            )
+            part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
+            of_rows[:, rows.start - first : rows.stop - first] += by_row
+            of_cols[:, cols.start - second : cols.stop - second] += by_col
+            of_squares += squares
+    return task, part, of_rows, of_cols, of_squares * (1 if a == b else 2)
+
+
+def _group_tiles(
+    bounds: np.ndarray, block: slice
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield the tiles of a block with the groups of their rows."""
+    start, stop = int(bounds[block.start]), int(bounds[block.stop])
+    inner = bounds[block.start : block.stop + 1]
+    for begin in range(start, stop, BLOCK_ROWS):
+        rows = np.arange(begin, min(begin + BLOCK_ROWS, stop))
+        groups = np.searchsorted(inner, rows, "right") - 1
+        yield slice(begin, begin + len(rows)), groups
