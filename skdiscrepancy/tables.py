@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
-from itertools import chain, count, pairwise
+from itertools import chain, count, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -203,12 +203,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         found: list[Column | None] = []
         for table, name in zip(tables, names, strict=True):
             parts.append(self._read(table, name, found or None, reset=not parts))
-            found = [
-                _common_form(form, column, name)
-                for form, column in zip(
-                    found or [None] * len(parts[-1]), parts[-1], strict=True
-                )
-            ]
+            pairs = zip(found or repeat(None), parts[-1], strict=False)
+            found = [_common_form(*pair, name) for pair in pairs]
         # Of columns of missing values, the types are known.
         kinds = list(WORDS)
         forms = [
@@ -217,8 +213,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         ]
         # What an earlier table holds can depend on a later one.
         for i, (table, name) in enumerate(zip(tables, names, strict=True)):
-            pairs = zip(forms, parts[i], strict=True)
-            if any(f.kind in CODED and c.kind not in CODED for f, c in pairs):
+            both = zip(forms, parts[i], strict=True)
+            if any(f.kind in CODED and c.kind not in CODED for f, c in both):
                 parts[i] = self._read(table, name, forms, reset=False)
         self._blocks: list[_NumberBlock | _CategoryBlock] = [
             _CategoryBlock.learn(form, columns, self.max_categories)
@@ -501,11 +497,8 @@ def check_encoder(encoder: Any) -> None:
     """Refuse a parameter `encoder` that is not "auto", None or a transformer."""
     if encoder is None or (isinstance(encoder, str) and encoder == "auto"):
         return
-    if (
-        isinstance(encoder, type)
-        or not hasattr(encoder, "fit")
-        or not hasattr(encoder, "transform")
-    ):
+    transforms = all(hasattr(encoder, method) for method in ("fit", "transform"))
+    if isinstance(encoder, type) or not transforms:
         raise TypeError(
             f"encoder == {shown(encoder)}, must be 'auto', None or a transformer with "
             "`fit` and `transform`, such as TableEncoder()."

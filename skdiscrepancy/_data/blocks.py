@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial, reduce
 from itertools import repeat, zip_longest
-from math import inf, isclose
+from math import inf
 from operator import add
 from typing import Any
 
@@ -64,7 +64,7 @@ def read_block(
     """
     if is_a(block, "pyarrow", "Table"):
         block = _arrow_values(block, name)
-    # Values are checked by `refuse_not_finite` and `refuse_change`.
+    # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
         raise ValueError(
@@ -88,7 +88,7 @@ def refuse_not_finite(rows: np.ndarray, labels: list[Any], start: int) -> None:
         )
 
 
-def fingerprint(rows: np.ndarray, labels: list[Any]) -> tuple[float, ...]:
+def fingerprint(rows: np.ndarray, labels: list[Any]) -> dict[str, float]:
     """Return a number for each sample in a block, which other values change.
 
     Rounding hardly changes the number, because a program may round the values of a
@@ -107,22 +107,22 @@ def fingerprint(rows: np.ndarray, labels: list[Any]) -> tuple[float, ...]:
         norms = np.maximum(np.hypot(sums, sizes), np.finfo(np.float64).tiny)
         terms = (sums / norms + np.log(norms)) * (1 + np.arange(d) * GOLDEN % 1)
     terms[~np.isfinite(terms)] = 0
-    names = np.array([name for name, _ in labels])
-    return tuple(float(terms[names == name].sum()) for name in dict.fromkeys(names))
+    names = [name for name, _ in labels]
+    return {name: terms[np.array(names) == name].sum() for name in dict.fromkeys(names)}
 
 
-def refuse_change(
-    rows: np.ndarray, labels: list[Any], start: int, seen: tuple[float, ...] | None
-) -> None:
-    """Refuse a block with another fingerprint than an earlier pass has seen."""
-    if seen is None:
-        return
+def view_of(
+    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: dict[str, float]
+) -> np.ndarray:
+    """Return the chosen columns of a block, in their scale.
+
+    A block with another fingerprint than an earlier pass has seen is refused.
+    """
+    labels, chosen, scale = view
     tolerance = ROUNDING * np.sqrt(rows.shape[1])
-    names = dict.fromkeys(name for name, _ in labels)
-    # Of two samples side by side, an earlier pass may have seen only the first.
-    pairs = zip(names, seen, fingerprint(rows, labels), strict=False)
-    for name, before, now in pairs:
-        if not isclose(before, now, rel_tol=0, abs_tol=tolerance):
+    for name, number in fingerprint(rows, labels).items() if seen else ():
+        # Of two samples side by side, an earlier pass may have seen only the first.
+        if abs(seen.get(name, number) - number) > tolerance:
             refuse_not_finite(rows, labels, start)
             raise ValueError(
                 f"The values of {name} in the block that begins with row {start} have "
@@ -130,14 +130,6 @@ def refuse_change(
                 "in every pass. Draw random blocks with a fixed seed, or store the "
                 "blocks first."
             )
-
-
-def view_of(
-    rows: np.ndarray, view: tuple[Any, ...], start: int, seen: tuple[float, ...] | None
-) -> np.ndarray:
-    """Return the chosen columns of a block that has not changed, in their scale."""
-    labels, chosen, scale = view
-    refuse_change(rows, labels, start, seen)
     rows = rows if chosen is None else rows[:, chosen]
     return rows if scale is None else rows / scale
 
@@ -150,7 +142,7 @@ def on_partition(
     extra: Any,
 ) -> Any:
     """Apply a function to a partition that has not changed."""
-    start, size, seen, extra = extra
+    (start, size, seen), extra = extra
     rows = read(partition)
     if len(rows) != size:
         raise ValueError(
@@ -343,7 +335,7 @@ class LazyRows:
     # Distinct rows and their numbers, if they are known.
     distinct: tuple[np.ndarray, np.ndarray] | None = None
     # Fingerprints of the blocks, empty before the scan.
-    fingerprints: Sequence[tuple[float, ...]] = ()
+    fingerprints: Sequence[dict[str, float]] = ()
     # Makes the progress of a pass over a number of blocks, None to show nothing.
     progress: Watch | None = None
 
@@ -401,6 +393,12 @@ class LazyRows:
     def _starts(self) -> list[int]:
         """First row of each block."""
         return np.cumsum([0, *self.sizes[:-1]]).tolist()
+
+    @property
+    def _known(self) -> Iterator[tuple[int, int, Any]]:
+        """First row, number of rows and fingerprint of each block."""
+        seen: Iterable[Any] = self.fingerprints or repeat({})
+        return zip(self._starts, self.sizes, seen, strict=False)
 
     def reader(self) -> Callable[[Any], np.ndarray]:
         """Return a function that reads all columns of a block."""
@@ -530,9 +528,8 @@ class StreamRows(LazyRows):
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the blocks as arrays, and refuse other blocks than before."""
-        expected = self.fingerprints or repeat(None)
-        found = zip(self._whole_blocks(), self._starts, expected, strict=False)
-        for rows, start, seen in found:
+        found = zip(self._whole_blocks(), self._known, strict=False)
+        for rows, (start, _, seen) in found:
             yield view_of(rows, self.view, start, seen)
 
     def _whole_blocks(self) -> Iterator[np.ndarray]:
@@ -624,8 +621,7 @@ class DaskRows(LazyRows):
         self, function: Any, merge: Any, extras: Any, advance: Any, chained: bool
     ) -> Any:
         work = partial(on_partition, function, self.reader(), self.view)
-        seen = self.fingerprints or repeat(None)
-        extras = zip(self._starts, self.sizes, seen, extras, strict=False)
+        extras = zip(self._known, extras, strict=False)
         return compute_in_order(work, self.parts, extras, merge, advance, chained)
 
 

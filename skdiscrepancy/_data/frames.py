@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import time
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from itertools import compress
 from typing import Any, Literal
@@ -17,11 +17,6 @@ from narwhals.stable.v2.dependencies import is_into_dataframe
 from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
-    SECONDS,
-    STEPS,
-    as_datetime64,
-    as_timedelta64,
-    has_zone,
     is_a,
     is_dask,
     is_date,
@@ -30,11 +25,17 @@ from skdiscrepancy._data.arrays import (
     is_span,
     names_of,
     refuse_unreadable,
+    too_large,
     unique_names,
 )
 from skdiscrepancy._data.checks import shown
 
 Kind = Literal["number", "date", "duration", "ordered", "category"]
+# Steps of each numpy unit in a second, and seconds in each unit. Durations in months
+# and years have no fixed length, so they get the mean length in the Gregorian calendar.
+STEPS = {u: 1000**i for i, u in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
+SECONDS = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0}
+SECONDS |= {"h": 3_600.0, "m": 60.0}
 # Types of columns that are never numbers, and types that numpy has, too.
 LABELS = (nw.String, nw.Boolean, nw.Categorical, nw.Enum)
 VALUES = (nw.Boolean, nw.Date, nw.Datetime, nw.Duration)
@@ -183,16 +184,54 @@ def read_columns(
     if is_table(X):
         names = unique_names(X, name)
         columns: Iterable[Any] = series_of(X)
-        read: Callable = _read_series
     else:
-        table = _as_objects_or_numbers(X, name)
-        names, columns, read = list(range(table.shape[1])), table.T, _read_array
+        columns = _as_objects_or_numbers(X, name).T
+        names = list(range(len(columns)))
     # An estimator refuses another number of columns, with the words of scikit-learn.
     others = like if like and len(like) == len(names) else [None] * len(names)
     return [
-        read(column, _Place(label, name, other))
+        _ColumnReader(label, name, other).read(column)
         for label, column, other in zip(names, columns, others, strict=True)
     ]
+
+
+def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Convert numbers of any type to floats.
+
+    Dates, periods and durations become seconds since the earliest value of their
+    column. Seconds since a fixed date would lose digits of the differences. A period
+    stands for its start.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,) or (n_samples, n_columns)
+        Values for which :func:`is_numeric` is True.
+    name : str
+        Name of the parameter, for error messages.
+
+    Returns
+    -------
+    numbers : ndarray of the same shape
+        Floats. They are float32 if the values are float32, else float64.
+    """
+    if values.dtype == np.float32:
+        return values
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64, copy=False)
+    table = values.reshape(len(values), -1)
+    if any(len(set(map(_has_zone, column))) > 1 for column in table.T):
+        raise ValueError(
+            f"{name} holds dates with a time zone beside dates without one, must hold "
+            "dates of one kind."
+        )
+    try:
+        columns = read_columns(table, name)
+    except ValueError:
+        raise ValueError(too_large(name)) from None
+    numbers = np.column_stack([column.values for column in columns])
+    # Durations are counted from the shortest, dates have an origin already.
+    spans = [column.kind == "duration" for column in columns]
+    return (numbers - np.where(spans, numbers.min(axis=0), 0)).reshape(values.shape)
 
 
 def column_error(table: str, what: Any, column: Hashable, allowed: str) -> ValueError:
@@ -200,23 +239,8 @@ def column_error(table: str, what: Any, column: Hashable, allowed: str) -> Value
     return ValueError(f"{table} has {what} in column {column!r}, must have {allowed}")
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Name of a column and its table, for error messages, and a column like it."""
-
-    label: Hashable
-    table: str
-    like: Column | None
-
-    @property
-    def is_categorical(self) -> bool:
-        return self.like is not None and self.like.kind in ("category", "ordered")
-
-    def error(self, what: str, allowed: str) -> ValueError:
-        return column_error(self.table, what, self.label, f"{allowed}.")
-
-
 def _are_known_numbers(column: nw.Series) -> bool:
+    """Return whether all values of a column are numbers."""
     if isinstance(column.dtype, LABELS):
         return False
     values = column.to_numpy()
@@ -256,213 +280,237 @@ def _stacked_rows(rows: Sequence[Any]) -> np.ndarray:
     return table
 
 
-def _read_array(values: np.ndarray, place: _Place, empty: Kind = "number") -> Column:
-    kind = values.dtype.kind
-    if kind == "c":
-        raise _complex(values[0] if len(values) else 0j, place)
-    if kind == "b":
-        return _category(values.astype(np.int64), [False, True], place)
-    if place.is_categorical:
-        # Lists made by numpy have integers instead of dates.
-        return _read_objects(
-            list(values) if kind in "mM" else values.tolist(), place, "category"
-        )
-    if kind in "iuf":
-        return Column(place.label, "number", _finite(values, place))
-    if kind == "M":
-        return _dates([(slice(None), values)], len(values), place)
-    if kind == "m":
-        return Column(place.label, "duration", _durations(values))
-    return _read_objects(values.tolist(), place, empty)
+@dataclass(frozen=True)
+class _ColumnReader:
+    """Reads a column of a table, as a column like it if there is one.
 
-
-def _read_series(column: nw.Series, place: _Place) -> Column:
-    """Read a column of a DataFrame of any library that narwhals reads."""
-    dtype, native = column.dtype, column.to_native()
-    if isinstance(dtype, (nw.Categorical, nw.Enum)):
-        levels = column.cat.get_categories().to_list()
-        if column.implementation.is_pandas_like():
-            codes = native.cat.codes.to_numpy().astype(np.int64)
-        else:
-            positions = {level: i for i, level in enumerate(levels)}
-            found = (positions.get(value, -1) for value in column.to_list())
-            codes = np.fromiter(found, np.int64, len(column))
-        if not isinstance(dtype, nw.Enum):
-            return _category(codes, levels, place)
-        ranks = np.where(codes < 0, np.nan, codes)
-        return Column(place.label, "ordered", ranks, codes, levels)
-    # narwhals takes a column of objects that are all missing for strings.
-    objects = str(getattr(native, "dtype", "")) == "object"
-    empty: Kind = "number" if objects or not isinstance(dtype, LABELS) else "category"
-    if not place.is_categorical and (dtype.is_numeric() or isinstance(dtype, VALUES)):
-        return _read_array(column.to_numpy(), place, empty)
-    return _read_objects(column.to_list(), place, empty)
-
-
-def _read_objects(values: list[Any], place: _Place, empty: Kind = "number") -> Column:
-    """Read values of any types, with a loop over the distinct values.
-
-    Parameters
+    Attributes
     ----------
-    values : list
-        The values.
-    place : _Place
-        Where the values are from.
-    empty : {"number", "category"}, default="number"
-        What the values are if all are missing.
-
-    Returns
-    -------
-    column : Column
-        Column of the kind that all known values have, or of categories.
+    label : str or int
+        Name of the column, or its position.
+    table : str
+        Name of the table, for error messages.
+    like : Column or None
+        Column of another table.
     """
-    try:
-        distinct = dict.fromkeys(values)
-    except (TypeError, ValueError):
-        values = [_hashable(value, place) for value in values]
+
+    label: Hashable
+    table: str
+    like: Column | None
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether values of any type are categories."""
+        return self.like is not None and self.like.kind in ("category", "ordered")
+
+    def error(self, what: str, allowed: str) -> ValueError:
+        """Return the error for what the column has, but must not have."""
+        return column_error(self.table, what, self.label, f"{allowed}.")
+
+    def read(self, column: Any) -> Column:
+        """Read an array, or a column of a DataFrame that narwhals reads."""
+        if isinstance(column, np.ndarray):
+            return self._array(column)
+        dtype, native = column.dtype, column.to_native()
+        if isinstance(dtype, (nw.Categorical, nw.Enum)):
+            levels = column.cat.get_categories().to_list()
+            if column.implementation.is_pandas_like():
+                codes = native.cat.codes.to_numpy().astype(np.int64)
+            else:
+                positions = {level: i for i, level in enumerate(levels)}
+                found = (positions.get(value, -1) for value in column.to_list())
+                codes = np.fromiter(found, np.int64, len(column))
+            if not isinstance(dtype, nw.Enum):
+                return self._category(codes, levels)
+            ranks = np.where(codes < 0, np.nan, codes)
+            return Column(self.label, "ordered", ranks, codes, levels)
+        # narwhals takes a column of objects that are all missing for strings.
+        objects = str(getattr(native, "dtype", "")) == "object"
+        labels = isinstance(dtype, LABELS) and not objects
+        empty: Kind = "category" if labels else "number"
+        typed = dtype.is_numeric() or isinstance(dtype, VALUES)
+        if typed and not self.is_categorical:
+            return self._array(column.to_numpy(), empty)
+        return self._objects(column.to_list(), empty)
+
+    def _array(self, values: np.ndarray, empty: Kind = "number") -> Column:
+        """Read an array of any type; `empty` is what missing values are."""
+        kind = values.dtype.kind
+        if kind == "c":
+            raise self._complex(values[0] if len(values) else 0j)
+        if kind == "b":
+            return self._category(values.astype(np.int64), [False, True])
+        if self.is_categorical or kind not in "iufmM":
+            # Lists made by numpy have integers instead of dates.
+            return self._objects([*values] if kind in "mM" else values.tolist(), empty)
+        if kind == "M":
+            return self._dates([(slice(None), values)], len(values))
+        if kind == "m":
+            return Column(self.label, "duration", _durations(values))
+        return Column(self.label, "number", self._finite(values))
+
+    def _objects(self, values: list[Any], empty: Kind) -> Column:
+        """Read values of any types, with a loop over the distinct values.
+
+        The column has the kind that all known values have, or categories, and the kind
+        `empty` if all values are missing.
+        """
         try:
             distinct = dict.fromkeys(values)
-        except (TypeError, ValueError) as error:
-            # pandas refuses to compare its durations with months of numpy.
-            what = f"values that cannot be compared ({error})"
-            raise place.error(what, "values of one type") from None
-    # A missing value need not be equal to itself, so there can be several.
-    known = [value for value in distinct if not is_missing(value)]
-    positions = dict.fromkeys(distinct, -1)
-    positions.update((value, i) for i, value in enumerate(known))
-    codes = np.fromiter(map(positions.__getitem__, values), np.int64, len(values))
-    if place.is_categorical or not known:
-        if place.is_categorical or empty == "category":
-            return _category(codes, known, place)
-        return Column(place.label, empty, np.full(len(values), np.nan))
-    # Equal values can have several types: 1, 1.0 and True.
-    present = list(compress(values, codes >= 0))
-    examples = dict(zip(map(type, present), present, strict=True))
-    for value in examples.values():
-        if isinstance(value, (complex, np.complexfloating)):
-            raise _complex(value, place)
+        except (TypeError, ValueError):
+            values = list(map(self._hashable, values))
+            try:
+                distinct = dict.fromkeys(values)
+            except (TypeError, ValueError) as error:
+                # pandas refuses to compare its durations with months of numpy.
+                what = f"values that cannot be compared ({error})"
+                raise self.error(what, "values of one type") from None
+        # A missing value need not be equal to itself, so there can be several.
+        known = [value for value in distinct if not is_missing(value)]
+        positions = dict.fromkeys(distinct, -1)
+        positions.update((value, i) for i, value in enumerate(known))
+        codes = np.fromiter(map(positions.__getitem__, values), np.int64, len(values))
+        if self.is_categorical or (not known and empty == "category"):
+            return self._category(codes, known)
+        # Equal values can have several types: 1, 1.0 and True.
+        present = list(compress(values, codes >= 0))
+        examples = dict(zip(map(type, present), present, strict=True)).values()
+        for value in examples:
+            if isinstance(value, (complex, np.complexfloating)):
+                raise self._complex(value)
+        if all(map(is_number, examples)):
+            # A longdouble can be larger than every float.
+            with np.errstate(over="ignore"):
+                numbers = self._finite([self._float(value) for value in known])
+            column = Column(self.label, "number", numbers)
+        elif all(map(is_date, examples)):
+            column = self._dates(self._date_groups(known), len(known))
+        elif all(is_span(value) or isinstance(value, time) for value in examples):
+            durations = np.array([_duration(value) for value in known])
+            column = Column(self.label, "duration", durations)
+        else:
+            return self._category(codes, known)
+        return replace(column, values=np.append(column.values, np.nan)[codes])
 
-    def are(is_kind: Callable[[Any], bool]) -> bool:
-        return all(map(is_kind, examples.values()))
+    def _hashable(self, value: Any) -> Any:
+        """Return a value that can be hashed."""
+        try:
+            hash(value)
+        except (TypeError, ValueError):
+            if isinstance(value, Decimal):
+                # A signalling NaN.
+                return None
+            allowed = "values that can be hashed, like strings and numbers"
+            raise TypeError(str(self.error(shown(value), allowed))) from None
+        return value
 
-    def spread(numbers: np.ndarray) -> np.ndarray:
-        return np.append(numbers, np.nan)[codes]
+    def _category(self, codes: np.ndarray, levels: list[Any]) -> Column:
+        """Return a column of categories."""
+        # Other ways to an array would look into levels that are tuples.
+        objects = np.fromiter([*levels, None], dtype=object)
+        return Column(self.label, "category", objects[codes], codes, levels)
 
-    if are(is_number):
-        # A longdouble can be larger than every float.
+    def _complex(self, value: Any) -> ValueError:
+        """Return the error for complex numbers, in the words of scikit-learn."""
+        return ValueError(
+            f"Complex data not supported: {self.table} has {value} in column "
+            f"{self.label!r}, must have real values."
+        )
+
+    def _float(self, value: Any) -> float:
+        """Return a number as a float."""
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.error(shown(value), "numbers below 1e308") from None
+
+    def _finite(self, values: Any) -> np.ndarray:
+        """Return numbers as floats, and refuse infinity."""
         with np.errstate(over="ignore"):
-            numbers = _finite([_float(value, place) for value in known], place)
-        return Column(place.label, "number", spread(numbers))
-    if are(is_date):
-        column = _dates(_date_groups(known, place), len(known), place)
-        return replace(column, values=spread(column.values))
-    if are(lambda value: is_span(value) or isinstance(value, time)):
-        numbers = np.array([_duration(value) for value in known])
-        return Column(place.label, "duration", spread(numbers))
-    return _category(codes, known, place)
+            numbers = np.asarray(values, dtype=np.float64)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            # scikit-learn calls this value infinity.
+            value = f"infinity ({np.asarray(values)[infinite][0]})"
+            raise self.error(value, "finite numbers or missing values")
+        return numbers
+
+    def _date_groups(self, known: list[Any]) -> list[tuple[Any, np.ndarray]]:
+        """Convert dates to an array for each unit, with the positions of the dates."""
+        if len(set(map(_has_zone, known))) > 1:
+            zones = "dates with a time zone beside dates without one"
+            raise self.error(zones, "dates of one kind")
+        try:
+            dates = [_as_datetime64(value) for value in known]
+        except (OverflowError, ValueError) as error:
+            what = f"a date that is out of range ({error})"
+            raise self.error(what, "dates") from None
+        units: dict[np.dtype, list[int]] = {}
+        for i, value in enumerate(dates):
+            units.setdefault(value.dtype, []).append(i)
+        return [
+            (index, np.array([dates[i] for i in index], dtype=unit))
+            for unit, index in units.items()
+        ]
+
+    def _dates(self, groups: list[tuple[Any, np.ndarray]], n: int) -> Column:
+        """Convert dates of several units to seconds since an origin."""
+        whole, rest = np.full(n, np.nan), np.zeros(n)
+        for index, dates in groups:
+            whole[index], rest[index] = self._whole_seconds(dates)
+        origin = None if self.like is None else self.like.origin
+        if origin is None and not np.isnan(whole).all():
+            origin = int(np.nanmin(whole))
+        return Column(self.label, "date", whole - (origin or 0) + rest, origin=origin)
+
+    def _whole_seconds(self, dates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return seconds since 1970, and fractions of a second, with all digits."""
+        unit, count = np.datetime_data(dates.dtype)
+        if unit in "YM" or count > 1:
+            # The calendar defines the length of years and months.
+            unit = "D" if unit in "YM" else unit
+            plain, known = dates.astype(f"M8[{unit}]"), ~np.isnat(dates)
+            if np.any(plain.astype(dates.dtype)[known] != dates[known]):
+                raise self.error("a date that is out of range", "dates")
+            dates = plain
+        whole, rest = np.divmod(dates.astype(np.int64), STEPS.get(unit, 1))
+        seconds = whole * SECONDS.get(unit, 1.0)
+        seconds[np.isnat(dates)] = np.nan
+        return seconds, rest / STEPS.get(unit, 1)
 
 
-def _hashable(value: Any, place: _Place) -> Any:
-    try:
-        hash(value)
-    except (TypeError, ValueError):
-        if isinstance(value, Decimal):
-            # A signalling NaN.
-            return None
-        allowed = "values that can be hashed, like strings and numbers"
-        raise TypeError(str(place.error(shown(value), allowed))) from None
-    return value
+def _has_zone(value: Any) -> bool:
+    """Return whether a value is a date with a time zone."""
+    return isinstance(value, datetime) and value.tzinfo is not None
 
 
-def _category(codes: np.ndarray, levels: list[Any], place: _Place) -> Column:
-    # Other ways to an array would look into levels that are tuples.
-    objects = np.fromiter([*levels, None], dtype=object)
-    return Column(place.label, "category", objects[codes], codes, levels)
-
-
-def _complex(value: Any, place: _Place) -> Exception:
-    # The first words are from scikit-learn.
-    return ValueError(
-        f"Complex data not supported: {place.table} has {value} in column "
-        f"{place.label!r}, must have real values."
-    )
-
-
-def _float(value: Any, place: _Place) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise place.error(shown(value), "numbers below 1e308") from None
-
-
-def _finite(values: Any, place: _Place) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        numbers = np.asarray(values, dtype=np.float64)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        # scikit-learn calls this value infinity.
-        value = f"infinity ({np.asarray(values)[infinite][0]})"
-        raise place.error(value, "finite numbers or missing values")
-    return numbers
-
-
-def _date_groups(known: list[Any], place: _Place) -> list[tuple[Any, np.ndarray]]:
-    """Convert dates to numpy arrays, one array for each unit, with their positions."""
-    if len(set(map(has_zone, known))) > 1:
-        allowed = "dates of one kind"
-        raise place.error("dates with a time zone beside dates without one", allowed)
-    try:
-        dates = [as_datetime64(value) for value in known]
-    except (OverflowError, ValueError) as error:
-        raise place.error(f"a date that is out of range ({error})", "dates") from None
-    units: dict[np.dtype, list[int]] = {}
-    for i, value in enumerate(dates):
-        units.setdefault(value.dtype, []).append(i)
-    return [
-        (index, np.array([dates[i] for i in index], dtype=unit))
-        for unit, index in units.items()
-    ]
-
-
-def _dates(groups: list[tuple[Any, np.ndarray]], n: int, place: _Place) -> Column:
-    """Convert dates of several units to seconds since an origin."""
-    whole, rest = np.full(n, np.nan), np.zeros(n)
-    for index, dates in groups:
-        whole[index], rest[index] = _whole_seconds(dates, place)
-    origin = None if place.like is None else place.like.origin
-    if origin is None and not np.isnan(whole).all():
-        origin = int(np.nanmin(whole))
-    return Column(place.label, "date", whole - (origin or 0) + rest, origin=origin)
-
-
-def _whole_seconds(dates: np.ndarray, place: _Place) -> tuple[np.ndarray, np.ndarray]:
-    """Return seconds since 1970, and fractions of a second, which keep all digits."""
-    unit, count = np.datetime_data(dates.dtype)
-    if unit in "YM" or count > 1:
-        # The calendar defines the length of years and months.
-        plain = dates.astype("M8[D]" if unit in "YM" else f"M8[{unit}]")
-        known = ~np.isnat(dates)
-        if np.any(plain.astype(dates.dtype)[known] != dates[known]):
-            raise place.error("a date that is out of range", "dates")
-        dates, unit = plain, np.datetime_data(plain.dtype)[0]
-    steps = dates.astype(np.int64)
-    whole, rest = np.divmod(steps, STEPS.get(unit, 1))
-    seconds = whole * (1.0 if unit in STEPS else SECONDS.get(unit, 1.0))
-    seconds[np.isnat(dates)] = np.nan
-    return seconds, rest / STEPS.get(unit, 1)
+def _as_datetime64(value: Any) -> np.datetime64:
+    """Convert a date to numpy, in UTC; a period stands for its start."""
+    if hasattr(value, "to_timestamp"):
+        value = value.to_timestamp()
+    if hasattr(value, "to_datetime64"):
+        # A pandas Timestamp has more digits than a datetime.
+        return value.to_datetime64()
+    if _has_zone(value):
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value)
 
 
 def _durations(values: np.ndarray) -> np.ndarray:
+    """Convert durations to seconds."""
     unit, count = np.datetime_data(values.dtype)
     steps = np.where(np.isnat(values), np.nan, values.astype(np.int64)) * count
     return steps / STEPS[unit] if unit in STEPS else steps * SECONDS.get(unit, 1.0)
 
 
 def _duration(value: Any) -> float:
+    """Convert a duration, or the time of a day, to seconds."""
     if isinstance(value, time):
         whole = 3600 * value.hour + 60 * value.minute + value.second
         return whole + value.microsecond / 1e6
-    return float(_durations(np.array([as_timedelta64(value)]))[0])
+    if hasattr(value, "to_timedelta64"):
+        value = value.to_timedelta64()
+    return float(_durations(np.array([np.timedelta64(value)]))[0])
 
 
 # What a column of each kind has.

@@ -139,11 +139,10 @@ def check_weights(
     except (TypeError, ValueError) as error:
         if name in str(error) and "has text" not in str(error):
             raise
-        message = (
-            f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."
-        )
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(message) from error
+        raise kind(
+            f"{name} == {shown(sample_weight)}, must be an array of {n} numbers >= 0."
+        ) from error
     if weights.shape != (n,):
         raise ValueError(f"{name} has shape {weights.shape}, must have {(n,)}.")
     largest = weights.max()
@@ -154,8 +153,7 @@ def check_weights(
             f"{name} has {np.count_nonzero(weights < 0)} negative and "
             f"{np.count_nonzero(weights > 0)} positive weights, must have none and "
             f"at least {least}, respectively."
-            + " All weights are zero."
-            * (not np.any(weights))
+            f"{'' if np.any(weights) else ' All weights are zero.'}"
         )
     return weights / weights.sum()
 

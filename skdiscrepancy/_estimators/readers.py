@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data.arrays import (
     as_labels,
-    as_numbers,
     check_columns,
     check_rows,
     encode_labels,
@@ -30,6 +29,7 @@ from skdiscrepancy._data.blocks import (
     of_blocks,
     table_of,
 )
+from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy._data.targets import (
     MAX_LABELS,
     are_labels,

@@ -17,7 +17,6 @@ from scipy.stats import false_discovery_control
 
 from skdiscrepancy._data.arrays import (
     as_array,
-    as_numbers,
     check_rows,
     encode_labels,
     is_numeric,
@@ -37,6 +36,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import (
     Column,
+    as_numbers,
     check_column_encoder,
     in_order,
     is_table,

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 
-from skdiscrepancy._data.arrays import as_numbers
 from skdiscrepancy._data.checks import check_run_options, shown
-from skdiscrepancy._data.frames import as_table, is_table
+from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.cka import (
     Variable,

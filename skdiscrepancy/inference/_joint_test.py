@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from skdiscrepancy._data.arrays import as_array, as_labels, as_numbers
+from skdiscrepancy._data.arrays import as_array, as_labels
 from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
-from skdiscrepancy._data.frames import check_column_encoder
+from skdiscrepancy._data.frames import as_numbers, check_column_encoder
 from skdiscrepancy._data.targets import (
     are_labels,
     refuse_different_labels,

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data.arrays import as_labels, as_numbers, is_numeric
+from skdiscrepancy._data.arrays import as_labels, is_numeric
 from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy._data.targets import (
     are_labels,
     refuse_different_labels,
