@@ -30,7 +30,7 @@ from skdiscrepancy.kernels import (
     LinearKernel,
 )
 from skdiscrepancy.monitoring import DriftMonitor
-from skdiscrepancy.monitoring._stream import Reference, StreamTask, thresholds_at
+from skdiscrepancy.monitoring._monitor import Reference, StreamTask, thresholds_at
 from skdiscrepancy.tables import TableEncoder
 
 W = 8

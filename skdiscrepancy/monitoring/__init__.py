@@ -2,9 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.monitoring._drift import drift_report
+from skdiscrepancy.monitoring._drift import DriftReport, drift_report
 from skdiscrepancy.monitoring._monitor import DriftMonitor
-from skdiscrepancy.monitoring._report import DriftReport
 
 __all__ = ["DriftMonitor", "DriftReport", "drift_report"]
 

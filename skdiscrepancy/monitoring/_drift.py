@@ -1,24 +1,25 @@
-"""How a new table differs from a reference table, and which columns explain it."""
+"""Drift reports: how a new table differs from a reference, and in which columns."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from html import escape
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skdiscrepancy._data.checks import (
-    RUN,
-    RandomStateLike,
-    generator_of,
-    takes_parameters_of,
-)
+from skdiscrepancy._data.checks import RUN, generator_of, takes_parameters_of
 from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._data.frames import (
     Column,
@@ -27,6 +28,7 @@ from skdiscrepancy._data.frames import (
     is_table,
     read_columns,
 )
+from skdiscrepancy._data.results import Result
 from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -39,6 +41,7 @@ from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.two_samples import two_sample_statistics
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._column_tests import (
+    ColumnTests,
     checked_tests,
     read_samples,
     two_sample_columns,
@@ -46,13 +49,606 @@ from skdiscrepancy.inference._column_tests import (
 from skdiscrepancy.inference._tests import mmd_test
 from skdiscrepancy.kernels._labels import IndicatorKernel
 from skdiscrepancy.kernels._radial import LaplaceKernel
-from skdiscrepancy.monitoring._report import (
-    DriftReport,
-    marginal,
-    pair_points,
-    write_value,
-)
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
+
+# Bars of a histogram, and categories that have a bar of their own.
+N_BINS, N_BARS = 24, 6
+# Numbers beyond these quantiles are counted in the first or the last bar, because one
+# outlier would hide the shape of the rest.
+TAIL = 0.005
+# Rows of each table in a picture of two columns, at most.
+N_POINTS = 250
+OTHER, MISSING = "other values", "missing"
+
+
+def marginal(first: Column, second: Column) -> dict[str, Any]:
+    """Return the bars of a column in both tables.
+
+    Parameters
+    ----------
+    first, second : Column
+        The column of the reference table and of the new table.
+
+    Returns
+    -------
+    bars : dict
+        `labels`, the name of each bar, or of the first and the last bar of a histogram,
+        `reference` and `new`, the fraction of all rows in each bar, `missing`, the
+        fraction of missing values in both tables, and `histogram`, whether the bars are
+        intervals.
+    """
+    axis = _axis(first, second)
+    labels = [text for _, text in axis.ticks]
+    histogram = axis.shift == 0
+    n_bars = len(labels)
+    if histogram and labels:
+        labels, n_bars = [labels[0], labels[-1]], N_BINS
+    shares = []
+    for places in axis.places:
+        bars = (places[~np.isnan(places)] * n_bars).astype(int)
+        counts = np.bincount(np.minimum(bars, n_bars - 1), minlength=n_bars)
+        shares.append(counts / len(places))
+    return {
+        "labels": labels,
+        "reference": shares[0],
+        "new": shares[1],
+        "missing": [float(np.mean(column.missing)) for column in (first, second)],
+        "histogram": histogram,
+    }
+
+
+def pair_points(
+    columns: list[tuple[Any, Column, Column]], generator: np.random.RandomState
+) -> dict[str, Any]:
+    """Return rows of both tables as points, for a picture of two columns.
+
+    Parameters
+    ----------
+    columns : list of length 2
+        The name of each column, and the column of the reference table and of the new
+        table.
+    generator : RandomState
+        Draws the rows, and shifts the points of a category, which would hide each
+        other.
+
+    Returns
+    -------
+    points : dict
+        `names`, the names of the columns, the vertical axis last, `ticks`, the places
+        and texts on each axis, and `reference` and `new`, arrays of shape (n_points, 2)
+        with numbers from 0 to 1. Rows with missing values are left out.
+    """
+    named = [(name, _axis(*pair)) for name, *pair in columns]
+    # Names of categories need the room at the left.
+    if named[0][1].shift > named[1][1].shift == 0:
+        named.reverse()
+    names, axes = map(list, zip(*named, strict=True))
+    points = {}
+    for side, table in enumerate(("reference", "new")):
+        places = np.column_stack([axis.places[side] for axis in axes])
+        places = places[~np.isnan(places).any(axis=1)]
+        kept = generator.permutation(len(places))[:N_POINTS]
+        shifts = generator.uniform(-1, 1, size=(len(kept), 2))
+        points[table] = places[kept] + shifts * [axis.shift for axis in axes]
+    return {"names": names, "ticks": [axis.ticks for axis in axes], **points}
+
+
+class Axis(NamedTuple):
+    """Where the values of a column are on an axis from 0 to 1."""
+
+    ticks: list[tuple[float, str]]
+    # The places of the rows of both tables, NaN where a value is missing.
+    places: list[np.ndarray]
+    # How far points may be shifted, 0 for numbers.
+    shift: float = 0.0
+
+
+def _axis(first: Column, second: Column) -> Axis:
+    if {first.kind, second.kind} & {"category", "ordered"}:
+        return _category_axis(first, second)
+    values = [first.values, second.values]
+    pooled = np.concatenate(values)
+    pooled = pooled[~np.isnan(pooled)]
+    if not len(pooled):
+        return Axis([], values)
+    # Half of the numbers, because the length of the axis can overflow.
+    low, high = np.quantile(pooled / 2, [TAIL, 1 - TAIL])
+    if low == high:
+        low, high = pooled.min() / 2, pooled.max() / 2
+    start, half = _written(first, 2 * low), high - low
+    if half == 0:
+        places = [np.where(np.isnan(column), np.nan, 0.5) for column in values]
+        return Axis([(0.5, start)], places)
+    places = [np.clip((column / 2 - low) / half, 0, 1) for column in values]
+    return Axis([(0.0, start), (1.0, _written(first, 2 * low + 2 * half))], places)
+
+
+def _category_axis(first: Column, second: Column) -> Axis:
+    """Return an axis with a place for each category, and one for all rare ones."""
+    coded = [_coded(column) for column in (first, second)]
+    shares = Counter[str]()
+    for texts, codes in coded:
+        known = codes[codes >= 0]
+        sizes = np.bincount(known, minlength=len(texts)) / max(len(known), 1)
+        for text, size in zip(texts, sizes.tolist(), strict=True):
+            shares[text] += size
+    labels = list(shares)
+    if not first.kind == second.kind == "ordered":
+        # Equal shares in the order of their names, whatever the order of the rows.
+        labels = sorted(+shares, key=lambda label: (-shares[label], label))
+    shown = labels if len(labels) <= N_BARS + 1 else labels[:N_BARS]
+    n_places = len(shown) + (len(shown) < len(labels))
+    positions = {label: (i + 0.5) / n_places for i, label in enumerate(shown)}
+    ticks = [(place, label) for label, place in positions.items()]
+    other = np.nan
+    if len(shown) < len(labels):
+        other = (n_places - 0.5) / n_places
+        ticks.append((other, OTHER))
+    places = [
+        # The last place is the place of the code -1.
+        np.array([*(positions.get(text, other) for text in texts), np.nan])[codes]
+        for texts, codes in coded
+    ]
+    return Axis(ticks, places, 0.3 / max(n_places, 1))
+
+
+def _coded(column: Column) -> tuple[list[str], np.ndarray]:
+    """Return the categories as texts, and the category of each row, -1 if missing."""
+    if column.codes is not None:
+        return list(map(_text_of, column.levels or [])), column.codes
+    texts = [_written(column, value) for value in column.values]
+    levels, codes = np.unique(texts, return_inverse=True)
+    return levels.tolist(), np.where(column.missing, -1, codes)
+
+
+def write_value(column: Column, row: int) -> str:
+    """Return the value of a row as text."""
+    if column.missing[row]:
+        return MISSING
+    if column.codes is None:
+        return _written(column, column.values[row])
+    return _text_of((column.levels or [])[column.codes[row]])
+
+
+def _text_of(value: Any) -> str:
+    """Return a category as text, whatever it is."""
+    try:
+        return str(value)
+    except Exception:
+        # Integers of many digits, and objects of users, may have no text.
+        return f"a value of type {type(value).__name__}"
+
+
+def _written(column: Column, value: float) -> str:
+    if column.kind == "date":
+        seconds = (column.origin or 0) + value
+        try:
+            date = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+        except OverflowError:
+            return f"{seconds:.6g} s"
+        midnight = date.hour == date.minute == date.second == 0
+        return f"{date:%Y-%m-%d}" if midnight else f"{date:%Y-%m-%d %H:%M}"
+    if column.kind == "duration":
+        return str(timedelta(seconds=round(value))) if abs(value) < 8e13 else f"{value}"
+    return f"{value:.4g}"
+
+
+# Sizes of the picture of one column in pixels: its width, the height of a histogram,
+# the height of a bar, the gap between bars, and the width of their names.
+WIDTH, HEIGHT, BAR, GAP, LABEL = 220, 56, 7, 6, 92
+# Sizes of a picture of two columns: its width, the area of the points, and its left.
+PAIR, AREA, LEFT = 300, 150, 84
+# Letters of the name of a bar, and of a value in a table, at most.
+LETTERS, MAX_LETTERS = 14, 40
+# Rows of the table of columns, and columns of the table of rows, at most.
+MAX_COLUMNS, MAX_VALUES = 100, 8
+
+
+def picture(bars: dict[str, Any], name: str) -> str:
+    """Draw the distributions of a column, which `marginal` returns, as SVG."""
+    both, missing = (bars["reference"], bars["new"]), bars["missing"]
+    largest = max(float(np.max(shares, initial=0)) for shares in both) or 1.0
+    content, y, rows = "", 0, []
+    if not bars["histogram"]:
+        rows = [(*row, largest) for row in zip(bars["labels"], *both, strict=True)]
+    elif bars["labels"]:
+        content, y = _histogram(bars["labels"], both, largest), HEIGHT + 15 + GAP
+    if any(missing):
+        rows.append((MISSING, *missing, max(missing)))
+    for label, *shares, most in rows:
+        content += _text(LABEL - 6, y + BAR + 4, _cut(label, LETTERS), "end")
+        for share, css in zip(shares, "rn", strict=True):
+            width = (WIDTH - LABEL - 34) * share / most
+            content += (
+                f'<rect class="{css}" x="{LABEL}" y="{y}" height="{BAR}" '
+                f'width="{max(width, 0.5):.1f}"/>'
+            )
+            content += _text(LABEL + width + 4, y + BAR, f"{share:.0%}", "small")
+            y += BAR + 1
+        y += GAP
+    title = f"Distribution of {name} in the reference and the new table"
+    return _svg(WIDTH, y - GAP, content, title)
+
+
+def _histogram(ends: list[str], both: Iterable[np.ndarray], largest: float) -> str:
+    """Draw the reference as an area, and the new table as a line above it."""
+    content = _text(0, HEIGHT + 11, ends[0])
+    if ends[1] != ends[0]:
+        content += _text(WIDTH, HEIGHT + 11, ends[1], "end")
+    x = np.repeat(np.linspace(0, WIDTH, N_BINS + 1), 2)
+    for shares, css in zip(both, ("r area", "n line"), strict=True):
+        y = HEIGHT - 2 - (HEIGHT - 6) * np.repeat([0, *shares, 0], 2)[1:-1] / largest
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+        content += f'<polyline class="{css}" points="{points}"/>'
+    return f'{content}<path class="axis" d="M0 {HEIGHT - 1.5}H{WIDTH}"/>'
+
+
+def pair_picture(points: dict[str, Any], table: str) -> str:
+    """Draw the rows of a table, "reference" or "new", which `pair_points` returns."""
+    across, up = (_cut(name, 24) for name in points["names"])
+    across_ticks, up_ticks = points["ticks"]
+    width = PAIR - LEFT
+    content = f'<path class="axis" d="M{LEFT} 0V{AREA}H{PAIR}"/>'
+    content += _text(LEFT + width / 2, AREA + 26, across, "middle axis-name")
+    content += _text(LEFT, -6, up, "axis-name")
+    for x, y in points[table] * (width - 8, AREA - 8):
+        place = f'cx="{LEFT + 4 + x:.1f}" cy="{AREA - 4 - y:.1f}"'
+        content += f'<circle class="{table[0]}" {place} r="2"/>'
+    for place, label in across_ticks:
+        css = {0: "", 1: "end"}.get(place, "middle")
+        short = _cut(label, max(4, 40 // len(across_ticks)))
+        content += _text(LEFT + width * place, AREA + 12, short, css)
+    for place, label in up_ticks:
+        # The ends of an axis of numbers are beside its ends.
+        y = AREA * (1 - place) + {0: 0, 1: 9}.get(place, 4)
+        content += _text(LEFT - 4, y, _cut(label, LETTERS), "end")
+    return _svg(PAIR, AREA + 50, content, f"{up} against {across}, {table} table", -18)
+
+
+def _svg(width: int, height: int, content: str, title: str, top: int = 0) -> str:
+    return (
+        f'<svg viewBox="0 {top} {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(title)}">{content}</svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, css: str = "") -> str:
+    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+CORRECTIONS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli", "holm": "Holm"}
+COLUMN = """
+<tr><td class="name"><b>{name}</b><span class="kind">{row[kind]}</span> {tags}</td>
+<td class="picture">{drawn}</td>
+<td class="number" data-label="Effect size">{row[effect_size]:.3f}</td>
+<td class="number" data-label="p-value">{row[pvalue]:.2g}</td>
+<td class="number" data-label="Adjusted p-value">{row[adjusted_pvalue]:.2g}</td>
+<td class="number" data-label="Missing">{missing}</td></tr>"""
+
+
+def report_page(report: DriftReport) -> str:
+    """Return a drift report as an HTML page, with its style and its pictures inside."""
+    test, frame = report.joint_test, report._columns()
+    small = frame["adjusted_pvalue"] <= report.level
+    drifted = [frame["feature"][i] for i in np.flatnonzero(small)]
+    title, *sentences = _answer(report, drifted)
+    n_columns = len(small)
+    columns = [_column(report, frame, i) for i in range(n_columns)[:MAX_COLUMNS]]
+    left_out = (
+        f'<p class="note">The {MAX_COLUMNS} of {n_columns} columns with the smallest '
+        "p-values. <code>to_frame()</code> returns all of them.</p>"
+    )
+    # The columns that explain the drift come first.
+    named = [name for group in report.explanation for name in group]
+    shown = list(dict.fromkeys([*named, *frame["feature"]]))[:MAX_VALUES]
+    rows = [
+        f'<tr><td>{_html(label)}</td><td class="number">{contribution:.3f}</td>'
+        f"{_each('<td>{}</td>', (_html(values[name]) for name in shown))}</tr>"
+        for label, contribution, values in zip(
+            report.row_labels, report.contributions, report.row_values, strict=True
+        )
+    ]
+    page, style = (
+        files("skdiscrepancy.monitoring").joinpath(name).read_text(encoding="utf-8")
+        for name in ("report.html", "report.css")
+    )
+    return page.format(
+        report=report,
+        test=test,
+        style=style,
+        title=escape(title),
+        mood="alarm" if test.pvalue <= report.level else "calm",
+        answer=_each("<p>{}</p>", map(escape, sentences)),
+        n_drifted=len(drifted),
+        n_columns=n_columns,
+        explanation=_explanation(report),
+        columns="".join(columns),
+        left_out=left_out if n_columns > MAX_COLUMNS else "",
+        compared="the columns that explain the drift" if named else "all columns",
+        row_heads=_each('<th scope="col">{}</th>', map(_html, shown)),
+        rows="".join(rows),
+        kernels=_counted(len(test.kernels), "kernel"),
+        n_resamples=len(test.null_distribution),
+        correction=CORRECTIONS.get(str(report.column_tests.correction), "none"),
+    )
+
+
+def _answer(report: DriftReport, drifted: list[Any]) -> list[str]:
+    """Return the answer of a report in one line, followed by some sentences."""
+    pvalue = _pvalue(report.joint_test.pvalue)
+    alone = "No column differs significantly on its own."
+    if drifted:
+        alone = (
+            f"{len(drifted)} of {_counted(len(report.kinds), 'column')} "
+            f"{'differs on its' if len(drifted) == 1 else 'differ on their'} own: "
+            f"{_listed(map(_cut, drifted))}."
+        )
+    if report.joint_test.pvalue > report.level:
+        return [
+            f"No drift detected ({pvalue})",
+            "The joint test of all columns does not distinguish the new table from the "
+            f"reference at level {report.level:g}.",
+            alone,
+        ]
+    causes = []
+    # Single columns first, because a list that goes on after "how" is hard to read.
+    for group in sorted(report.explanation, key=lambda group: len(group) > 1):
+        cause = _listed(map(_cut, group))
+        if len(group) > 1:
+            how = f"how {cause} depend on each other"
+            differ = any(name in drifted for name in group)
+            cause = f"{cause} together" if differ else how
+        causes.append(cause)
+    cause = f"The drift is in {_listed(causes)}."
+    return [f"The tables differ ({pvalue})", alone, cause, _remaining(report)]
+
+
+def _remaining(report: DriftReport) -> str:
+    if report.remaining_pvalue is None:
+        return "These are all columns."
+    pvalue = f"({_pvalue(report.remaining_pvalue)})"
+    if report.remaining_pvalue <= report.level:
+        more = "Raise max_columns to name more columns."
+        return f"The other columns still differ {pvalue}. {more}"
+    one = sum(map(len, report.explanation)) == 1
+    without = "this column" if one else "these columns"
+    return f"Without {without}, no significant difference remains {pvalue}."
+
+
+def _explanation(report: DriftReport) -> str:
+    """Return the list of the columns that explain the drift."""
+    if not report.explanation:
+        return "<p>The joint test does not reject, so there is nothing to explain.</p>"
+    pairs, groups = iter(report.pairs), ""
+    for group in report.explanation:
+        together = ""
+        if len(group) > 1:
+            points = next(pairs)
+            figures = "".join(
+                f"<figure><figcaption>{table.capitalize()}</figcaption>"
+                f"{pair_picture(points, table)}</figure>"
+                for table in ("reference", "new")
+            )
+            together = f', which differ together<div class="pair">{figures}</div>'
+        groups += f"<li><b>{escape(_listed(map(_cut, group)))}</b>{together}</li>"
+    return (
+        f'<ol>{groups}</ol><p class="note">Strongest first. A backward elimination '
+        "removes the columns without which the discrepancy (MMD) is largest. "
+        f"{_remaining(report)}</p>"
+    )
+
+
+def _column(report: DriftReport, frame: dict[str, Any], i: int) -> str:
+    """Return row `i` of the table of columns."""
+    row = {key: values[i] for key, values in frame.items()}
+    tags = ["differs"] if row["adjusted_pvalue"] <= report.level else []
+    tags += ["explains drift"] if row["explanation"] else []
+    bars = report.marginals[report._order()[i]]
+    before, after = row["missing_reference"], row["missing_new"]
+    return COLUMN.format(
+        row=row,
+        name=_html(row["feature"]),
+        tags=_each('<span class="tag">{}</span>', tags),
+        drawn=picture(bars, row["feature"]) if tags else "",
+        missing=f"{before:.1%} → {after:.1%}" if before or after else "none",
+    )
+
+
+def _pvalue(pvalue: float) -> str:
+    # Spaces that are no end of a line.
+    return f"p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{pvalue:.2g}"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _listed(names: Iterable[str], most: int = 6) -> str:
+    """Return names as words of a sentence."""
+    words = list(names)
+    if len(words) > most:
+        return f"{', '.join(words[:most])} and {len(words) - most} more"
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _cut(value: Any, letters: int = MAX_LETTERS) -> str:
+    """Return a value in a few letters."""
+    # An empty text would not be seen.
+    text = " ".join(str(value).split()) or repr(str(value))
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def _html(value: Any) -> str:
+    return escape(_cut(value))
+
+
+def _each(pattern: str, values: Iterable[str]) -> str:
+    return "".join(pattern.format(value) for value in values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftReport(Result):
+    """Report of how a new table differs from a reference table.
+
+    The joint test compares all columns together, so it also detects drift that no
+    single column shows. The report names the columns that explain the drift [1]_, and
+    the rows that contribute most. The repr, the table in a notebook, :meth:`to_frame`
+    and :meth:`plot` show the column with the smallest p-value first. The attributes
+    have the order of the columns of your data. Two reports are equal if all their
+    attributes are equal.
+
+    The frame has one row for each column of your data, with `kind`, `effect_size`,
+    `pvalue`, `adjusted_pvalue`, `missing_reference`, `missing_new` and `explanation`,
+    the number of the group of `explanation` that names the column, or 0. Equal p-values
+    are sorted by the largest effect. The figure is a
+    :class:`~skdiscrepancy.plotting.DriftReportDisplay` of the effect sizes.
+
+    Read more in the :ref:`User Guide <tables>`.
+
+    Attributes
+    ----------
+    joint_test : TestResult
+        Test of all columns together.
+    column_tests : ColumnTests
+        Test of each column, with p-values corrected for the number of columns.
+    kinds : list of str
+        What each column holds: "number", "date", "duration", "ordered" or "category".
+    effect_sizes : ndarray of shape (n_features,)
+        Effect size of each column, from 0 to 1, which does not grow with the number of
+        rows. It is t / sqrt(1 + t^2), where t is the normalised MMD (the value of
+        :func:`skdiscrepancy.mmd_score` with one Laplace kernel whose bandwidth is the
+        mean distance of two rows), or 0 if t is negative. It is 1 if the column is
+        constant in each table, but not the same constant.
+    missing_reference : ndarray of shape (n_features,)
+        Fraction of missing values of each column in the reference table.
+    missing_new : ndarray of shape (n_features,)
+        Fraction of missing values of each column in the new table.
+    explanation : list of list
+        Names of the columns that explain the drift. The columns of one group differ
+        together. The strongest group comes first, and each group begins with its
+        strongest column. Empty if the joint test does not reject.
+    remaining_pvalue : float or None
+        p-value of the joint test of all columns that `explanation` does not name. None
+        if it names all columns.
+    rows : ndarray of shape (n_rows,)
+        Positions of the rows of the new table that contribute most, the largest
+        contribution first.
+    row_labels : list of length n_rows
+        Index labels of these rows, or their positions if the table has no index.
+    row_values : list of dict
+        Values of these rows as text, by the name of the column.
+    contributions : ndarray of shape (n_rows,)
+        Contribution of each of these rows, see :meth:`skdiscrepancy.MMDEstimator.\
+contributions`, computed on the columns of `explanation`, or on all columns if it is
+        empty.
+    marginals : list of dict
+        Distribution of each column in both tables, for the pictures of :meth:`to_html`.
+    pairs : list of dict
+        Some rows of both tables in the first two columns of each group of several
+        columns, for the pictures of :meth:`to_html`.
+    n_reference : int
+        Number of rows of the reference table.
+    n_new : int
+        Number of rows of the new table.
+    level : float
+        Significance level.
+
+    See Also
+    --------
+    drift_report : Computes the report.
+    skdiscrepancy.plotting.DriftReportDisplay : Draws the effect sizes.
+
+    References
+    ----------
+    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
+       2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiscrepancy.monitoring import drift_report
+    >>> rng = np.random.RandomState(0)
+    >>> X, Y = rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [0, 2, 0]
+    >>> report = drift_report(X, Y, random_state=0)
+    >>> report.joint_test.pvalue
+    0.001
+    >>> report.explanation
+    [['x1']]
+    """
+
+    joint_test: TestResult
+    column_tests: ColumnTests
+    kinds: list[str]
+    effect_sizes: np.ndarray
+    missing_reference: np.ndarray
+    missing_new: np.ndarray
+    explanation: list[list[Any]]
+    remaining_pvalue: float | None
+    rows: np.ndarray
+    row_labels: list[Any]
+    row_values: list[dict[Any, str]]
+    contributions: np.ndarray
+    marginals: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    n_reference: int
+    n_new: int
+    level: float
+
+    _display = "DriftReportDisplay"
+    _item = "column"
+    _index = "feature"
+    _shown_first = "smallest p-values"
+    _repr_rows = 10
+
+    def _summary(self) -> dict[str, Any]:
+        groups = (" + ".join(map(str, group)) for group in self.explanation)
+        return {
+            "pvalue": self.joint_test.pvalue,
+            "explanation": ", ".join(groups) or "none",
+        }
+
+    def _order(self) -> np.ndarray:
+        """Return the columns of the data in the order of the table."""
+        return np.lexsort((-self.effect_sizes, self.column_tests.pvalues))
+
+    def _columns(self) -> dict[str, Any]:
+        order, tests = self._order(), self.column_tests
+        groups = {n: i for i, group in enumerate(self.explanation, 1) for n in group}
+        names = [tests.feature_names[j] for j in order]
+        return {
+            "feature": names,
+            "kind": [self.kinds[j] for j in order],
+            "effect_size": self.effect_sizes[order],
+            "pvalue": tests.pvalues[order],
+            "adjusted_pvalue": tests.adjusted_pvalues[order],
+            "missing_reference": self.missing_reference[order],
+            "missing_new": self.missing_new[order],
+            "explanation": np.array([groups.get(name, 0) for name in names]),
+        }
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Write the report as an HTML page in a single file.
+
+        The page has the answer in words, the tests, pictures of the columns that have
+        drifted, and the rows that contribute most. It loads nothing from a network and
+        runs no scripts, so you can send it by e-mail. It contains values of your data.
+
+        Parameters
+        ----------
+        path : str, path-like or None, default=None
+            File to write. None writes no file.
+
+        Returns
+        -------
+        page : str
+            The page.
+        """
+        page = report_page(self)
+        if path is not None:
+            # Names may have letters that UTF-8 does not have.
+            Path(path).write_text(page, encoding="utf-8", errors="backslashreplace")
+        return page
+
 
 # Fraction of the columns that a step removes. Up to 19 columns are removed one by one.
 STEP = 0.1
@@ -116,10 +712,7 @@ class ColumnSets(Gram):
 
 
 def unbiased_mmds(
-    blocks: list[np.ndarray],
-    m: int,
-    removed: Sequence[Sequence[int]],
-    n_jobs: int | None,
+    blocks: list[np.ndarray], m: int, removed: Sequence[Any], n_jobs: int | None
 ) -> np.ndarray:
     """Compute the unbiased MMD without each of several sets of blocks.
 
@@ -184,53 +777,6 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
         if value >= largest:
             largest, n_removed = value, len(removed)
     return [*left, *reversed(removed[n_removed:])]
-
-
-def explain(
-    blocks: list[np.ndarray],
-    m: int,
-    remaining: float | None,
-    test: Callable[[list[int]], float],
-    *,
-    level: float,
-    max_columns: int,
-    n_jobs: int | None,
-) -> tuple[list[list[int]], float | None]:
-    """Name columns until the remaining columns do not differ significantly.
-
-    Parameters
-    ----------
-    blocks : list of ndarray of shape (n_samples, n_block_columns)
-        Encoded columns, with the rows of both samples stacked.
-    m : int
-        Number of rows of the first sample.
-    remaining : float
-        The p-value of the test of all columns.
-    test : callable
-        Takes the positions of some columns and returns the p-value of their test.
-    level : float
-        Significance level.
-    max_columns : int
-        Largest number of columns to name.
-    n_jobs : int or None
-        Number of threads.
-
-    Returns
-    -------
-    groups : list of list of int
-        Columns that differ together, the strongest group first.
-    remaining : float or None
-        The p-value of the test of the other columns. None if there are no others.
-    """
-    groups: list[list[int]] = []
-    left = list(range(len(blocks)))
-    while remaining is not None and remaining <= level and max_columns:
-        found = drifting_set([blocks[j] for j in left], m, n_jobs)[:max_columns]
-        groups.append([left[i] for i in found])
-        max_columns -= len(found)
-        left = [j for j in left if j not in groups[-1]]
-        remaining = test(left) if left else None
-    return groups, remaining
 
 
 # Rows of each table that are compared, at most, by the search for an explanation, and
@@ -347,14 +893,8 @@ def drift_report(
     >>> report.explanation
     [['x3', 'x1']]
     """
-    values = check_parameters(
-        {
-            "level": level,
-            "max_columns": max_columns,
-            "max_rows": max_rows,
-            "encoder": encoder,
-        }
-    )
+    own = {"level": level, "max_columns": max_columns, "max_rows": max_rows}
+    values = check_parameters({**own, "encoder": encoder})
     kernels: list[Any] = [] if "kernel" in params else [LaplaceKernel()]
     mmd, settings = checked_tests(MMDEstimator, correction, n_resamples, params)
     new, columns = _read_tables(reference, new)
@@ -373,20 +913,18 @@ def drift_report(
         settings = replace(settings, options=options)
 
         def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
-            own = copy(mmd).set_params(encoder=encoder)
+            like = copy(mmd).set_params(encoder=encoder)
             x, y = map(as_table, samples)
-            return own._test_pair(x, y, settings, effect=effect)
+            return like._test_pair(x, y, settings, effect=effect)
 
         line.advance()
         joint_test = test(tables.joint, encoder=None, effect=True)
         line.advance()
-        groups, remaining = explain(
-            *tables.sampled_blocks(),
+        groups, remaining = tables.explain(
             joint_test.pvalue,
             lambda some: test(tables.of(some), encoder="auto", effect=False).pvalue,
-            level=values["level"],
-            max_columns=values["max_columns"],
-            n_jobs=mmd.n_jobs,
+            values["level"],
+            values["max_columns"],
         )
         line.advance()
         found = [j for group in groups for j in group]
@@ -400,6 +938,7 @@ def drift_report(
         contributions = fitted._contributions(y[rows])
         line.advance()
     names = column_tests.feature_names
+    named = [(name, *pair) for name, pair in zip(names, columns, strict=True)]
     largest = np.argsort(-contributions, kind="stable")[: values["max_rows"]]
     rows = rows[largest]
     index = getattr(new, "index", None) if is_table(new) else None
@@ -416,19 +955,13 @@ def drift_report(
         rows=rows,
         row_labels=(rows if index is None else index[rows]).tolist(),
         row_values=[
-            {
-                name: write_value(column, row)
-                for name, (_, column) in zip(names, columns, strict=True)
-            }
+            {name: write_value(column, row) for name, _, column in named}
             for row in rows
         ],
         contributions=contributions[largest],
         marginals=[marginal(*column) for column in columns],
         pairs=[
-            pair_points(
-                [(names[j], *columns[j]) for j in group[:2]],
-                generator_of(mmd.random_state),
-            )
+            pair_points([named[j] for j in group[:2]], generator_of(mmd.random_state))
             for group in groups
             if len(group) > 1
         ],
@@ -441,14 +974,8 @@ def drift_report(
 class _Tables:
     """Both tables, encoded as numbers."""
 
-    def __init__(
-        self,
-        tables: list[Any],
-        encoder: Any,
-        random_state: RandomStateLike,
-        n_jobs: int | None,
-    ):
-        self.random_state, self.n_jobs = random_state, n_jobs
+    def __init__(self, tables: Any, encoder: Any, seed: Any, n_jobs: int | None):
+        self.seed, self.n_jobs = seed, n_jobs
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
         # `set_output` can make DataFrames of the encoding.
@@ -472,15 +999,45 @@ class _Tables:
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""
-        generator = generator_of(self.random_state)
+        generator = generator_of(self.seed)
         tables = (self.x, self.y)
         return [np.sort(generator.permutation(len(Z))[:n_rows]) for Z in tables]
 
-    def sampled_blocks(self) -> tuple[list[np.ndarray], int]:
-        """Return the columns of some rows of both tables, and how many are first."""
+    def explain(
+        self, pvalue: float, test: Callable[..., float], level: float, max_columns: int
+    ) -> tuple[list[list[int]], float | None]:
+        """Name columns until the remaining columns do not differ significantly.
+
+        Parameters
+        ----------
+        pvalue : float
+            The p-value of the test of all columns.
+        test : callable
+            Takes the positions of some columns and returns the p-value of their test.
+        level : float
+            Significance level.
+        max_columns : int
+            Largest number of columns to name.
+
+        Returns
+        -------
+        groups : list of list of int
+            Columns that differ together, the strongest group first.
+        remaining : float or None
+            The p-value of the test of the other columns. None if there are no others.
+        """
         kept, others = self.draw_rows(EXPLAINED_ROWS)
-        pairs = (self.of([j]) for j in range(len(self.encoder.output_slices_)))
-        return [np.concatenate((x[kept], y[others])) for x, y in pairs], len(kept)
+        pairs = (self.of([j]) for j in range(len(self.encoder.kinds_)))
+        blocks = [np.concatenate((x[kept], y[others])) for x, y in pairs]
+        groups: list[list[int]] = []
+        left, remaining = list(range(len(blocks))), cast(float | None, pvalue)
+        while remaining is not None and remaining <= level and max_columns:
+            some = drifting_set([blocks[j] for j in left], len(kept), self.n_jobs)
+            groups.append([left[i] for i in some[:max_columns]])
+            max_columns -= len(groups[-1])
+            left = [j for j in left if j not in groups[-1]]
+            remaining = test(left) if left else None
+        return groups, remaining
 
     def effect_sizes(self) -> np.ndarray:
         """Return the effect size of each column."""

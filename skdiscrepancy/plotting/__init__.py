@@ -10,7 +10,6 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.plotting._bandwidth import BandwidthDisplay
 from skdiscrepancy.plotting._matrices import (
     CKADisplay,
     DesignDisplay,
@@ -18,6 +17,7 @@ from skdiscrepancy.plotting._matrices import (
     KSampleDisplay,
 )
 from skdiscrepancy.plotting._pvalues import (
+    BandwidthDisplay,
     ColumnTestsDisplay,
     DriftReportDisplay,
     NullDistributionDisplay,

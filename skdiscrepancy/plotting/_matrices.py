@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -40,10 +39,6 @@ LEAST_RANGE = 0.1
 
 class HeatMap(Display):
     """Base class of the heat maps, with texts in the cells of small matrices."""
-
-    image_: Any
-    colorbar_: Any
-    texts_: list[Any]
 
     def _draw(
         self,
@@ -106,7 +101,6 @@ class HeatMap(Display):
 MOST_DRAWN = 10_000
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class CKADisplay(HeatMap):
     """Display of the similarities of layers as a heat map.
 
@@ -199,7 +193,6 @@ class CKADisplay(HeatMap):
     from_result = from_result_with(plot)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class HSICMatrixDisplay(HeatMap):
     """Display of the dependence of all pairs of columns as a heat map.
 
@@ -382,7 +375,6 @@ def _leaves(distances: np.ndarray) -> np.ndarray:
     return leaves_list(linkage(distances, method="average", optimal_ordering=True))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class KSampleDisplay(HeatMap):
     """Display of the tests of all pairs of samples as a heat map.
 
@@ -495,7 +487,6 @@ class KSampleDisplay(HeatMap):
     from_result = from_result_with(plot)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class DesignDisplay(Display):
     """Display of the entries of the core matrix that a design uses.
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,14 +25,12 @@ from skdiscrepancy.plotting._style import (
 
 # Height of the bars of one selected column, of which there are two.
 HEIGHT = 0.4
-REDUNDANCY = "redundancy, mean with the columns above"
 # Number of batch sizes for which a band is computed, at most.
 MOST_SIZES = 5
 # Number of labels on the axis, at most.
 MOST_LABELS = 12
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class ComparisonDisplay(Display):
     """Display of the difference of each candidate to the best one, with intervals.
 
@@ -109,17 +106,17 @@ class ComparisonDisplay(Display):
         best = result.names.index(result.best)
         sign = -1 if result.larger_is_better else 1
         order = np.argsort(sign * result.scores, kind="stable")
-        names, widths = [result.names[i] for i in order], []
-        for i, name in zip(order, names, strict=True):
-            low, high = 0.0, 0.0
-            if i != best:
-                pair = result.pair(name, result.best)
-                low, high = pair.confidence_interval(1 - level)
-            widths.append((high - low) / 2)
+        names = [result.names[i] for i in order]
+        ends = [
+            result.pair(name, result.best).confidence_interval(1 - level)
+            if i != best
+            else (0.0, 0.0)
+            for i, name in zip(order, names, strict=True)
+        ]
         return {
             "names": names,
             "differences": result.differences[order, best],
-            "widths": widths,
+            "widths": [(high - low) / 2 for low, high in ends],
             "in_set": [name in kept for name in names],
             "discrepancy": result.discrepancy,
         }
@@ -168,7 +165,6 @@ class ComparisonDisplay(Display):
     from_result = from_result_with(plot)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SubsetsDisplay(Display):
     """Display of the squared MMD of random subsets, with their mean.
 
@@ -250,7 +246,6 @@ class SubsetsDisplay(Display):
     from_result = from_result_with(plot)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class BatchScoresDisplay(Display):
     """Display of the scores of batches over time, with the band of usual scores.
 
@@ -387,13 +382,9 @@ class BatchScoresDisplay(Display):
             # A new score is above the i-th of n with probability i / (n + 1), so this
             # method leaves the fraction `level` inside on average.
             bands.append(np.quantile(usual, tails, method="weibull"))
-        display = cls(
-            scores=scores,
-            labels=None if by is None else labels,
-            band=np.array(bands)[np.searchsorted(known, sizes, "right") - 1],
-            level=level,
-        )
-        return display.plot(ax=ax)
+        band = np.array(bands)[np.searchsorted(known, sizes, "right") - 1]
+        named = None if by is None else labels
+        return cls.from_scores(scores, labels=named, band=band, level=level, ax=ax)
 
     @classmethod
     def from_scores(
@@ -440,7 +431,7 @@ class BatchScoresDisplay(Display):
         display : BatchScoresDisplay
             The display itself.
         """
-        scores, band = _check(self.scores, self.labels, self.band)
+        scores, band = self._checked()
         ax = self._begin(ax, 6.4, 3.6)
         places = np.arange(len(scores))
         self.band_ = self.above_ = None
@@ -470,32 +461,30 @@ class BatchScoresDisplay(Display):
             ax.set_xticks(some, names, **turned)
         return self._legend("Scores of batches", ncols=3)
 
+    def _checked(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the scores, and the ends of the band for each of them."""
+        scores = np.asarray(self.scores, dtype=np.float64)
+        n = len(scores) if scores.ndim == 1 else 0
+        if not n:
+            raise ValueError(
+                f"scores has shape {scores.shape}, must be one-dimensional and not "
+                "empty."
+            )
+        if self.labels is not None and len(self.labels) != n:
+            raise ValueError(
+                f"labels has {len(self.labels)} entries, must have {n}, one for each "
+                "score."
+            )
+        if self.band is None:
+            return scores, None
+        ends = np.asarray(self.band, dtype=np.float64)
+        if ends.shape not in ((2,), (n, 2)):
+            raise ValueError(
+                f"band has shape {ends.shape}, must have shape (2,) or {(n, 2)}."
+            )
+        return scores, np.broadcast_to(ends, (n, 2))
 
-def _check(
-    scores: ArrayLike, labels: Any, band: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the scores and the band of each score as arrays."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 1 or not scores.size:
-        raise ValueError(
-            f"scores has shape {scores.shape}, must be one-dimensional and not empty."
-        )
-    if labels is not None and len(labels) != len(scores):
-        raise ValueError(
-            f"labels has {len(labels)} entries, must have {len(scores)}, one for each "
-            "score."
-        )
-    if band is None:
-        return scores, None
-    ends = np.asarray(band, dtype=np.float64)
-    if ends.shape not in ((2,), (len(scores), 2)):
-        raise ValueError(
-            f"band has shape {ends.shape}, must have shape (2,) or {(len(scores), 2)}."
-        )
-    return scores, np.broadcast_to(ends, (len(scores), 2))
 
-
-@dataclass(kw_only=True, eq=False, repr=False)
 class SelectionDisplay(Display):
     """Display of the path of a selector: relevance against redundancy.
 
@@ -596,21 +585,21 @@ class SelectionDisplay(Display):
             The display itself.
         """
         steps = np.arange(1, len(self.feature_names) + 1)
-        self._begin(ax, 6.4, max(2.0, 1.6 + 0.4 * len(steps)))
-        self.relevance_bars_, self.redundancy_bars_ = (
-            self.ax_.barh(steps + shift, values, HEIGHT, color=color, label=label)
-            for shift, values, color, label in (
-                (-HEIGHT / 2, self.relevance, BLUE, "relevance, with y"),
-                (HEIGHT / 2, self.redundancy, VERMILLION, REDUNDANCY),
-            )
-        )
+        ax = self._begin(ax, 6.4, max(2.0, 1.6 + 0.4 * len(steps)))
+        above, below = steps - HEIGHT / 2, steps + HEIGHT / 2
+        style = {"color": BLUE, "label": "relevance, with y"}
+        self.relevance_bars_ = ax.barh(above, self.relevance, HEIGHT, **style)
+        style = {
+            "color": VERMILLION,
+            "label": "redundancy, mean with the columns above",
+        }
+        self.redundancy_bars_ = ax.barh(below, self.redundancy, HEIGHT, **style)
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
         self._name_rows(labels, start=1)
-        self.ax_.set_xlabel("Centred kernel alignment (CKA)")
+        ax.set_xlabel("Centred kernel alignment (CKA)")
         return self._legend("Selected columns, the first on top")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class SelectionCVDisplay(Display):
     """Display of the cross-validated score by the number of selected columns.
 
@@ -706,10 +695,8 @@ class SelectionCVDisplay(Display):
         splits = [results[f"split{i}_test_score"] for i in range(n_splits)]
         scores = np.transpose(splits).reshape(-1, len(sizes), n_splits)
         best = int(np.argmax(results["mean_test_score"])) // len(sizes)
-        setting = None
-        if len(scores) > 1:
-            params = estimator.best_params_
-            setting = ", ".join(f"{key}={value}" for key, value in params.items())
+        params = estimator.best_params_.items() if len(scores) > 1 else ()
+        setting = ", ".join(f"{key}={value}" for key, value in params) or None
         display = cls(
             n_features=sizes,
             scores=scores,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import Any, Self
+from dataclasses import dataclass, fields
+from typing import Any, Self, dataclass_transform
 
 import numpy as np
 
@@ -20,16 +20,21 @@ OVERHANG = 1.2
 TITLE_GAP = 4
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Display:
     """Base class of the Displays: dataclasses with a method `plot`.
 
-    A new Display is a subclass with the decorator ``@dataclass(kw_only=True, eq=False,
-    repr=False)``. The method `plot` begins with :meth:`_begin`, draws in `ax_`, and
-    ends with :meth:`_legend` or :meth:`_title`, which return the Display.
+    A subclass is a dataclass without a decorator. Its method `plot` begins with
+    :meth:`_begin`, draws in `ax_`, and ends with :meth:`_legend` or :meth:`_title`,
+    which return the Display.
     """
 
     ax_: Any
     figure_: Any
+
+    def __init_subclass__(cls) -> None:
+        """Make a dataclass of a subclass."""
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
@@ -89,24 +94,6 @@ class Display:
         self.ax_.set_ylim(stop - 0.4, start - 0.6)
         self.ax_.tick_params(axis="y", length=0)
 
-    def _draw_pvalues(
-        self, names: Sequence[Any], pvalues: np.ndarray, level: float
-    ) -> tuple[Any, Any, Any]:
-        """Draw p-values as lines with a marker at the end, the first on top.
-
-        Returns the lines, all markers, and the filled markers of p-values up to the
-        level.
-        """
-        ax, places, small = self.ax_, np.arange(len(names)), pvalues <= level
-        stems = ax.hlines(places, 1.0, pvalues, color=BLUE, linewidth=2, alpha=0.5)
-        open_style = {"color": BLUE, "markerfacecolor": "white", "zorder": 3}
-        [markers] = ax.plot(pvalues, places, "o", **open_style)
-        [filled] = ax.plot(pvalues[small], places[small], "o", color=BLUE, zorder=4)
-        ax.axvline(level, **level_style(level))
-        self._name_rows(names)
-        pvalue_scale(ax.xaxis, float(np.min([level, *pvalues])))
-        return stems, markers, filled
-
     def _draw_histogram(self, values: np.ndarray, bins: Any, label: str) -> Any:
         """Draw a histogram and return its bars."""
         # An edge makes a bar of one value visible.
@@ -159,42 +146,9 @@ def plain(name: Any, letters: int = 32) -> str:
     return text.replace("$", r"\$")
 
 
-def pvalue_scale(axis: Any, least: float) -> None:
-    """Make an axis logarithmic for p-values down to the least of them.
-
-    Small p-values are at the upper or right end, as large statistics are. A margin
-    keeps points at the smallest possible p-value away from the edge.
-    """
-    # For two decades or less, ticks at powers of ten are too few.
-    log_scale(axis, (1, 2, 5) if least > 0.01 else (1,))
-    # A third of the smallest float would be zero.
-    axis.axes.set(**{f"{axis.axis_name}lim": (1.2, max(least / 3, 1e-300))})
-
-
-def log_scale(axis: Any, subs: tuple[float, ...]) -> None:
-    """Make an axis logarithmic, with ticks at these multiples of powers of ten."""
-    from matplotlib.ticker import LogLocator
-
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter("")
-
-
 def whole_numbers(*axes: Any) -> None:
     """Let axes have ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     for axis in axes:
         axis.set_major_locator(MaxNLocator("auto", integer=True))
-
-
-def level_style(level: float) -> dict[str, Any]:
-    """Return the style of the line of a level, with its label."""
-    label = f"level {level:g} (filled: below)"
-    return {"color": GREY, "linestyle": "--", "zorder": 0, "label": label}
-
-
-def rows_height(n_rows: int) -> float:
-    """Return the height of a figure with a line for each row, in inches."""
-    return float(np.clip(1.7 + 0.3 * n_rows, 2.2, 14))

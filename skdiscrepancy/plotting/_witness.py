@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, Self, cast
 
@@ -30,7 +29,6 @@ MARGIN = 0.1
 N_LEVELS = 8
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class WitnessDisplay(Display):
     """Display of a witness function over one or two features.
 
@@ -184,14 +182,9 @@ class WitnessDisplay(Display):
         points = np.zeros((mesh[0].size, rows.shape[1]), dtype=rows.dtype)
         for axis, coordinates in zip(axes, mesh, strict=True):
             points[:, axis.column] = (coordinates.ravel() - axis.origin) / axis.unit
-        display = cls(
-            grid=grid,
-            values=estimator._witness(points, rows).reshape(mesh[0].shape),
-            sample=sample,
-            reference=reference,
-            feature_names=names,
-        )
-        return display.plot(ax=ax)
+        values = estimator._witness(points, rows).reshape(mesh[0].shape)
+        samples: dict[str, Any] = {"sample": sample, "reference": reference}
+        return cls(grid=grid, values=values, feature_names=names, **samples).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the function and the samples.
@@ -207,85 +200,58 @@ class WitnessDisplay(Display):
             The display itself.
         """
         ax = self._begin(ax, 6.4, 4.8, box=len(self.grid) > 1)
-        self.curve_ = self.contours_ = self.reference_ = None
-        if len(self.grid) == 1:
-            self._plot_curve(ax)
-        else:
-            self._plot_contours(ax)
-        names = self.feature_names or [f"x{j}" for j in range(len(self.grid))]
-        ax.set_xlabel(plain(names[0]))
-        if len(names) > 1:
-            ax.set_ylabel(plain(names[1]))
-        other = "model" if self.reference is None else "reference"
-        title = f"Where the {self._sample_name} differs from the {other}"
-        return self._legend(title, ncols=3)
-
-    def _plot_curve(self, ax: Any) -> None:
-        """Draw the function of one feature, with the samples along both edges."""
-        grid, values = self.grid[0], np.asarray(self.values)
-        [self.curve_] = ax.plot(grid, values, color="black", label=self._name)
-        for colour, side in ((VERMILLION, values > 0), (BLUE, values < 0)):
-            style = {"interpolate": True, "color": colour, "alpha": 0.3}
-            ax.fill_between(grid, values, where=side, **style)
-        ax.axhline(0, color=GREY, linewidth=0.8)
-        if self.reference is not None:
-            # Below, because the function is negative where the reference has more mass.
-            self.reference_ = _draw_marks(ax, self.reference, 0.02, BLUE, "reference")
-        self.sample_ = _draw_marks(ax, self.sample, 0.98, VERMILLION, self._sample_name)
-        ax.margins(x=0, y=0.12)
-        ax.set_ylabel(self._scale_label)
-
-    def _plot_contours(self, ax: Any) -> None:
-        """Draw the function of two features, with the samples as points."""
         from matplotlib.ticker import MaxNLocator
 
-        values = np.asarray(self.values)
-        largest = float(np.abs(values).max()) or 1.0
-        ticks = MaxNLocator(2 * N_LEVELS, symmetric=True)
-        # The darkest shades are left out, because markers must stand out.
-        style = {"cmap": "RdBu_r", "vmin": -1.8 * largest, "vmax": 1.8 * largest}
-        style["levels"] = ticks.tick_values(-largest, largest)
-        self.contours_ = ax.contourf(*self.grid, values, **style)
+        values, is_ksd = np.asarray(self.values), self.reference is None
+        witness = "Stein witness" if is_ksd else "MMD witness"
+        new, other = ("sample", "model") if is_ksd else ("new sample", "reference")
+        scale = f"{witness} (> 0: {new} has more)"
+        self.curve_ = self.contours_ = self.reference_ = None
+        if len(self.grid) == 1:
+            [self.curve_] = ax.plot(*self.grid, values, color="black", label=witness)
+            for colour, side in ((VERMILLION, values > 0), (BLUE, values < 0)):
+                style = {"interpolate": True, "color": colour, "alpha": 0.3}
+                ax.fill_between(*self.grid, values, where=side, **style)
+            ax.axhline(0, color=GREY, linewidth=0.8)
+            ax.margins(x=0, y=0.12)
+            ax.set_ylabel(scale)
+        else:
+            largest = float(np.abs(values).max()) or 1.0
+            ticks = MaxNLocator(2 * N_LEVELS, symmetric=True)
+            # The darkest shades are left out, because markers must stand out.
+            style = {"cmap": "RdBu_r", "vmin": -1.8 * largest, "vmax": 1.8 * largest}
+            style["levels"] = ticks.tick_values(-largest, largest)
+            self.contours_ = ax.contourf(*self.grid, values, **style)
+            ax.figure.colorbar(self.contours_, ax=ax, label=scale)
         if self.reference is not None:
-            self.reference_ = _draw_points(ax, self.reference, "o", BLUE, "reference")
-        self.sample_ = _draw_points(ax, self.sample, "^", VERMILLION, self._sample_name)
-        ax.figure.colorbar(self.contours_, ax=ax, label=self._scale_label)
-
-    @property
-    def _name(self) -> str:
-        return "Stein witness" if self.reference is None else "MMD witness"
-
-    @property
-    def _scale_label(self) -> str:
-        return f"{self._name} (> 0: {self._sample_name} has more)"
-
-    @property
-    def _sample_name(self) -> str:
-        return "sample" if self.reference is None else "new sample"
+            # Marks are below, because the function is negative where the reference has
+            # more mass.
+            self.reference_ = _draw_rows(ax, self.reference, 0.02, "o", BLUE, other)
+        self.sample_ = _draw_rows(ax, self.sample, 0.98, "^", VERMILLION, new)
+        names = self.feature_names or [f"x{j}" for j in range(len(self.grid))]
+        for set_label, name in zip((ax.set_xlabel, ax.set_ylabel), names, strict=False):
+            set_label(plain(name))
+        return self._legend(f"Where the {new} differs from the {other}", ncols=3)
 
 
-def _draw_marks(
-    ax: Any, rows: ArrayLike, height: float, colour: str, label: str
+def _draw_rows(
+    ax: Any, rows: ArrayLike, height: float, marker: str, colour: str, label: str
 ) -> Any:
-    """Draw a sample of one feature as marks at a height of the axes."""
-    x = np.asarray(rows)[:, 0]
-    # Overlapping transparent marks of many rows show their density.
-    style = {"color": colour, "alpha": float(np.clip(50 / len(x), 0.05, 0.8))}
-    heights, edge = np.full(len(x), height), ax.get_xaxis_transform()
-    [marks] = ax.plot(x, heights, "|", transform=edge, **style)
-    # In the legend, the mark is not transparent.
-    ax.plot([], [], "|", color=colour, label=label)
-    return marks
-
-
-def _draw_points(ax: Any, rows: ArrayLike, marker: str, colour: str, label: str) -> Any:
-    """Draw a sample of two features, with small points for many rows."""
-    rows = np.asarray(rows)
-    size = float(np.clip(4.5 * np.sqrt(200 / len(rows)), 1.5, 4.5))
+    """Draw a sample as points, or as marks at a height of the axes for one feature."""
+    columns = np.asarray(rows).T
+    n = columns.shape[1]
+    if len(columns) == 1:
+        # Overlapping transparent marks of many rows show their density.
+        style: dict[str, Any] = {"alpha": float(np.clip(50 / n, 0.05, 0.8))}
+        style |= {"color": colour, "transform": ax.get_xaxis_transform()}
+        # In the legend, the mark is not transparent.
+        ax.plot([], [], "|", color=colour, label=label)
+        return ax.plot(*columns, np.full(n, height), "|", **style)[0]
+    # Many rows have small points without an edge.
+    size = float(np.clip(4.5 * np.sqrt(200 / n), 1.5, 4.5))
     edge = {"markeredgecolor": "white", "markeredgewidth": 0.4 if size == 4.5 else 0}
-    style = {"color": colour, "markersize": size, "label": label}
-    [points] = ax.plot(*rows.T, marker, **style, **edge)
-    return points
+    style = {"color": colour, "markersize": size, "label": label, **edge}
+    return ax.plot(*columns, marker, **style)[0]
 
 
 class _Axis(NamedTuple):
@@ -342,13 +308,14 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         )
     n_features = estimator.n_features_in_
     encoder = getattr(estimator, "encoder_", None)
-    names = [f"x{j}" for j in range(n_features)]
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", names)]
+    known = getattr(estimator, "feature_names_in_", None)
     if encoder is not None and not isinstance(encoder, TableEncoder):
         # Columns of the output, which need not belong to columns of the table.
         layout, n_features = layout_of(encoder, None), estimator.reference_.shape[1]
-        names = [f"x{j}" for j in range(n_features)]
-        names = names if layout is None else [str(name) for name in layout.names]
+        known = None if layout is None else layout.names
+    names = (
+        [f"x{j}" for j in range(n_features)] if known is None else [*map(str, known)]
+    )
     chosen = range(n_features) if features is None else features
     if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
         chosen = [chosen]
@@ -370,11 +337,9 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
 
 def _column_index(item: Any, names: list[str]) -> int | None:
     """Return the index of a column given by name or index, or None if unknown."""
-    if isinstance(item, str):
-        return names.index(item) if item in names else None
-    if isinstance(item, bool) or not isinstance(item, Integral):
-        return None
-    return int(item) if 0 <= int(item) < len(names) else None
+    if isinstance(item, Integral) and not isinstance(item, bool):
+        return int(item) if 0 <= int(item) < len(names) else None
+    return names.index(item) if isinstance(item, str) and item in names else None
 
 
 def _axis_points(column: np.ndarray, resolution: int) -> np.ndarray:
