@@ -7,92 +7,64 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skdiscrepancy import (
-        bandwidths,
-        designs,
-        feature_selection,
-        inference,
-        kernels,
-        model_checking,
-        monitoring,
-        plotting,
-        pooling,
-        tables,
+        bandwidths as bandwidths,
+        designs as designs,
+        feature_selection as feature_selection,
+        inference as inference,
+        kernels as kernels,
+        model_checking as model_checking,
+        monitoring as monitoring,
+        plotting as plotting,
+        pooling as pooling,
+        tables as tables,
     )
-    from skdiscrepancy._estimators.cka import CKAEstimator, CKAResult, cka_score
-    from skdiscrepancy._estimators.hsic import HSICEstimator, hsic_score
-    from skdiscrepancy._estimators.ksd import KSDEstimator, ksd_score
-    from skdiscrepancy._estimators.mmd import MMDEstimator, mmd_score
-    from skdiscrepancy._estimators.subsets import MMDSubsetsResult, mmd_subsets
-    from skdiscrepancy._statistics.dependence import hsic_from_gram
+    from skdiscrepancy._estimators.cka import (
+        CKAEstimator as CKAEstimator,
+        CKAResult as CKAResult,
+        cka_score as cka_score,
+    )
+    from skdiscrepancy._estimators.hsic import (
+        HSICEstimator as HSICEstimator,
+        hsic_score as hsic_score,
+    )
+    from skdiscrepancy._estimators.ksd import (
+        KSDEstimator as KSDEstimator,
+        ksd_score as ksd_score,
+    )
+    from skdiscrepancy._estimators.mmd import (
+        MMDEstimator as MMDEstimator,
+        mmd_score as mmd_score,
+    )
+    from skdiscrepancy._estimators.subsets import (
+        MMDSubsetsResult as MMDSubsetsResult,
+        mmd_subsets as mmd_subsets,
+    )
+    from skdiscrepancy._statistics.dependence import hsic_from_gram as hsic_from_gram
     from skdiscrepancy._statistics.evaluations import (
-        ComparisonResult,
-        DiscrepancyResult,
+        ComparisonResult as ComparisonResult,
+        DiscrepancyResult as DiscrepancyResult,
     )
-    from skdiscrepancy._statistics.second_order import ksd_from_gram
-    from skdiscrepancy._statistics.two_samples import mmd_from_gram
+    from skdiscrepancy._statistics.second_order import ksd_from_gram as ksd_from_gram
+    from skdiscrepancy._statistics.two_samples import mmd_from_gram as mmd_from_gram
     from skdiscrepancy.inference import (
-        conditional_hsic_test,
-        hsic_column_tests,
-        hsic_compare,
-        hsic_matrix,
-        hsic_test,
-        hsic_test_from_gram,
-        joint_independence_test,
-        k_sample_test,
-        ksd_compare,
-        ksd_test,
-        ksd_test_from_gram,
-        mmd_column_tests,
-        mmd_compare,
-        mmd_test,
-        mmd_test_from_gram,
+        conditional_hsic_test as conditional_hsic_test,
+        hsic_column_tests as hsic_column_tests,
+        hsic_compare as hsic_compare,
+        hsic_matrix as hsic_matrix,
+        hsic_test as hsic_test,
+        hsic_test_from_gram as hsic_test_from_gram,
+        joint_independence_test as joint_independence_test,
+        k_sample_test as k_sample_test,
+        ksd_compare as ksd_compare,
+        ksd_test as ksd_test,
+        ksd_test_from_gram as ksd_test_from_gram,
+        mmd_column_tests as mmd_column_tests,
+        mmd_compare as mmd_compare,
+        mmd_test as mmd_test,
+        mmd_test_from_gram as mmd_test_from_gram,
     )
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "CKAEstimator",
-    "CKAResult",
-    "ComparisonResult",
-    "DiscrepancyResult",
-    "HSICEstimator",
-    "KSDEstimator",
-    "MMDEstimator",
-    "MMDSubsetsResult",
-    "bandwidths",
-    "cka_score",
-    "conditional_hsic_test",
-    "designs",
-    "feature_selection",
-    "hsic_column_tests",
-    "hsic_compare",
-    "hsic_from_gram",
-    "hsic_matrix",
-    "hsic_score",
-    "hsic_test",
-    "hsic_test_from_gram",
-    "inference",
-    "joint_independence_test",
-    "k_sample_test",
-    "kernels",
-    "ksd_compare",
-    "ksd_from_gram",
-    "ksd_score",
-    "ksd_test",
-    "ksd_test_from_gram",
-    "mmd_column_tests",
-    "mmd_compare",
-    "mmd_from_gram",
-    "mmd_score",
-    "mmd_subsets",
-    "mmd_test",
-    "mmd_test_from_gram",
-    "model_checking",
-    "monitoring",
-    "plotting",
-    "pooling",
-    "tables",
-]
 
 # A module is imported when one of its names is first used. This keeps the import of
 # skdiscrepancy fast, and a two-sample test does not load mixtures or selectors.
@@ -112,6 +84,11 @@ _NAMES = {
     "mmd_test_from_gram",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+_PACKAGES = (
+    "bandwidths designs feature_selection inference kernels model_checking monitoring "
+    "plotting pooling tables"
+)
+__all__ = sorted([*_MODULES, *_PACKAGES.split()])
 
 
 def __getattr__(name: str) -> Any:

@@ -159,12 +159,7 @@ def pool_statistics(
     fuse 1.931
     max 2.0
     """
-    statistics = _finite_vector(statistics, "statistics")
-    if not statistics.size:
-        raise ValueError(
-            f"statistics has shape {statistics.shape}, must have one dimension and at "
-            "least one entry."
-        )
+    statistics = _finite_vector(statistics, "statistics", least=1)
     check_pooling(pooling, statistics.size)
     if pooling is None:
         return float(statistics[0])
@@ -181,11 +176,11 @@ def pool_statistics(
 
 
 def _finite_vector(
-    values: ArrayLike, name: str, shape: tuple[int, ...] | None = None
+    values: ArrayLike, name: str, shape: Any = None, least: int = 0
 ) -> np.ndarray:
     """Return one finite number for each kernel as an array, or raise an error."""
     vector = _as_numbers(values, name)
-    if vector.ndim != 1:
+    if vector.ndim != 1 or vector.size < least:
         raise ValueError(
             f"{name} has shape {vector.shape}, must have one dimension and at least "
             "one entry."

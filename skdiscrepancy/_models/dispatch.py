@@ -409,6 +409,8 @@ def elliptic_gradients(
 
 def gaussian_moments(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the covariance of a fitted Gaussian model."""
+    if isinstance(model, SampleGaussianScore):
+        return model.mean, model.covariance
     if isinstance(model, EmpiricalCovariance):
         return model.location_, model.covariance_
     return model.mean_, without_whitening(model).get_covariance()
@@ -751,14 +753,11 @@ def kde_score(model: Any) -> ModelScore:
 
 def can_be_drawn_from(model: Any) -> bool:
     """Return whether :func:`draw_from` can draw from a model."""
-    if isinstance(model, type):
-        return False
-    if isinstance(model, FrozenEstimator):
-        return can_be_drawn_from(model.estimator)
-    if isinstance(model, Pipeline):
-        return can_be_drawn_from(model.steps[-1][1])
+    while isinstance(model, (FrozenEstimator, Pipeline)):
+        model = model.steps[-1][1] if isinstance(model, Pipeline) else model.estimator
     known = isinstance(model, (SampleGaussianScore, *GAUSSIANS, stats.gaussian_kde))
-    return known or hasattr(model, "sample") or hasattr(model, "rvs")
+    methods = hasattr(model, "sample") or hasattr(model, "rvs")
+    return known or (methods and not isinstance(model, type))
 
 
 def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarray:
@@ -775,9 +774,7 @@ def draw_from(model: Any, n: int, generator: np.random.RandomState) -> np.ndarra
         for step in reversed(steps_before(model)):
             X = np.asarray(without_names(step).inverse_transform(X))
         return X
-    if isinstance(model, SampleGaussianScore):
-        return generator.multivariate_normal(model.mean, model.covariance, size=n)
-    if isinstance(model, GAUSSIANS):
+    if isinstance(model, (SampleGaussianScore, *GAUSSIANS)):
         return generator.multivariate_normal(*gaussian_moments(model), size=n)
     if isinstance(model, stats.gaussian_kde):
         return model.resample(n, seed=generator).T

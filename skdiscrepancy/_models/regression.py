@@ -124,7 +124,9 @@ def negative_log_likelihood(
     K = gaussian_covariance(Z, Z, scales)
     values, vectors = eigenpairs(K)
     projected = vectors.T @ F
-    value, inverse, variances = _profile(values, np.square(projected), ratios, n)
+    value, inverse, variances, by_ratio = _profile(
+        values, np.square(projected), ratios, n
+    )
     solved = vectors @ (projected * inverse)
     # The derivative of the likelihood by the entries of K.
     weights = (vectors * inverse.sum(axis=1)) @ vectors.T
@@ -135,8 +137,6 @@ def negative_log_likelihood(
     centred = Z / scales
     sums = np.square(centred).T @ weights.sum(axis=1)
     by_scale = sums - np.einsum("ic,ij,jc->c", centred, weights, centred, optimize=True)
-    fit = (np.square(projected) * np.square(inverse)).sum(axis=0) / variances
-    by_ratio = 0.5 * ratios * (inverse.sum(axis=0) - fit)
     return value / n, np.concatenate((by_scale, by_ratio)) / n
 
 
@@ -146,7 +146,7 @@ def _profile(
     ratios: np.ndarray,
     n: int,
     rest: np.ndarray | float = 0.0,
-) -> tuple[float, np.ndarray, np.ndarray]:
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the likelihood with the best variances, (e + t)^-1, and the variances.
 
     `rest` are the sums of squares outside the span of the eigenvectors, where the
@@ -159,7 +159,10 @@ def _profile(
     variances = np.maximum(variances, VANISHED * totals / n + np.finfo(float).tiny)
     value = 0.5 * (n * np.log(variances) - np.log(inverse).sum(axis=0))
     value += 0.5 * n_rest * np.log(ratios)
-    return float(value.sum()), inverse, variances
+    fit = (squares * np.square(inverse)).sum(axis=0) + rest / np.square(ratios)
+    trace = inverse.sum(axis=0) + n_rest / ratios
+    by_ratio = 0.5 * ratios * (trace - fit / variances)
+    return float(value.sum()), inverse, variances, by_ratio
 
 
 def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -236,11 +239,8 @@ class Smoother:
         rest = np.maximum(np.square(F).sum(axis=0) - squares.sum(axis=0), 0)
 
         def function(logs: np.ndarray) -> tuple[float, np.ndarray]:
-            ratios = np.exp(logs)
-            value, inverse, variances = _profile(values, squares, ratios, n, rest)
-            fit = (squares * np.square(inverse)).sum(axis=0) + rest / np.square(ratios)
-            trace = inverse.sum(axis=0) + (n - len(values)) / ratios
-            return value / n, 0.5 * ratios * (trace - fit / variances) / n
+            value, _, _, by_ratio = _profile(values, squares, np.exp(logs), n, rest)
+            return value / n, by_ratio / n
 
         start, bounds = np.full(m, np.log(FIRST_RATIO)), [RATIO_BOUNDS] * m
         best = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds)
