@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Hashable
 from math import ceil, factorial, log2, sqrt
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.polynomial import polynomial
@@ -39,6 +39,9 @@ from skdiscrepancy.kernels._base import (
     ProductKernel,
     read_both,
 )
+
+# The value of a profile psi, its slope psi' / d, and its curvature psi''.
+Derivatives: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class RadialKernel(Kernel):
@@ -193,9 +196,7 @@ class RadialKernel(Kernel):
             )
         return slope, curvature
 
-    def evaluate_derivatives(
-        self, distance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_derivatives(self, distance: np.ndarray) -> Derivatives:
         r"""Compute value, slope and curvature of the profile for given distances.
 
         Parameters
@@ -433,9 +434,7 @@ class GaussianKernel(RadialKernel):  # numpydoc ignore=PR02
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
         return _decay(distance, inverse_power(-1, self.bandwidth, 2), out)
 
-    def evaluate_derivatives(
-        self, distance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_derivatives(self, distance: np.ndarray) -> Derivatives:
         rate = inverse_power(2, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         slope = -rate * value
@@ -567,14 +566,12 @@ class IMQKernel(RadialKernel):  # numpydoc ignore=PR02
         return self.metric is None
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
-        _scale(distance, 1, self.bandwidth, 2, out)
+        _scale(distance, inverse_power(1, self.bandwidth, 2), out)
         out += 1
         np.sqrt(out, out=out)
         return np.divide(1, out, out=out)
 
-    def evaluate_derivatives(
-        self, distance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_derivatives(self, distance: np.ndarray) -> Derivatives:
         rate = inverse_power(1, self.bandwidth, 2)
         value = self.evaluate(distance, np.empty_like(distance))
         squared = value * value
@@ -683,8 +680,8 @@ class MaternKernel(RadialKernel):
 
     def _reduced(self, distance: np.ndarray) -> np.ndarray:
         """Return sqrt(2 nu) distance / bandwidth, where the kernel is not yet zero."""
-        t = np.empty_like(distance)
-        _scale(distance, sqrt(2 * self.nu), self.bandwidth, 1, t)
+        rate = inverse_power(sqrt(2 * self.nu), self.bandwidth, 1)
+        t = _scale(distance, rate, np.empty_like(distance))
         return np.minimum(t, FAR, out=t)
 
     def evaluate(self, distance: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -692,9 +689,7 @@ class MaternKernel(RadialKernel):
         values = _horner(matern_polynomial(self.nu), t)
         return np.multiply(values, decay(t, -1, t), out=out)
 
-    def evaluate_derivatives(
-        self, distance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate_derivatives(self, distance: np.ndarray) -> Derivatives:
         P = matern_polynomial(self.nu)
         first = polynomial.polysub(polynomial.polyder(P), P)
         second = polynomial.polysub(polynomial.polyder(first), first)
@@ -745,11 +740,8 @@ def matern_polynomial(nu: float) -> np.ndarray:
     )
 
 
-def _scale(
-    distance: np.ndarray, factor: float, bandwidth: float, power: int, out: np.ndarray
-) -> np.ndarray:
-    """Write factor * distance / bandwidth**power to `out`, avoiding 0 * inf."""
-    rate = inverse_power(factor, bandwidth, power)
+def _scale(distance: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
+    """Write rate * distance to `out`, avoiding 0 * inf."""
     if rate < LARGEST[out.dtype]:
         return np.multiply(distance, rate, out=out)
     out[...] = np.where(distance == 0, 0, np.inf)
@@ -857,9 +849,8 @@ class SpectralDraws:
             second = self.spectrum(kernel.second, n_features, f"{place}2")
             if first is None or second is None:
                 return None
-            return Spectrum(
-                first.base * first.factor + second.base * second.factor, 1.0
-            )
+            base = first.base * first.factor + second.base * second.factor
+            return Spectrum(base, 1.0)
         if isinstance(kernel, ColumnKernel):
             columns = np.atleast_1d(kernel.columns)
             inner = self.spectrum(kernel.kernel, len(columns), place)
@@ -878,9 +869,36 @@ class SpectralDraws:
             return None
         key = (place, n_features, *family)
         if key not in self.draws:
-            draw = np.random.default_rng((self.seed, len(self.draws)))
-            self.draws[key] = _draw(*family, self.n_frequencies, n_features, draw)
+            self.draws[key] = self._draw(*family, n_features)
         return Spectrum(self.draws[key], inverse_power(1, kernel.bandwidth, 1))
+
+    def _draw(self, name: str, nu: float, n_features: int) -> np.ndarray:
+        """Draw frequencies for the bandwidth 1.
+
+        IMQ and Matern kernels are mixtures of Gaussian kernels, with a gamma and an
+        inverse gamma distribution of the squared inverse bandwidth.
+        """
+        rng = np.random.default_rng((self.seed, len(self.draws)))
+        # Points of the unit cube, away from its sides.
+        n, n_columns = self.n_frequencies, n_features + (name in ("imq", "matern"))
+        if n_columns > qmc.Sobol.MAXDIM:
+            u = rng.uniform(RESOLUTION, 1 - RESOLUTION, size=(n, n_columns))
+        else:
+            points = qmc.Sobol(n_columns, scramble=True, **{RNG: rng})
+            # A power of two, as scipy asks for. The first n points are as good. In
+            # random order, the points of one kernel are independent of the points of
+            # another kernel.
+            first = points.random_base2(ceil(log2(n)))[:n]
+            u = rng.permutation(first) + RESOLUTION / 2
+        if name == "laplace":
+            # The Cauchy distribution in every column.
+            return np.tan(np.pi * (u - 0.5))
+        if name == "gaussian":
+            return sqrt(2) * ndtri(u)
+        z = ndtri(u[:, 1:])
+        if name == "imq":
+            return z * np.sqrt(2 * gammaincinv(0.5, u[:, :1]))
+        return z * np.sqrt(nu / gammaincinv(nu, u[:, :1]))
 
 
 def _family(kernel: Any, n_features: int) -> tuple[str, float] | None:
@@ -896,34 +914,3 @@ def _family(kernel: Any, n_features: int) -> tuple[str, float] | None:
     names = {GaussianKernel: "gaussian", LaplaceKernel: "laplace", IMQKernel: "imq"}
     name = names.get(type(kernel))
     return None if name is None else (name, 0.0)
-
-
-def _draw(
-    name: str, nu: float, n: int, n_features: int, draw: np.random.Generator
-) -> np.ndarray:
-    """Draw n frequencies for the bandwidth 1.
-
-    IMQ and Matern kernels are mixtures of Gaussian kernels, with a gamma and an inverse
-    gamma distribution of the squared inverse bandwidth.
-    """
-    mixed = name in ("imq", "matern")
-    u = _uniform(n, n_features + mixed, draw)
-    if name == "laplace":
-        # The Cauchy distribution in every column.
-        return np.tan(np.pi * (u - 0.5))
-    if name == "gaussian":
-        return sqrt(2) * ndtri(u)
-    z = ndtri(u[:, 1:])
-    if name == "imq":
-        return z * np.sqrt(2 * gammaincinv(0.5, u[:, :1]))
-    return z * np.sqrt(nu / gammaincinv(nu, u[:, :1]))
-
-
-def _uniform(n: int, n_columns: int, draw: np.random.Generator) -> np.ndarray:
-    """Draw n points of the unit cube, away from its sides."""
-    if n_columns > qmc.Sobol.MAXDIM:
-        return draw.uniform(RESOLUTION, 1 - RESOLUTION, size=(n, n_columns))
-    points = qmc.Sobol(n_columns, scramble=True, **{RNG: draw})
-    # A power of two, as scipy asks for. The first n points are as good. In random
-    # order, the points of one kernel are independent of the points of another kernel.
-    return draw.permutation(points.random_base2(ceil(log2(n)))[:n]) + RESOLUTION / 2
