@@ -679,28 +679,23 @@ def univariate_score(model: Any) -> ModelScore:
     return ModelScore(partial(univariate_gradients, name, shapes, loc, scale), 1)
 
 
-def is_normal(model: Any) -> bool:
-    """Return whether a model is scipy.stats.Normal.
+def copyable(model: Any) -> Any:
+    """Return scipy.stats.Normal as a frozen distribution, other models as they are.
 
-    A copy of such a model, as `clone` makes it, is a standard normal distribution in
-    scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
+    A copy of scipy.stats.Normal, as `clone` makes it, is a standard normal distribution
+    in scipy 1.15 to 1.17, whatever its parameters were. Only its repr tells.
     """
     if not hasattr(stats, "Normal") or not isinstance(model, stats.Normal):
-        return False
+        return model
     if type(model) is not stats.Normal and "mu=" in repr(model):
         raise ValueError(
             f"model == {model!r} is a copy that lost its parameters, because scipy "
             "cannot copy this distribution. Pass a frozen distribution, as in "
             "scipy.stats.norm(loc, scale)."
         )
-    return True
-
-
-def copyable(model: Any) -> Any:
-    """Return scipy.stats.Normal as a frozen distribution, other models as they are."""
-    if is_normal(model) and not np.ndim(model.mu) and not np.ndim(model.sigma):
-        return stats.norm(float(model.mu), float(model.sigma))
-    return model
+    if np.ndim(model.mu) or np.ndim(model.sigma):
+        return model
+    return stats.norm(float(model.mu), float(model.sigma))
 
 
 def continuous_score(model: Any) -> ModelScore:
@@ -709,8 +704,9 @@ def continuous_score(model: Any) -> ModelScore:
     In closed form for the normal distribution, by differences for the others.
     """
     check_support(model)
-    if is_normal(model):
-        return univariate_score(copyable(model))
+    frozen = copyable(model)
+    if frozen is not model:
+        return univariate_score(frozen)
     if hasattr(model, "loc") and hasattr(model, "scale"):
         raise ValueError(
             f"model == {model!r}, must not be shifted or scaled, because copies of "
