@@ -176,14 +176,13 @@ def _category_axis(first: Column, second: Column) -> Axis:
     if not first.kind == second.kind == "ordered":
         # Equal shares in the order of their names, whatever the order of the rows.
         labels = sorted(+shares, key=lambda label: (-shares[label], label))
-    shown = labels if len(labels) <= N_BARS + 1 else labels[:N_BARS]
-    n_places = len(shown) + (len(shown) < len(labels))
+    has_rare = len(labels) > N_BARS + 1
+    shown = labels[:N_BARS] if has_rare else labels
+    n_places = len(shown) + has_rare
     positions = {label: (i + 0.5) / n_places for i, label in enumerate(shown)}
     ticks = [(place, label) for label, place in positions.items()]
-    other = np.nan
-    if len(shown) < len(labels):
-        other = (n_places - 0.5) / n_places
-        ticks.append((other, OTHER))
+    other = (n_places - 0.5) / n_places if has_rare else np.nan
+    ticks += [(other, OTHER)] if has_rare else []
     places = [
         # The last place is the place of the code -1.
         np.array([*(positions.get(text, other) for text in texts), np.nan])[codes]
@@ -259,10 +258,8 @@ def picture(bars: dict[str, Any], name: str) -> str:
         content += _text(LABEL - 6, y + BAR + 4, _cut(label, LETTERS), "end")
         for share, css in zip(shares, "rn", strict=True):
             width = (WIDTH - LABEL - 34) * share / most
-            content += (
-                f'<rect class="{css}" x="{LABEL}" y="{y}" height="{BAR}" '
-                f'width="{max(width, 0.5):.1f}"/>'
-            )
+            size = f'height="{BAR}" width="{max(width, 0.5):.1f}"'
+            content += f'<rect class="{css}" x="{LABEL}" y="{y}" {size}/>'
             content += _text(LABEL + width + 4, y + BAR, f"{share:.0%}", "small")
             y += BAR + 1
         y += GAP
@@ -674,13 +671,7 @@ class ColumnSets(Gram):
         Threads and progress.
     """
 
-    def __init__(
-        self,
-        blocks: list[np.ndarray],
-        m: int,
-        removed: Sequence[Sequence[int]],
-        run: Run,
-    ):
+    def __init__(self, blocks: list[np.ndarray], m: int, removed: Any, run: Run):
         self.run = run
         self.Z = np.concatenate(blocks, axis=1)
         # No columns at all have the distance zero.
