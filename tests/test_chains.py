@@ -50,16 +50,16 @@ def test_chains_are_found_in_any_order():
 def test_chains_are_as_long_as_the_digits_allow():
     rates = [-(2.0**k) for k in range(20)]
     for dtype, longest in ((DOUBLE, 12), (SINGLE, 3)):
-        squares = chains_of(rates, dtype).squares
+        squares = chains_of(rates, dtype)[1]
         starts = np.flatnonzero(squares == 0)
         assert np.diff(np.append(starts, 20)).max() == 1 + longest
 
 
 def test_rates_that_nearly_double_are_strangers():
-    assert_array_equal(chains_of([-1.0, -2.0 - 1e-12], DOUBLE).squares, [0, 0])
+    assert_array_equal(chains_of([-1.0, -2.0 - 1e-12], DOUBLE)[1], [0, 0])
     # Steps of the root of two double up to rounding.
     bandwidths = [0.37 * np.sqrt(2.0) ** k for k in range(9)]
-    squares = chains_of([-1 / b / b for b in bandwidths], DOUBLE).squares
+    squares = chains_of([-1 / b / b for b in bandwidths], DOUBLE)[1]
     assert_array_equal(squares, [0] + [1] * 8)
 
 
@@ -107,7 +107,9 @@ def test_stein_sums_of_chains_are_those_of_each_kernel():
     distance, (inner, cross) = rng.gamma(2, size=(20, 31)), rng.normal(size=(2, 20, 31))
     bandwidths = [2.0, 0.5, 1.0, 1.0, 0.7, 4.0]
     kinds = ["gaussian", "gaussian", "imq", "gaussian", "gaussian", "gaussian"]
-    rows, cols = compiled_sums((distance, inner, cross), kinds, bandwidths)
+    rows, cols = compiled_sums(
+        (distance, inner, cross), list(zip(kinds, bandwidths, strict=True))
+    )
     for k in (0, 1, 3, 4, 5):
         kernel = GaussianKernel(bandwidth=bandwidths[k])
         exact = kernel.evaluate_stein(distance, inner, cross, np.empty((20, 31)))

@@ -274,7 +274,7 @@ LOOPS = {
     "decay_group_sums": lambda x, y, u: tile_loops.decay_group_sums(
         x, [-1.0], *read_only(GROUPS, np.array([0, 20, 30]))
     ),
-    "stein_sums": lambda x, y, u: tile_loops.compiled_sums((x, y, y), ["imq"], [1.0]),
+    "stein_sums": lambda x, y, u: tile_loops.compiled_sums((x, y, y), [("imq", 1.0)]),
     "city_block": lambda x, y, u: tile_loops.city_block(x, y),
     "difference_products": lambda x, y, u: tile_loops.difference_products(x, y, y, x),
     # The transpose of one column is contiguous and is not copied.
@@ -334,13 +334,10 @@ def test_compiled_sums_of_the_stein_kernel(dtype, bandwidth, compiled):
     distance = rng.gamma(2, size=(40, 65)).astype(dtype)
     inner, cross = rng.normal(size=(2, 40, 65)).astype(dtype)
     kernels = [GaussianKernel(bandwidth=bandwidth), IMQKernel(bandwidth=bandwidth)]
-    sums = tile_loops.compiled_sums(
-        (distance, inner, cross), ["gaussian", "imq"], 2 * [bandwidth]
-    )
+    both = [("gaussian", bandwidth), ("imq", bandwidth)]
+    sums = tile_loops.compiled_sums((distance, inner, cross), both)
     weights = rng.rand(40).astype(dtype), rng.rand(65).astype(dtype)
-    weighted = tile_loops.compiled_sums(
-        (distance, inner, cross), ["gaussian", "imq"], 2 * [bandwidth], weights
-    )
+    weighted = tile_loops.compiled_sums((distance, inner, cross), both, weights)
     arguments = [array.astype(float) for array in (distance, inner, cross)]
     for k, kernel in enumerate(kernels):
         expected = kernel.evaluate_stein(*arguments, np.empty((40, 65)))

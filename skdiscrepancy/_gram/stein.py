@@ -68,7 +68,11 @@ class SteinGram(Gram):
         self.gradients = Rows(gradients.astype(self.dtype, copy=False), centred=False)
         self.n, self.n_kernels = len(X), len(kernels)
         self.n_features = 2 * X.shape[1]
-        self.kinds = [stein_kind(kernel, self.dtype) for kernel in kernels]
+        self.known = {
+            k: (kind, kernel.bandwidth)
+            for k, kernel in enumerate(kernels)
+            if (kind := stein_kind(kernel, self.dtype)) is not None
+        }
         # Gaussian kernels: the exponential of one may be the square of another.
         rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
         self.rates = {k: rate for k, rate in rates.items() if rate is not None}
@@ -90,13 +94,8 @@ class SteinGram(Gram):
         own = weights_of_tile(weights, rows, cols)
         out, sums = self._buffers(rows, cols)
         products = self._products(rows, cols)
-        known = [k for k, kind in enumerate(self.kinds) if kind is not None]
-        compiled = compiled_sums(
-            products.arrays,
-            [kind for kind in self.kinds if kind is not None],
-            [self.kernels[k].bandwidth for k in known],
-            own,
-        )
+        known = list(self.known)
+        compiled = compiled_sums(products.arrays, list(self.known.values()), own)
         if compiled is None:
             known = []
         else:
@@ -110,11 +109,10 @@ class SteinGram(Gram):
     ) -> tuple[np.ndarray, ...]:
         """Return sums of a tile over groups, by compiled loops where possible."""
         sums = None
-        if None not in self.kinds:
+        if len(self.known) == self.n_kernels:
             sums = compiled_group_sums(
                 self._products(rows, cols).arrays,
-                [kind for kind in self.kinds if kind is not None],
-                [kernel.bandwidth for kernel in self.kernels],
+                list(self.known.values()),
                 row_groups,
                 group_bounds(col_groups),
                 drop_diagonal=rows == cols,

@@ -45,34 +45,25 @@ def waves(
     angles = ready(angles)
     largest = max(angles.max(initial=0), -angles.min(initial=0))
     loops = compiled("angles")
+    double = _double if loops is None else loops.double
     for k, n_doublings in zip(
         *chains_of([-float(factor) for factor in factors], out.dtype), strict=True
     ):
         for _ in range(n_doublings):
-            if loops is None:
-                _double(amplitude, out)
-            else:
-                loops.double(amplitude, out)
+            double(amplitude, out)
         if not n_doublings:
             if loops is not None and largest * factors[k] < LARGEST_ANGLE:
                 loops.waves(angles, float(factors[k]), amplitude, out)
             else:
-                _waves(angles * factors[k], amplitude, out)
+                scaled = angles * factors[k]
+                np.cos(scaled, out=out[:, :n])
+                np.sin(scaled, out=out[:, n:])
+                out *= amplitude
         yield int(k), out
-
-
-def _waves(angles: np.ndarray, amplitude: float, out: np.ndarray) -> None:
-    n = angles.shape[1]
-    np.cos(angles, out=out[:, :n])
-    np.sin(angles, out=out[:, n:])
-    out *= amplitude
 
 
 def _double(amplitude: float, out: np.ndarray) -> None:
     cosine, sine = np.split(out, 2, axis=1)
-    cosine *= sine
-    sine *= sine
-    sine *= -2 / amplitude
-    sine += amplitude
-    cosine *= 2 / amplitude
-    out[:] = np.concatenate((sine, cosine), axis=1)
+    doubled = 2 / amplitude * cosine * sine
+    cosine[:] = amplitude - 2 / amplitude * sine**2
+    sine[:] = doubled

@@ -24,25 +24,24 @@ def shifted_sums(first, others, shifts, sums):
             a = first[row, start : min(start + BLOCK, n)]
             size = len(a)
             for b in range(shifts.shape[0]):
+                product = a
+                if n_others > 2:
+                    product = partial
+                    product[:size] = a
+                for j in range(n_others - 2):
+                    place = start + shifts[b, j]
+                    factor = others[j, row, place : place + size]
+                    for i in range(size):
+                        product[i] *= factor[i]
                 place = start + shifts[b, n_others - 1]
                 last = others[n_others - 1, row, place : place + size]
                 total = 0.0
                 if n_others == 1:
                     for i in range(size):
-                        total += a[i] * last[i]
-                elif n_others == 2:
-                    place = start + shifts[b, 0]
-                    middle = others[0, row, place : place + size]
-                    for i in range(size):
-                        total += a[i] * middle[i] * last[i]
+                        total += product[i] * last[i]
                 else:
+                    place = start + shifts[b, n_others - 2]
+                    middle = others[n_others - 2, row, place : place + size]
                     for i in range(size):
-                        partial[i] = a[i]
-                    for j in range(n_others - 1):
-                        place = start + shifts[b, j]
-                        factor = others[j, row, place : place + size]
-                        for i in range(size):
-                            partial[i] *= factor[i]
-                    for i in range(size):
-                        total += partial[i] * last[i]
+                        total += product[i] * middle[i] * last[i]
                 sums[b] += total

@@ -10,17 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from skdiscrepancy._loops.compiled_exponential import exponential, inlined, loop
+from skdiscrepancy._loops.compiled_tiles import decay
 from skdiscrepancy._loops.constants import CACHED, CACHED_LEVELS, CHUNK, FAR, LEAF
 
 
 class Kernels(NamedTuple):
-    """Rates of both kernels, if one minus a kernel replaces it, and if rows weigh."""
+    """Rates of both kernels, and whether one minus a kernel replaces it."""
 
     x_rate: float
     y_rate: float
     x_wide: bool
     y_wide: bool
-    weighted: bool
 
 
 class Rows(NamedTuple):
@@ -36,20 +36,16 @@ class Rows(NamedTuple):
 @loop
 def _part(rows, start, stop):
     """Return some of the rows, as views."""
-    return Rows(
-        rows.numbers[start:stop],
-        rows.x[start:stop],
-        rows.y[start:stop],
-        rows.totals[start:stop],
-        rows.weights[start:stop],
-    )
+    numbers, x, y, totals, weights = rows
+    at = slice(start, stop)
+    return Rows(numbers[at], x[at], y[at], totals[at], weights[at])
 
 
 @loop
 def _leaf(rows, kernels):
     """Add the pairs of a few rows to their totals and sort the rows by y."""
     numbers, x, y, totals, weights = rows
-    x_rate, y_rate, x_wide, y_wide, _ = kernels
+    x_rate, y_rate, x_wide, y_wide = kernels
     values = np.empty(LEAF)
     for i in range(1, x.size):
         if y_wide:
@@ -85,53 +81,39 @@ def _exchange(rows, second, centre, kernels, room):
     are in the order of y. `room` is overwritten with exponentials of the rows.
     """
     _, x, y, totals, weights = rows
-    x_rate, y_rate, weighted = kernels.x_rate, kernels.y_rate, kernels.weighted
+    x_rate, y_rate, _, _ = kernels
     factors, decays = room[0], room[1]
     n = x.size
-    decays[0] = 0.0
+    decays[0] = decays[n] = 0.0
     for i in range(n):
         factors[i] = exponential(-x_rate * abs(x[i] - centre))
     for i in range(1, n):
         decays[i] = exponential(-y_rate * (y[i] - y[i - 1]))
     n_chunks = (n + CHUNK - 1) // CHUNK
-    first_carried = second_carried = 0.0
-    for chunk in range(n_chunks):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        of_first, of_second = first_carried, second_carried
-        first_inside = second_inside = 0.0
-        for i in range(start, stop):
-            # One of the two factors is zero.
-            later = factors[i] * second[i]
-            sooner = factors[i] - later
-            weight = weights[i] if weighted else 1.0
-            of_later, of_sooner = later * weight, sooner * weight
-            of_first = of_first * decays[i] + of_sooner
-            first_inside = first_inside * decays[i] + of_sooner
-            of_second = of_second * decays[i] + of_later
-            second_inside = second_inside * decays[i] + of_later
-            totals[i] += later * of_first + sooner * of_second
-        across = decays[start] * exponential(-y_rate * (y[stop - 1] - y[start]))
-        first_carried = first_inside + across * first_carried
-        second_carried = second_inside + across * second_carried
-    first_carried = second_carried = into = 0.0
-    for chunk in range(n_chunks - 1, -1, -1):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        across = into * exponential(-y_rate * (y[stop - 1] - y[start]))
-        of_first, of_second = first_carried, second_carried
-        first_inside = second_inside = 0.0
-        for i in range(stop - 1, start - 1, -1):
-            later = factors[i] * second[i]
-            sooner = factors[i] - later
-            weight = weights[i] if weighted else 1.0
-            of_later, of_sooner = later * weight, sooner * weight
-            of_first = of_first * into + of_sooner
-            first_inside = first_inside * into + of_sooner
-            of_second = of_second * into + of_later
-            second_inside = second_inside * into + of_later
-            totals[i] += later * of_first + sooner * of_second
-            into = decays[i]
-        first_carried = first_inside + across * first_carried
-        second_carried = second_inside + across * second_carried
+    for backwards in range(2):
+        first_carried = second_carried = 0.0
+        for c in range(n_chunks):
+            chunk = n_chunks - 1 - c if backwards else c
+            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            # Backwards, the step of a value is the step of the next value.
+            across = decays[stop if backwards else start]
+            across *= exponential(-y_rate * (y[stop - 1] - y[start]))
+            of_first, of_second = first_carried, second_carried
+            first_inside = second_inside = 0.0
+            for t in range(stop - start):
+                i = stop - 1 - t if backwards else start + t
+                into = decays[i + backwards]
+                # One of the two factors is zero.
+                later = factors[i] * second[i]
+                sooner = factors[i] - later
+                of_later, of_sooner = later * weights[i], sooner * weights[i]
+                of_first = of_first * into + of_sooner
+                first_inside = first_inside * into + of_sooner
+                of_second = of_second * into + of_later
+                second_inside = second_inside * into + of_later
+                totals[i] += later * of_first + sooner * of_second
+            first_carried = first_inside + across * first_carried
+            second_carried = second_inside + across * second_carried
 
 
 @loop
@@ -143,22 +125,22 @@ def _exchange_wide(rows, second, centre, kernels, room):
     1 - u v = (1 - u) + u (1 - v). It needs sums with and without the weights 1 - v.
     """
     _, x, y, totals, weights = rows
-    x_rate, y_rate, x_wide, _, _ = kernels
+    x_rate, y_rate, x_wide, _ = kernels
     factors, gains = room[0], room[1]
     n = x.size
     for i in range(n):
         t = -x_rate * abs(x[i] - centre)
         factors[i] = -expm1(t) if x_wide else exp(t)
-    gains[0] = 0.0
+    gains[0] = gains[n] = 0.0
     for i in range(1, n):
         gains[i] = -expm1(-y_rate * (y[i] - y[i - 1]))
-    for direction in range(2):
+    for backwards in range(2):
         # Weights of rows of both blocks so far, times their factors, and sums of both.
         n_first = n_second = w_first = w_second = 0.0
         of_first = of_second = first_w = second_w = 0.0
         for t in range(n):
-            i = t if direction == 0 else n - 1 - t
-            gain = gains[i] if direction == 0 else (gains[i + 1] if t else 0.0)
+            i = n - 1 - t if backwards else t
+            gain = gains[i + backwards]
             of_first += gain * (n_first - of_first)
             of_second += gain * (n_second - of_second)
             first_w += gain * (w_first - first_w)
@@ -196,8 +178,7 @@ def _merge(rows, merged, half, centres, kernels, room):
             merged.x[at] = rows.x[k]
             merged.y[at] = rows.y[k]
             merged.totals[at] = rows.totals[k]
-            if kernels.weighted:
-                merged.weights[at] = rows.weights[k]
+            merged.weights[at] = rows.weights[k]
             j += later
             i += not later
         if middle < stop:
@@ -216,19 +197,18 @@ def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, weights, sums):
     the order of y, and every merge adds the kernel over the pairs of both blocks.
     """
     n = x.size
-    kernels = Kernels(x_rate, y_rate, x_wide, y_wide, weights.size > 0)
+    kernels = Kernels(x_rate, y_rate, x_wide, y_wide)
     # Many small arrays would be returned to the system at every call.
     numbers, columns = np.empty((2, n), np.int64), np.empty((2, 4, n))
     first, second = columns[0], columns[1]
     rows = Rows(numbers[0], first[0], first[1], first[2], first[3])
     merged = Rows(numbers[1], second[0], second[1], second[2], second[3])
-    room = np.empty((3, n))
+    room = np.empty((3, n + 1))
     for i in range(n):
         rows.numbers[i], rows.x[i], rows.y[i] = i, x[i], y[i]
-        rows.weights[i] = weights[i] if weights.size else 1.0
+        rows.weights[i] = weights[i]
         # One minus a kernel is zero on the diagonal.
-        rows.totals[i] = 0.0 if y_wide else rows.weights[i]
-        merged.weights[i] = 1.0
+        rows.totals[i] = 0.0 if y_wide else weights[i]
     for start in range(0, n, LEAF):
         _leaf(_part(rows, start, start + LEAF), kernels)
     # We first merge within parts that fit the cache, and then all parts.
@@ -250,85 +230,58 @@ def product_sums(x, y, x_rate, y_rate, x_wide, y_wide, weights, sums):
 
 
 @loop
-def _factors(steps, rate, out):
-    """Write the exponentials of steps to `out`."""
-    for i in range(steps.size):
-        out[i] = exponential(-rate * steps[i])
+def scan_exponentials(steps, rate, before, after, below, above):
+    """Add the weighted sums of exp(-rate * distance) over all other values.
 
-
-@loop
-def _factor_across(steps, rate):
-    """Return the exponential of the sum of all steps but the first."""
-    total = 0.0
-    for i in range(1, steps.size):
-        total += steps[i]
-    return exponential(-rate * total)
-
-
-@loop
-def scan_exponentials(steps, rate, weights, sums):
-    """Write the weighted row sums of exp(-rate * distance) on a sorted column."""
+    Values before each value have weights `before` and are added to `below[0]`, values
+    after it have weights `after` and are added to `above[0]`.
+    """
     n = steps.size
     n_chunks = (n + CHUNK - 1) // CHUNK
-    factors = np.empty(CHUNK + 1)
-    carried = np.zeros(weights.shape[0])
-    for chunk in range(n_chunks):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        _factors(steps[start:stop], rate, factors)
-        across = factors[0] * _factor_across(steps[start:stop], rate)
-        for v in range(carried.size):
-            w, out = weights[v], sums[v]
-            total, inside = carried[v], 0.0
-            for i in range(start, stop):
-                factor = factors[i - start]
-                total = total * factor + w[i]
-                inside = inside * factor + w[i]
-                out[i] = total
-            carried[v] = inside + across * carried[v]
-    carried[:] = 0
-    for chunk in range(n_chunks - 1, -1, -1):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        # Each step leads to the next value, and the last step to the next chunk.
-        after = steps[start + 1 : min(stop + 1, n)]
-        _factors(after, rate, factors)
-        if stop == n:
-            factors[stop - 1 - start] = 0.0
-        across = _factor_across(steps[start:stop], rate) * factors[stop - 1 - start]
-        for v in range(carried.size):
-            w, out = weights[v], sums[v]
-            total, inside = carried[v], 0.0
-            for i in range(stop - 1, start - 1, -1):
-                factor = factors[i - start]
-                total *= factor
-                out[i] += total
-                total += w[i]
-                inside = inside * factor + w[i]
-            carried[v] = inside + across * carried[v]
+    factors, totals = np.empty(CHUNK), np.empty(CHUNK)
+    for backwards in range(2):
+        weights, out = (after, above[0]) if backwards else (before, below[0])
+        carried = 0.0
+        for c in range(n_chunks):
+            chunk = n_chunks - 1 - c if backwards else c
+            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            size, w, o = stop - start, weights[start:stop], out[start:stop]
+            # Backwards, the step of a value is the step of the next value.
+            decay(steps[start + backwards : min(stop + backwards, n)], -rate, factors)
+            if backwards and stop == n:
+                factors[size - 1] = 0.0
+            across = factors[size - 1 if backwards else 0]
+            across *= exponential(-rate * steps[start + 1 : stop].sum())
+            total, inside = carried, 0.0
+            for t in range(size):
+                i = size - 1 - t if backwards else t
+                totals[i] = total
+                total = total * factors[i] + w[i]
+                inside = inside * factors[i] + w[i]
+            for i in range(size):
+                o[i] += totals[i] * factors[i]
+            carried = inside + across * carried
 
 
 @loop
 def scan_complements(shares, keep, weights, sums):
-    """Write the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
+    """Add the weighted row sums of 1 - exp(-rate * distance) on a sorted column.
 
     `shares` are 1 - exp(-step), and `keep` is 0 where a new group starts. If a kernel
     is wide, the numbers added at each step are small, and so are their rounding errors.
     Chunks are therefore not needed.
     """
     n = shares.size
-    for v in range(weights.shape[0]):
-        w, out = weights[v], sums[v]
+    for backwards in range(2):
         before = total = 0.0
-        for i in range(n):
-            total = (total + shares[i] * (before - total)) * keep[i]
-            out[i] = total
-            before = before * keep[i] + w[i]
-        before = total = 0.0
-        for i in range(n - 1, -1, -1):
-            if i + 1 < n:
-                total = (total + shares[i + 1] * (before - total)) * keep[i + 1]
-                before *= keep[i + 1]
-            out[i] += total
-            before += w[i]
+        for t in range(n):
+            i = n - 1 - t if backwards else t
+            if t:
+                at = i + backwards
+                total = (total + shares[at] * (before - total)) * keep[at]
+                before *= keep[at]
+            sums[i] += total
+            before += weights[i]
 
 
 @inlined
@@ -344,104 +297,25 @@ def _shift(moments, step):
 
 
 @loop
-def scan_moments(steps, rate, combine, weights, sums):
-    """Write the weighted row sums of a polynomial times an exponential.
+def scan_moments(steps, rate, before, after, below, above):
+    """Add the weighted moments of the distances to all other values.
 
-    `combine` holds the weights of the moments in a sum.
+    The arguments are those of `scan_exponentials`, with a row for each moment.
     """
-    n = steps.size
-    n_chunks = (n + CHUNK - 1) // CHUNK
-    for v in range(weights.shape[0]):
-        w, out = weights[v], sums[v]
-        for direction in range(2):
-            carried = np.zeros(combine.size)
-            for c in range(n_chunks):
-                chunk = c if direction == 0 else n_chunks - 1 - c
-                start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-                total, inside = carried.copy(), np.zeros(combine.size)
-                span = 0.0
-                for t in range(stop - start):
-                    if direction == 0:
-                        i = start + t
-                        step = steps[i]
-                    else:
-                        i = stop - 1 - t
-                        step = steps[i + 1] if i + 1 < n else np.inf
-                    step = min(rate * step, FAR)
-                    _shift(total, step)
-                    if t == 0:
-                        _shift(carried, step)
-                    else:
-                        span += step
-                        _shift(inside, step)
-                    if direction == 0:
-                        total[0] += w[i]
-                        out[i] = 0.0
-                    for q in range(combine.size):
-                        out[i] += combine[q] * total[q]
-                    if direction == 1:
-                        total[0] += w[i]
-                    inside[0] += w[i]
-                _shift(carried, min(span, FAR))
-                carried += inside
-
-
-@loop
-def states_of_exponentials(steps, rate, weights, below, above):
-    """Write the weighted sums of exp(-rate * distance) before and after each value."""
-    n = steps.size
-    n_chunks = (n + CHUNK - 1) // CHUNK
-    factors = np.empty(CHUNK + 1)
-    carried = 0.0
-    for chunk in range(n_chunks):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        _factors(steps[start:stop], rate, factors)
-        across = factors[0] * _factor_across(steps[start:stop], rate)
-        total, inside = carried, 0.0
-        for i in range(start, stop):
-            factor = factors[i - start]
-            total *= factor
-            below[i] = total
-            total += weights[i]
-            inside = inside * factor + weights[i]
-        carried = inside + across * carried
-    carried = 0.0
-    for chunk in range(n_chunks - 1, -1, -1):
-        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-        _factors(steps[start + 1 : min(stop + 1, n)], rate, factors)
-        if stop == n:
-            factors[stop - 1 - start] = 0.0
-        across = _factor_across(steps[start:stop], rate) * factors[stop - 1 - start]
-        total, inside = carried, 0.0
-        for i in range(stop - 1, start - 1, -1):
-            factor = factors[i - start]
-            total *= factor
-            above[i] = total
-            total += weights[i]
-            inside = inside * factor + weights[i]
-        carried = inside + across * carried
-
-
-@loop
-def states_of_moments(steps, rate, weights, below, above):
-    """Write the weighted moments of the distances to all values before and after."""
     n, n_moments = steps.size, below.shape[0]
     n_chunks = (n + CHUNK - 1) // CHUNK
-    for direction in range(2):
-        out = below if direction == 0 else above
+    for backwards in range(2):
+        weights, out = (after, above) if backwards else (before, below)
         carried = np.zeros(n_moments)
         for c in range(n_chunks):
-            chunk = c if direction == 0 else n_chunks - 1 - c
+            chunk = n_chunks - 1 - c if backwards else c
             start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
             total, inside = carried.copy(), np.zeros(n_moments)
             span = 0.0
             for t in range(stop - start):
-                if direction == 0:
-                    i = start + t
-                    step = steps[i]
-                else:
-                    i = stop - 1 - t
-                    step = steps[i + 1] if i + 1 < n else np.inf
+                i = stop - 1 - t if backwards else start + t
+                # Backwards, the step of a value is the step of the next value.
+                step = steps[i + backwards] if i + backwards < n else np.inf
                 step = min(rate * step, FAR)
                 _shift(total, step)
                 if t == 0:
@@ -450,7 +324,7 @@ def states_of_moments(steps, rate, weights, below, above):
                     span += step
                     _shift(inside, step)
                 for q in range(n_moments):
-                    out[q, i] = total[q]
+                    out[q, i] += total[q]
                 total[0] += weights[i]
                 inside[0] += weights[i]
             _shift(carried, min(span, FAR))
@@ -458,37 +332,26 @@ def states_of_moments(steps, rate, weights, below, above):
 
 
 @loop
-def run_exponentials(points, bounds, ends, lower, upper, rate, out):
-    """Write the sums of exp(-rate * distance) at points, from the states of values.
+def run_sums(points, bounds, ends, lower, upper, rate, out):
+    """Write sums at points, from polynomials at the ends of the runs of points.
 
-    The points of a run lie between the same two values, the `ends` of the run.
+    The points of a run lie between the same two values, the `ends` of the run. A sum is
+    a polynomial of the distance from each end, times an exponential.
     """
-    for run in range(ends.shape[1]):
-        below, above = ends[0, run], ends[1, run]
-        weight_below, weight_above = lower[run], upper[run]
-        start, stop = bounds[run], bounds[run + 1]
-        across = rate * (above - below)
-        if across < 1.0:
-            # The second exponential is a quotient, which takes less time.
-            weight_above *= exponential(-across)
-            for i in range(start, stop):
-                factor = exponential(-rate * (points[i] - below))
-                out[i] = weight_below * factor + weight_above / factor
-        else:
-            for i in range(start, stop):
-                from_below = weight_below * exponential(-rate * (points[i] - below))
-                from_above = weight_above * exponential(-rate * (above - points[i]))
-                out[i] = from_below + from_above
-
-
-@loop
-def run_polynomials(points, bounds, ends, lower, upper, rate, out):
-    """Write sums like `run_exponentials`, of polynomials times exponentials."""
     n_moments = lower.shape[0]
     for run in range(ends.shape[1]):
+        below, above = ends[0, run], ends[1, run]
+        across = rate * (above - below)
+        if n_moments == 1 and across < 1.0:
+            # The second exponential is a quotient, which takes less time.
+            from_below, from_above = lower[0, run], upper[0, run] * exponential(-across)
+            for i in range(bounds[run], bounds[run + 1]):
+                factor = exponential(-rate * (points[i] - below))
+                out[i] = from_below * factor + from_above / factor
+            continue
         for i in range(bounds[run], bounds[run + 1]):
-            s = min(rate * (points[i] - ends[0, run]), FAR)
-            t = min(rate * (ends[1, run] - points[i]), FAR)
+            s = min(rate * (points[i] - below), FAR)
+            t = min(rate * (above - points[i]), FAR)
             of_lower = of_upper = 0.0
             for q in range(n_moments - 1, -1, -1):
                 of_lower = of_lower * s + lower[q, run]
@@ -508,9 +371,7 @@ def group_sums_below(values, groups, rate, combine, sums):
     share = np.empty(n_moments)
     for start in range(0, n, LEAF):
         stop = min(start + LEAF, n)
-        gap = (
-            0.0 if start == 0 else min(rate * (values[start] - values[start - 1]), FAR)
-        )
+        gap = min(rate * (values[start] - values[start - 1]), FAR) if start else 0.0
         for g in range(n_groups):
             _shift(before[g], gap)
             for q in range(n_moments):

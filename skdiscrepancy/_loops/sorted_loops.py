@@ -22,7 +22,6 @@ that k loses. With the two factors u and v, 1 - u v = (1 - u) + u (1 - v).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import factorial, isqrt
 from typing import NamedTuple
 
@@ -31,6 +30,8 @@ import numpy as np
 from skdiscrepancy._loops.constants import FAR
 from skdiscrepancy._loops.jit import compiled, ready
 from skdiscrepancy._loops.tile_loops import decay
+
+ONE = np.ones(1)
 
 
 class Profile(NamedTuple):
@@ -97,13 +98,11 @@ def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.nd
     if weights is None:
         weights = np.ones((1, len(steps)))
     sums = np.zeros(weights.shape)
-    np.cumsum(weights[:, :-1], axis=1, out=sums[:, 1:])
-    sums[:, 1:] *= steps[1:]
-    np.cumsum(sums, axis=1, out=sums)
+    before = np.cumsum(weights[:, :-1], axis=1) * steps[1:]
+    np.cumsum(before, axis=1, out=sums[:, 1:])
     # Backwards, the step of a value is the one of the value after it.
-    after = np.cumsum(weights[:, :0:-1], axis=1)
-    after *= steps[:0:-1]
-    sums[:, -2::-1] += np.cumsum(after, axis=1, out=after)
+    after = np.cumsum(weights[:, :0:-1], axis=1) * steps[:0:-1]
+    sums[:, -2::-1] += np.cumsum(after, axis=1)
     return sums
 
 
@@ -129,18 +128,13 @@ def scan_sums(
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
-    scans = compiled("sorted")
-    if scans is None:
-        return _scan_by_blocks(steps, profile, weights)
-    sums = np.empty(weights.shape)
-    rate = float(profile.rate)
-    steps, weights = ready(steps, np.float64), ready(weights, np.float64)
+    moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
+    moments[:, 0] = weights
+    _add_moments(steps, profile, (weights, weights), (moments, moments))
     if profile.degree == 0:
-        scans.scan_exponentials(steps, rate, weights, sums)
-        sums *= profile.polynomial[0]
-    else:
-        scans.scan_moments(steps, rate, of_moments(profile), weights, sums)
-    return sums
+        moments *= profile.polynomial[0]
+        return moments[:, 0]
+    return np.einsum("q,wqn->wn", of_moments(profile), moments)
 
 
 def scan_states(
@@ -165,19 +159,35 @@ def scan_states(
         Moments of the distances to all values before and after, without the value
         itself. The moment q is the sum of weight_j t_j^q exp(-t_j) / q!.
     """
-    if weights is None:
-        weights = np.ones(len(steps))
+    weights = np.ones((1, len(steps))) if weights is None else weights[np.newaxis]
+    below, above = np.zeros((2, 1, profile.degree + 1, len(steps)))
+    _add_moments(steps, profile, (weights, weights), (below, above))
+    return below[0], above[0]
+
+
+def _add_moments(
+    steps: np.ndarray,
+    profile: Profile,
+    weights: tuple[np.ndarray, np.ndarray],
+    sums: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Add the moments of all values before each value, and of all values after it.
+
+    Both `weights` are of shape (n_weights, n), and both `sums`, which may be one array,
+    of shape (n_weights, degree + 1, n).
+    """
     scans = compiled("sorted")
     if scans is None:
-        return _states_by_blocks(steps, profile, weights)
-    below, above = np.empty((2, profile.degree + 1, len(steps)))
+        _add_before(steps, profile, weights[0], sums[0])
+        # Backwards, the step of a value is the step of the next value.
+        steps = np.append(np.inf, steps[:0:-1])
+        _add_before(steps, profile, weights[1][:, ::-1], sums[1][..., ::-1])
+        return
+    scan = scans.scan_moments if profile.degree else scans.scan_exponentials
     steps, rate = ready(steps, np.float64), float(profile.rate)
-    weights = ready(weights, np.float64)
-    if profile.degree == 0:
-        scans.states_of_exponentials(steps, rate, weights, below[0], above[0])
-    else:
-        scans.states_of_moments(steps, rate, weights, below, above)
-    return below, above
+    before, after = (ready(part, np.float64) for part in weights)
+    for rows in zip(before, after, *sums, strict=True):
+        scan(steps, rate, *rows)
 
 
 def complement_sums(
@@ -210,51 +220,26 @@ def complement_sums(
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
-    moved = rate * steps
-    moved[0] = 0
+    shares = -rate * steps
+    np.negative(np.expm1(shares, out=shares), out=shares)
+    shares[0] = 0
     keep = np.ones(len(steps)) if starts is None else 1.0 - starts
     scans = compiled("sorted")
     if scans is not None:
-        sums = np.empty(weights.shape)
-        weights = ready(weights, np.float64)
-        scans.scan_complements(-np.expm1(-moved), keep, weights, sums)
+        sums = np.zeros(weights.shape)
+        for row, out in zip(ready(weights, np.float64), sums, strict=True):
+            scans.scan_complements(shares, keep, row, out)
         return sums
-    sums = _complements_before(moved, keep, weights)
-    # Backwards, the step of a value is the step of the next value.
-    moved, keep = (np.append(values[0], values[:0:-1]) for values in (moved, keep))
-    sums += _complements_before(moved, keep, weights[:, ::-1])[:, ::-1]
-    return sums
-
-
-def _complements_before(
-    moved: np.ndarray, keep: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """Sum the complements over all earlier values, in blocks like the scans."""
-    w, steps, kept = (_by_block(values) for values in (weights, moved, keep))
-    shares = -np.expm1(-steps)
-    out = np.empty_like(w)
-    before, sums = np.zeros((2, *w.shape[1:]))
-
-    def sweep() -> None:
-        for i in range(len(w)):
-            np.subtract(before, sums, out=out[i])
-            out[i] *= shares[i]
-            sums[...] += out[i]
-            sums[...] *= kept[i]
-            before[...] *= kept[i]
-            out[i] = sums
-            before[...] += w[i]
-
-    sweep()
-    ends = before.copy(), sums.copy()
-    across, stays = -np.expm1(-steps.sum(axis=0)), kept.prod(axis=0)
-    carried, total = np.zeros((2, len(weights)))
-    for b in range(w.shape[2]):
-        before[:, b], sums[:, b] = carried, total
-        total = stays[b] * (total + across[b] * (carried - total)) + ends[1][:, b]
-        carried = stays[b] * carried + ends[0][:, b]
-    sweep()
-    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, : len(moved)]
+    # Without steps, the sums are W. The sums of the gains (1 - exp(-step)) W are D.
+    still = np.where(keep, 0.0, np.inf)
+    shares, steps, profile = shares * keep, steps + still, Profile(rate, ONE)
+    below, above = np.zeros((2, len(weights), 1, len(steps)))
+    _add_moments(still, profile, (weights, weights), (below, above))
+    below *= shares
+    above[..., :-1] *= shares[1:]
+    sums = below + above
+    _add_moments(steps, profile, (below[:, 0], above[:, 0]), (sums, sums))
+    return sums[:, 0]
 
 
 def shift_moments(
@@ -284,52 +269,39 @@ def of_moments(profile: Profile) -> np.ndarray:
     return np.array(weights, dtype=np.float64)
 
 
-def _scan_by_blocks(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray
-) -> np.ndarray:
-    """Compute the row sums in numpy, one step in all blocks of values at a time.
+def _add_before(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray, sums: np.ndarray
+) -> None:
+    """Add the moments of all values before each value in numpy, like `_add_moments`.
 
-    A block has about as many values as there are blocks. The sums over earlier blocks
-    are computed first. Blocks also limit rounding errors if neighbours are equally
-    spaced, because at most sqrt(n) factors with the same error are multiplied.
+    Every call of numpy takes one step in all blocks of values. A block has about as
+    many values as there are blocks. The sums over earlier blocks are computed first.
+    Blocks also limit rounding errors if neighbours are equally spaced, because at most
+    sqrt(n) factors with the same error are multiplied.
     """
-    n = len(steps)
-    w = _by_block(weights)
-    out = np.zeros_like(w)
-    combine = of_moments(profile)
-    for steps_of_sweep, order in _sweeps(steps, profile):
-        # Forwards, the sum of a value includes the value itself.
-        own = order.step > 0
-        for i, moments in _sweep(steps_of_sweep, w, profile.degree, order, own=own):
-            for share, moment in zip(combine, moments, strict=True):
-                out[i] += moment if share == 1 else share * moment
-    return np.moveaxis(out, 0, -1).reshape(len(weights), -1)[:, :n]
-
-
-def _states_by_blocks(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the moments before and after each value in numpy, like the row sums."""
-    n, w = len(steps), _by_block(weights[np.newaxis])
-    states = []
-    for steps_of_sweep, order in _sweeps(steps, profile):
-        out = np.empty((profile.degree + 1, len(w), w.shape[2]))
-        for i, moments in _sweep(steps_of_sweep, w, profile.degree, order, own=False):
-            out[:, i] = moments[:, 0]
-        states.append(np.moveaxis(out, 1, -1).reshape(len(out), -1)[:, :n])
-    return states[0], states[1]
-
-
-def _sweeps(
-    steps: np.ndarray, profile: Profile
-) -> list[tuple[tuple[tuple[np.ndarray, np.ndarray], ...], range]]:
-    """Return the steps and the order of the values in a block, in both directions."""
     moved = np.minimum(profile.rate * _by_block(steps), FAR)
     factors = decay(moved, -1.0, np.empty_like(moved))
-    both, order = tuple(zip(moved, factors, strict=True)), range(len(moved))
-    # Backwards, the last value of a block follows the first value of the next block.
-    last = np.append(moved[0, 1:], FAR), np.append(factors[0, 1:], 0)
-    return [(both, order), ((*both[1:], last), order[::-1])]
+    w = _by_block(weights)
+    moments = np.zeros((profile.degree + 1, *w.shape[1:]))
+    for i in range(len(w)):
+        shift_moments(moments, moved[i], factors[i])
+        moments[0] += w[i]
+    ends = np.moveaxis(moments, -1, 0).copy()
+    carried = np.zeros(ends.shape[1:])
+    # One exponential across a whole block is more accurate than a product of factors.
+    across = np.minimum(moved[1:].sum(axis=0), FAR)
+    for b, end in enumerate(ends):
+        moments[..., b] = carried
+        shift_moments(carried, moved[0, b], factors[0, b])
+        shift_moments(carried, across[b], np.exp(-across[b]))
+        carried += end
+    states = np.empty((len(w), *moments.shape))
+    for i in range(len(w)):
+        shift_moments(moments, moved[i], factors[i])
+        states[i] = moments
+        moments[0] += w[i]
+    found = states.transpose(2, 1, 3, 0).reshape(*sums.shape[:2], -1)
+    sums += found[..., : len(steps)]
 
 
 def _by_block(values: np.ndarray) -> np.ndarray:
@@ -343,67 +315,8 @@ def _by_block(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
-def _sweep(
-    steps: tuple[tuple[np.ndarray, np.ndarray], ...],
-    weights: np.ndarray,
-    degree: int,
-    order: range,
-    *,
-    own: bool,
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the moments of all earlier values, in one direction, value by value.
-
-    Parameters
-    ----------
-    steps : tuple of length `length`
-        Distance of a value of each block from the previous value, times the rate, and
-        the exponentials of these distances.
-    weights : ndarray of shape (length, n_weights, n_blocks)
-        Weights.
-    degree : int
-        Largest degree of a moment.
-    order : range
-        Order of the values in a block, which is also the order of the blocks.
-    own : bool
-        Whether the moments of a value include the value itself.
-
-    Yields
-    ------
-    i : int
-        Number of the value in each block.
-    moments : ndarray of shape (degree + 1, n_weights, n_blocks)
-        Moments, which change with the next value.
-    """
-    moments = np.zeros((degree + 1, *weights.shape[1:]))
-    across = np.zeros(weights.shape[2])
-    for i in order:
-        shift_moments(moments, *steps[i])
-        moments[0] += weights[i]
-        if i != order[0]:
-            across += steps[i][0]
-    # One exponential across a whole block is more accurate than a product of factors.
-    np.minimum(across, FAR, out=across)
-    across_factors = np.exp(-across)
-    into, into_factors = steps[order[0]]
-    ends = np.moveaxis(moments, -1, 0).copy()
-    carried = np.zeros(ends.shape[1:])
-    for b in range(len(across))[:: order.step]:
-        moments[..., b] = carried
-        shift_moments(carried, into[b], into_factors[b])
-        shift_moments(carried, across[b], across_factors[b])
-        carried += ends[b]
-    for i in order:
-        shift_moments(moments, *steps[i])
-        if own:
-            moments[0] += weights[i]
-        yield i, moments
-        if not own:
-            moments[0] += weights[i]
-
-
 # Number of rows in a block of which all pairs are computed.
-LEAF = 24
-ONE = np.ones(1)
+LEAF = 8
 
 
 def product_sums(
@@ -440,8 +353,7 @@ def product_sums(
     """
     scans = compiled("sorted")
     if weights is None:
-        # Compiled loops take no weights as ones, and are faster without.
-        weights = np.ones(len(x) if scans is None else 0)
+        weights = np.ones(len(x))
     if scans is None:
         return _product_by_levels(x, y, x_rate, y_rate, (x_wide, y_wide), weights)
     sums = np.empty(len(x))
@@ -470,7 +382,12 @@ def _product_by_levels(
     # have weight zero.
     x, y = (np.append(a, np.full(size - n, a.max())) for a in (x, y))
     weights = np.append(weights, np.zeros(size - n))
-    sums = _pairs_of_leaves(x, y, x_rate, y_rate, weights, leaf, wide)
+    values = np.ones((len(x) // leaf, leaf, leaf))
+    for column, rate, is_wide in ((x, x_rate, x_wide), (y, y_rate, y_wide)):
+        leaves = column.reshape(-1, leaf, 1)
+        t = rate * np.abs(leaves - leaves.transpose(0, 2, 1))
+        values *= -np.expm1(-t) if is_wide else np.exp(-t)
+    sums = (values @ weights.reshape(-1, leaf, 1)).ravel()
     profile = Profile(y_rate, ONE)
     order = np.argsort(y, kind="stable")
     while size > leaf:
@@ -502,32 +419,6 @@ def _product_by_levels(
         order = np.concatenate(halves, axis=1).ravel()
         size = half
     return sums[:n]
-
-
-def _pairs_of_leaves(
-    x: np.ndarray,
-    y: np.ndarray,
-    x_rate: float,
-    y_rate: float,
-    weights: np.ndarray,
-    leaf: int,
-    wide: tuple[bool, bool],
-) -> np.ndarray:
-    """Return the row sums over the pairs within blocks of `leaf` rows."""
-    x, y, w = (a.reshape(-1, leaf).T.copy() for a in (x, y, weights))
-    sums = np.zeros_like(w) if any(wide) else w.copy()
-    for gap in range(1, leaf):
-        values = x_rate * (x[gap:] - x[:-gap])
-        other = y_rate * np.abs(y[gap:] - y[:-gap])
-        if any(wide):
-            values = -np.expm1(-values) if wide[0] else np.exp(-values)
-            values *= -np.expm1(-other)
-        else:
-            values += other
-            decay(values, -1.0, values)
-        sums[gap:] += values * w[:-gap]
-        sums[:-gap] += values * w[gap:]
-    return sums.T.ravel()
 
 
 class Runs(NamedTuple):
@@ -637,45 +528,26 @@ def run_sums(
     for a in range(len(combine)):
         terms = states[:, : len(combine) - a] * combine[a:, np.newaxis]
         polynomials[:, a] = terms.sum(axis=1) / factorial(a)
-    lower, upper = polynomials
-    scans = compiled("sorted")
+    sums, rate, scans = np.zeros(len(points)), float(profile.rate), compiled("sorted")
     if scans is None:
-        return _run_sums(points, runs, profile, lower, upper)
-    sums, rate = np.empty(len(points)), float(profile.rate)
+        for end, sign, polynomial in zip(runs.ends, (1, -1), polynomials, strict=True):
+            t = points - runs.spread(end)
+            t *= sign * rate
+            np.minimum(t, FAR, out=t)
+            part = runs.spread(polynomial[-1])
+            for coefficients in polynomial[-2::-1]:
+                part *= t
+                part += runs.spread(coefficients)
+            part *= decay(t, -1.0, t)
+            sums += part
+        return sums
     where = ready(points, np.float64), ready(runs.bounds, np.int64), runs.ends
-    if profile.degree == 0:
-        scans.run_exponentials(*where, lower[0], upper[0], rate, sums)
-    else:
-        scans.run_polynomials(*where, lower, upper, rate, sums)
+    scans.run_sums(*where, *polynomials, rate, sums)
     return sums
 
 
-def _run_sums(
-    points: np.ndarray,
-    runs: Runs,
-    profile: Profile,
-    lower: np.ndarray,
-    upper: np.ndarray,
-) -> np.ndarray:
-    """Compute the sums in numpy."""
-    sums = np.zeros(len(points))
-    for end, sign, polynomial in zip(runs.ends, (1, -1), (lower, upper), strict=True):
-        t = points - runs.spread(end)
-        t *= sign * profile.rate
-        np.minimum(t, FAR, out=t)
-        part = runs.spread(polynomial[-1])
-        for coefficients in polynomial[-2::-1]:
-            part *= t
-            part += runs.spread(coefficients)
-        part *= decay(t, -1.0, t)
-        sums += part
-    return sums
-
-
-# Number of values in a block of which all pairs are computed.
-BLOCK = 48
-# Number of blocks that are multiplied at a time.
-SLAB = 512
+# Moments that are kept at a time, if sums over groups are computed in numpy.
+MOST_NUMBERS = 2**21
 
 
 def group_sums_below(
@@ -699,81 +571,18 @@ def group_sums_below(
     sums : ndarray of shape (n_groups, n_groups)
         Sums over pairs with value i in the first group and value j in the second.
     """
-    sums = np.zeros((n_groups, n_groups))
+    sums, combine = np.zeros((n_groups, n_groups)), of_moments(profile)
     scans = compiled("sorted")
     if scans is not None:
         values, groups = ready(values, np.float64), ready(groups, np.int64)
-        rate, combine = float(profile.rate), of_moments(profile)
-        scans.group_sums_below(values, groups, rate, combine, sums)
+        scans.group_sums_below(values, groups, float(profile.rate), combine, sums)
         return sums
-    before = np.zeros((profile.degree + 1, n_groups))
-    end = values[0]
-    for start in range(0, len(values), SLAB * BLOCK):
-        part = slice(start, start + SLAB * BLOCK)
-        end = _add_slab(values[part], groups[part], profile, before, end, sums)
+    steps = np.diff(values, prepend=-np.inf)
+    at_once = max(1, MOST_NUMBERS // (len(combine) * len(values)))
+    for start in range(0, n_groups, at_once):
+        some = np.arange(start, min(start + at_once, n_groups))[:, np.newaxis]
+        moments = np.zeros((len(some), len(combine), len(values)))
+        _add_before(steps, profile, (groups == some).astype(np.float64), moments)
+        for g, row in enumerate(np.einsum("q,wqn->wn", combine, moments), start):
+            sums[:, g] = np.bincount(groups, row, n_groups)
     return sums
-
-
-def _add_slab(
-    values: np.ndarray,
-    groups: np.ndarray,
-    profile: Profile,
-    before: np.ndarray,
-    end: float,
-    sums: np.ndarray,
-) -> float:
-    """Add the pairs within some blocks, and with all earlier values, to `sums`.
-
-    `before` holds the moments of all earlier values by group, relative to the last
-    earlier value `end`. It is updated to the last value of these blocks, which is
-    returned.
-    """
-    n, n_groups = len(values), len(sums)
-    n_blocks = -(-n // BLOCK)
-    starts = np.arange(0, n, BLOCK)
-    first, last = values[starts], values[np.minimum(starts + BLOCK, n) - 1]
-    block = np.arange(n) // BLOCK
-    cell = block * n_groups + groups
-
-    def moments(distances: np.ndarray) -> np.ndarray:
-        """Return the moments of distances by block and group."""
-        t = np.minimum(profile.rate * distances, FAR)
-        terms, by_group = np.exp(-t), []
-        for q in range(profile.degree + 1):
-            if q:
-                terms = terms * t / q
-            found = np.bincount(cell, terms, n_blocks * n_groups)
-            by_group.append(found.reshape(n_blocks, n_groups))
-        return np.stack(by_group)
-
-    to_first = moments(values - first[block])
-    to_last = moments(last[block] - values)
-    carried = np.empty_like(to_last)
-    for b in range(n_blocks):
-        gap = min(profile.rate * (first[b] - end), FAR)
-        shift_moments(before, gap, np.exp(-gap))
-        carried[:, b] = before
-        span = min(profile.rate * (last[b] - first[b]), FAR)
-        shift_moments(before, span, np.exp(-span))
-        before += to_last[:, b]
-        end = last[b]
-    combine = of_moments(profile)
-    for r in range(len(combine)):
-        left = np.tensordot(combine[r:], to_first[: len(combine) - r], axes=1)
-        sums += left.T @ carried[r]
-    _add_blocks(values, groups, profile, sums)
-    return end
-
-
-def _add_blocks(
-    values: np.ndarray, groups: np.ndarray, profile: Profile, sums: np.ndarray
-) -> None:
-    """Add the pairs within blocks to `sums`."""
-    n, n_groups = len(values), len(sums)
-    inside = np.arange(n) % BLOCK
-    for gap in range(1, min(BLOCK, n)):
-        later = np.flatnonzero(inside[gap:] >= gap) + gap
-        t = np.minimum(profile.rate * (values[later] - values[later - gap]), FAR)
-        terms = np.polynomial.polynomial.polyval(t, profile.polynomial) * np.exp(-t)
-        cells = groups[later] * n_groups + groups[later - gap]
-        sums += np.bincount(cells, terms, n_groups**2).reshape(n_groups, n_groups)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -28,24 +27,7 @@ MAX_SQUARES = {np.dtype(np.float64): 12, np.dtype(np.float32): 3}
 ROUNDING = 8 * np.finfo(np.float64).eps
 
 
-class Chains(NamedTuple):
-    """An order of rates in which an exponential can be the square of the previous one.
-
-    Attributes
-    ----------
-    order : ndarray of shape (n_rates,)
-        Indices of the rates.
-    squares : ndarray of shape (n_rates,), of int64
-        Number of times that the previous exponential is squared, in this order. It is
-        1 if the rate is twice the previous rate, 2 if it is four times the previous
-        rate, and 0 for a new exponential.
-    """
-
-    order: np.ndarray
-    squares: np.ndarray
-
-
-def chains_of(rates: Sequence[float], dtype: np.dtype) -> Chains:
+def chains_of(rates: Sequence[float], dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Return the chains of rates, in which each rate doubles the previous rate.
 
     The rates of a chain may be in any order, and other rates may be between them.
@@ -59,40 +41,39 @@ def chains_of(rates: Sequence[float], dtype: np.dtype) -> Chains:
 
     Returns
     -------
-    chains : Chains
-        Chains that start with their rate nearest to zero.
+    order : ndarray of shape (n_rates,)
+        Indices of the rates. Chains start with their rate nearest to zero.
+    squares : ndarray of shape (n_rates,), of int64
+        Number of times that the previous exponential is squared, in this order. It is
+        1 if the rate is twice the previous rate, 2 if it is four times the previous
+        rate, and 0 for a new exponential.
     """
     return _chains_of(tuple(rates), np.dtype(dtype))
 
 
 @lru_cache(maxsize=64)
-def _chains_of(rates: tuple[float, ...], dtype: np.dtype) -> Chains:
+def _chains_of(
+    rates: tuple[float, ...], dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
     left = sorted(range(len(rates)), key=lambda k: (-rates[k], k))
     order: list[int] = []
     squares: list[int] = []
+    room = 0
     while left:
-        link: tuple[int, int] | None = (left[0], 0)
-        room = MAX_SQUARES[dtype]
-        while link is not None:
-            k, n_squares = link
-            left.remove(k)
-            order.append(k)
-            squares.append(n_squares)
-            room -= n_squares
-            link = _next_link(rates, left, rates[k], room)
-    return Chains(np.array(order, dtype=np.int64), np.array(squares, dtype=np.int64))
-
-
-def _next_link(
-    rates: tuple[float, ...], left: list[int], rate: float, room: int
-) -> tuple[int, int] | None:
-    """Return a rate that is two or four times the last, and the number of squares."""
-    for n_squares in range(1, min(room, 2) + 1):
-        target = 2**n_squares * rate
-        for k in left:
-            if abs(rates[k] - target) <= ROUNDING * abs(target):
-                return k, n_squares
-    return None
+        # Rates that are two or four times the last one.
+        targets = [(n, 2**n * rates[order[-1]]) for n in range(1, min(room, 2) + 1)]
+        links = [
+            (n, k)
+            for n, target in targets
+            for k in left
+            if abs(rates[k] - target) <= ROUNDING * abs(target)
+        ]
+        n_squares, k = links[0] if links else (0, left[0])
+        room = room - n_squares if n_squares else MAX_SQUARES[dtype]
+        left.remove(k)
+        order.append(k)
+        squares.append(n_squares)
+    return np.array(order, dtype=np.int64), np.array(squares, dtype=np.int64)
 
 
 # Kinds of values on a tile: exponentials of distances, and two Stein kernels.
@@ -111,22 +92,24 @@ def decay(x: np.ndarray, rate: float, out: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _in_chains(
-    kinds: tuple[str, ...], scales: tuple[float, ...], dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    kernels: tuple[tuple[str, float], ...], dtype: np.dtype
+) -> tuple[np.ndarray, ...]:
     """Return the order of kernels by chains, their kinds, scales and squares in it."""
-    codes = np.array([KINDS[kind] for kind in kinds], dtype=np.int64)
-    chained, others = np.flatnonzero(codes != IMQ), np.flatnonzero(codes == IMQ)
-    rates = [scales[k] if codes[k] == DECAY else -(scales[k] ** -2.0) for k in chained]
-    chains = chains_of(rates, dtype)
-    order = np.append(chained[chains.order], others)
-    squares = np.append(chains.squares, np.zeros_like(others))
-    return order, codes[order], np.array(scales, dtype=dtype)[order], squares
+    kinds = np.array([KINDS[kind] for kind, _ in kernels], dtype=np.int64)
+    scales = np.array([scale for _, scale in kernels], dtype=dtype)
+    chained, others = np.flatnonzero(kinds != IMQ), np.flatnonzero(kinds == IMQ)
+    order, squares = chains_of(
+        [s if kind == "decay" else -(s**-2.0) for kind, s in kernels if kind != "imq"],
+        dtype,
+    )
+    order = np.append(chained[order], others)
+    squares = np.append(squares, np.zeros_like(others))
+    return order, kinds[order], scales[order], squares
 
 
 def compiled_sums(
     tile: Sequence[np.ndarray],
-    kinds: Sequence[str],
-    scales: Sequence[float],
+    kernels: Sequence[tuple[str, float]],
     weights: tuple[np.ndarray, np.ndarray] | None = None,
     ends: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -136,11 +119,9 @@ def compiled_sums(
     ----------
     tile : sequence of three ndarray of shape (n_rows, n_cols)
         Distances, and the two products that `evaluate_stein` takes.
-    kinds : sequence of {"decay", "gaussian", "imq"}
-        What to sum: exponentials of the distances, or Stein kernels, for which the
-        distances are squared.
-    scales : sequence of float
-        Rates of the exponentials, or bandwidths of the kernels.
+    kernels : sequence of tuple
+        What to sum: ("decay", rate) for exponentials of the distances. For the Stein
+        kernel, ("gaussian", bandwidth) or ("imq", bandwidth), with squared distances.
     weights : tuple of two ndarray or None, default=None
         Weights of the rows and of the columns, which are factors of the terms: in the
         sum of a row those of the columns, and in the sum of a column those of the rows.
@@ -155,7 +136,7 @@ def compiled_sums(
     loops, x = compiled("tiles"), tile[0]
     if loops is None:
         return None
-    row_sums, col_sums = (np.empty((len(kinds), n), dtype=x.dtype) for n in x.shape)
+    row_sums, col_sums = (np.empty((len(kernels), n), dtype=x.dtype) for n in x.shape)
     if weights is None:
         # The compiled loop is faster without weights than with ones.
         weights = np.ones(len(x), dtype=x.dtype), np.empty(0, dtype=x.dtype)
@@ -163,9 +144,9 @@ def compiled_sums(
         ends = np.full((len(x), 2), (0, x.shape[1]))
     loops.sums(
         tuple(ready(part, x.dtype) for part in tile),
-        _in_chains(tuple(kinds), tuple(scales), x.dtype),
+        _in_chains(tuple(kernels), x.dtype),
         tuple(ready(part, x.dtype) for part in weights),
-        ends,
+        ready(ends, np.int64),
         row_sums,
         col_sums,
     )
@@ -174,8 +155,7 @@ def compiled_sums(
 
 def compiled_group_sums(
     tile: Sequence[np.ndarray],
-    kinds: Sequence[str],
-    scales: Sequence[float],
+    kernels: Sequence[tuple[str, float]],
     row_groups: np.ndarray,
     col_bounds: np.ndarray,
     *,
@@ -191,10 +171,10 @@ def compiled_group_sums(
         return None
     n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
     shapes = (n_groups, x.shape[:1], x.shape[1:], (1,))
-    sums = [np.empty((len(kinds), *shape), dtype=x.dtype) for shape in shapes]
+    sums = [np.empty((len(kernels), *shape), dtype=x.dtype) for shape in shapes]
     loops.group_sums(
         tuple(ready(part, x.dtype) for part in tile),
-        _in_chains(tuple(kinds), tuple(scales), x.dtype),
+        _in_chains(tuple(kernels), x.dtype),
         (ready(row_groups, np.int64), ready(col_bounds, np.int64)),
         drop_diagonal,
         *sums,
@@ -217,8 +197,8 @@ def decay_sums(
     if band is not None:
         last = band[0] + np.arange(len(x))
         ends = np.stack([last - band[1] + 1, last], axis=1).clip(0)
-    kinds = ["decay"] * len(rates)
-    sums = compiled_sums((x, x, x), kinds, rates, weights, ends)
+    decays = [("decay", rate) for rate in rates]
+    sums = compiled_sums((x, x, x), decays, weights, ends)
     if sums is not None:
         return sums
     if band is not None:
@@ -248,10 +228,10 @@ def decay_values(
 
     You may change an array after its index is yielded. All arrays may be one array.
     """
-    chains = chains_of(rates, x.dtype)
+    order, squares = chains_of(rates, x.dtype)
     kept: np.ndarray | None = None
-    continues = np.append(chains.squares, 0)[1:]
-    for k, n_squares, more in zip(*chains, continues, strict=True):
+    continues = np.append(squares, 0)[1:]
+    for k, n_squares, more in zip(order, squares, continues, strict=True):
         if n_squares:
             assert kept is not None
             for _ in range(n_squares):
@@ -287,9 +267,8 @@ def decay_group_sums(
     col_bounds : ndarray of shape (n_groups + 1,)
         Bounds of the groups of columns.
     """
-    sums = compiled_group_sums(
-        (x, x, x), ["decay"] * len(rates), rates, row_groups, col_bounds
-    )
+    decays = [("decay", rate) for rate in rates]
+    sums = compiled_group_sums((x, x, x), decays, row_groups, col_bounds)
     if sums is not None:
         return sums
     n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
