@@ -184,10 +184,9 @@ class Result(metaclass=ABCMeta):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(
-            _same(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)  # type: ignore[arg-type]
-        )
+        # A field with an underscore is what the attribute of that name comes from.
+        names = [field.name.lstrip("_") for field in fields(self)]  # type: ignore[arg-type]
+        return all(_same(getattr(self, n), getattr(other, n)) for n in names)
 
     def __hash__(self) -> int:
         return hash((type(self), *self._summary().values()))

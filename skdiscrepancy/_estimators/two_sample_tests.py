@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from operator import is_
 from typing import Any
 
@@ -16,7 +17,7 @@ from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.feature_sums import blocks_of
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
+from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights, stacked_weights
 from skdiscrepancy._nulls.feature_groups import feature_permutation_test
 from skdiscrepancy._nulls.groups import (
@@ -98,17 +99,12 @@ def choose_kernels(
     return found, members[len(members) // 2]
 
 
-def effect_of(
-    kernel: KernelLike | None, X: Any, Y: Any, *, run: Run = QUIET
-) -> DiscrepancyResult | None:
+def effect_of(kernel: KernelLike, X: Any, Y: Any, run: Run) -> DiscrepancyResult | None:
     """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
 
-    None if there is no kernel, if there are few rows, or if a scale of zero, as of
-    constant samples, or numbers that are not finite leave no effect size.
+    None if a scale of zero, as of constant samples, or numbers that are not finite
+    leave no effect size.
     """
-    if kernel is None or min(len(X), len(Y)) < LEAST_ROWS:
-        return None
-    X, Y = (_some_rows(Z) for Z in (X, Y))
     both = gram([kernel], X, Y, run=run)
     found = two_sample_statistics(TwoSamples(both), unbiased=True)
     values, scales = found.values, found.scales
@@ -128,9 +124,9 @@ def effect_of(
 
 
 def _some_rows(Z: Any) -> Any:
-    """Return all rows of a small sample, and some rows of a large sample."""
+    """Return a copy of all rows of a small sample, and of some of a large sample."""
     most = max(ALL_ROWS, int(np.ceil(FRACTION * len(Z))))
-    return Z if len(Z) <= most else Z[noise_rows(len(Z), most=most)]
+    return Z[noise_rows(len(Z), most=most)]
 
 
 def refuse_pairs(n_components: int | None, design: Design, *, paired: bool) -> None:
@@ -247,7 +243,12 @@ def test_samples(
     if estimator.n_components is not None:
         return test_of_features(estimator, X, Y, design, options)
     result = two_sample_test(X, Y, design, options, paired=on_pairs, by_groups=paired)
-    return replace(result, effect=effect_of(kernel, X, Y, run=Run(estimator.n_jobs)))
+    if kernel is None or least < LEAST_ROWS:
+        return result
+    # Copies, because users may change their data before they ask for the effect.
+    some = _some_rows(X), _some_rows(Y)
+    later = partial(effect_of, kernel, *some, Run(estimator.n_jobs))
+    return replace(result, _effect=later)
 
 
 def refuse_other_order(X: Any, Y: Any) -> None:

@@ -50,7 +50,7 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
-        self.close(finished=kind is None)
+        """Leave the loop."""
 
     def advance(self, work: float | None = None) -> None:
         """Count work that is done; None is the work of one step."""
@@ -73,6 +73,9 @@ class Loop(Progress):
         if line is not None:
             self.outer = line.inner[-1] if line.inner else line
             line.inner.append(self)
+
+    def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
+        self.close(finished=kind is None)
 
     def advance(self, work: float | None = None) -> None:
         """Count work that is done."""
@@ -330,6 +333,11 @@ def run_tasks(
         require = options.get("require")
         backend, _ = get_active_backend(prefer="threads", require=require)
         threads = getattr(backend, "uses_threads", False)
+        if threads and n_jobs == 1:
+            with one_blas_thread():
+                for task in chain(first, tasks):
+                    yield _work(work, task, job)
+            return
         # scikit-learn sets the warning filters anew in each task. Processes need that,
         # but threads share the filters, and one could keep those of another for good.
         library = joblib if threads else sklearn_parallel
@@ -342,9 +350,7 @@ def run_tasks(
             # joblib 1.2, and the backends of multiprocessing and Ray, give lists only.
             parallel, size = library.Parallel(**options), WAVE
         results = _results(calls, parallel, size)
-        if n_jobs != 1 and threads:
-            results = _in_background(results, job)
-        yield from results
+        yield from _in_background(results, job) if threads else results
     finally:
         job.over = True
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,17 +84,6 @@ class TestResult(Result):
     block_length : int or None
         Rows of a block if the test resampled whole blocks of consecutive rows, for rows
         of a series. None if the test treated rows as independent.
-    effect : DiscrepancyResult or None
-        How large the difference of two samples is: the normalised unbiased MMD of one
-        kernel as `value`, with its `standard_error` and `confidence_interval`. The
-        kernel is the first kernel of the test, by default a Gaussian kernel, with the
-        median distance as bandwidth, or the middle of the bandwidths if you pass
-        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
-        but at least 300 rows, chosen with a fixed seed. None for paired samples,
-        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
-        than 4 rows in a sample, and for samples that are constant. None for the tests
-        of HSIC and KSD, whose estimators have an effect size in the result of
-        `evaluate`.
 
     See Also
     --------
@@ -136,10 +126,32 @@ class TestResult(Result):
     pvalues: np.ndarray
     null_limit: Any = None
     block_length: int | None = None
-    effect: DiscrepancyResult | None = None
+    # A function that computes the effect.
+    _effect: Callable[[], DiscrepancyResult | None] | None = None
 
     _display = "NullDistributionDisplay"
     _shown_first = "smallest p-values"
+
+    @cached_property
+    def effect(self) -> DiscrepancyResult | None:
+        """How large the difference of two samples is.
+
+        It is the normalised unbiased MMD of one kernel as `value`, with its
+        `standard_error` and `confidence_interval`, computed when you first ask for it.
+        The kernel is the first kernel of the test, by default a Gaussian kernel, with
+        the median distance as bandwidth, or the middle of the bandwidths if you pass
+        numbers. If a sample has more than 300 rows, the effect uses 40 % of its rows,
+        but at least 300 rows, chosen with a fixed seed. None for paired samples,
+        incomplete designs, `second_order`, `block_length` and `n_components`, for fewer
+        than 4 rows in a sample, and for samples that are constant. None for the tests
+        of HSIC and KSD, whose estimators have an effect size in the result of
+        `evaluate`.
+        """
+        return None if self._effect is None else self._effect()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The effect, and not the rows that it is computed from.
+        return {**self.__dict__, "effect": self.effect, "_effect": None}
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
