@@ -189,29 +189,28 @@ def read_inputs(
     labels_of_y = isinstance(kernel, IndicatorKernel) or (
         isinstance(kernel, str) and kernel == "indicator"
     )
-    options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
     target_encoder = fit_target_encoder(encoder, y, labels=labels_of_y)
     y = encode_target(encoder, target_encoder, y, labels=labels_of_y)
-    kinds: list[str] | None = None
-    if not needs_encoding(X):
-        names = names_of(X)
-        values, y = validate_with_target(owner, X, y, **options)
-        names = names or list(range(values.shape[1]))
-        labels = gaps = np.zeros(values.shape[1], dtype=bool)
-    else:
+    options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
+    names, kinds = names_of(X), None
+    if needs_encoding(X):
         columns = read_columns(X)
         names = [column.name for column in columns]
         kinds = [str(column.kind) for column in columns]
-        labels = np.array([kind == "category" for kind in kinds])
-        values = np.empty(X.shape)
-        for j, column in enumerate(columns):
-            values[:, j] = _label_codes(column) if labels[j] else column.values
-        gaps = np.isnan(values).any(axis=0)
         if owner is not None:
             check_columns(owner, X, reset=True)
+        X = np.column_stack(
+            [
+                _label_codes(column) if kind == "category" else column.values
+                for column, kind in zip(columns, kinds, strict=True)
+            ]
+        )
         # Missing numbers are allowed, so only the shapes and y are left to check.
-        options["ensure_all_finite"] = "allow-nan"
-        values, y = validate_with_target(None, values, y, **options)
+        owner, options["ensure_all_finite"] = None, "allow-nan"
+    values, y = validate_with_target(owner, X, y, **options)
+    names = names or list(range(values.shape[1]))
+    labels = np.array(kinds or ["number"] * len(names)) == "category"
+    gaps = np.isnan(values).any(axis=0)
     group_names, members = read_groups(groups, names)
     return Inputs(values, labels, gaps, names, members, group_names, kinds), y
 
@@ -237,12 +236,25 @@ def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int
     """
     if groups is None:
         return names, [[j] for j in range(len(names))]
+    # A column on its own is no member of a group of the same name.
+    keys: list[tuple[bool, Any]] = [(False, j) for j in range(len(names))]
     if isinstance(groups, Mapping):
-        owners = _owners(groups, names)
-        # A column on its own is no member of a group of the same name.
-        keys = [
-            (True, owners[j]) if j in owners else (False, j) for j in range(len(names))
-        ]
+        for group, columns in groups.items():
+            text = isinstance(columns, (str, bytes))
+            if text or np.ndim(columns) != 1 or not len(columns):
+                raise ValueError(
+                    f"groups[{shown(group)}] == {shown(columns)}, must be a list of "
+                    "columns."
+                )
+            for column in columns:
+                j = _place_of(column, names, group)
+                if keys[j][0]:
+                    raise ValueError(
+                        f"groups[{shown(group)}] has the column {shown(column)}, "
+                        f"which is in the group {shown(keys[j][1])} already. Each "
+                        "column must be in one group."
+                    )
+                keys[j] = True, group
     else:
         array = np.asarray(groups, dtype=object)
         if array.shape != (len(names),):
@@ -265,38 +277,16 @@ def read_groups(groups: Any, names: list[Any]) -> tuple[list[Any], list[list[int
     return group_names, list(members.values())
 
 
-def _owners(groups: Mapping[Any, Any], names: list[Any]) -> dict[int, Any]:
-    """Return the group of each column that a dict of groups names."""
-    owners: dict[int, Any] = {}
-    for group, columns in groups.items():
-        if (
-            isinstance(columns, (str, bytes))
-            or not np.ndim(columns) == 1
-            or not len(columns)
-        ):
-            raise ValueError(
-                f"groups[{shown(group)}] == {shown(columns)}, must be a list of "
-                "columns."
-            )
-        for column in columns:
-            if column in names:
-                j = names.index(column)
-            elif isinstance(column, Integral) and 0 <= int(column) < len(names):
-                j = int(column)
-            else:
-                raise ValueError(
-                    f"groups[{shown(group)}] has the column {shown(column)}, must have "
-                    f"names of columns of X, {shown(names)}, or positions below "
-                    f"{len(names)}."
-                )
-            if j in owners:
-                raise ValueError(
-                    f"groups[{shown(group)}] has the column {shown(column)}, which is "
-                    f"in the group {shown(owners[j])} already. Each column must be in "
-                    "one group."
-                )
-            owners[j] = group
-    return owners
+def _place_of(column: Any, names: list[Any], group: Any) -> int:
+    """Return the position of a column of a group, which is its name or position."""
+    if column in names:
+        return names.index(column)
+    if isinstance(column, Integral) and 0 <= int(column) < len(names):
+        return int(column)
+    raise ValueError(
+        f"groups[{shown(group)}] has the column {shown(column)}, must have names of "
+        f"columns of X, {shown(names)}, or positions below {len(names)}."
+    )
 
 
 # Levels of a column of labels that have a column of their own in a block. The other
@@ -345,13 +335,11 @@ def column_scales(
 
 def _named_medians(X: np.ndarray, names: Any) -> np.ndarray:
     """Return the median distance of every column. Errors name the column."""
-    try:
-        return column_medians(X)
-    except ValueError:
-        for j, label in enumerate(names):
-            with _naming(f"Column {label!r}"):
-                column_medians(X[:, [j]])
-        raise
+    medians = np.empty(X.shape[1])
+    for j, label in enumerate(names):
+        with _naming(f"Column {label!r}"):
+            [medians[j]] = column_medians(X[:, [j]])
+    return medians
 
 
 @contextmanager
