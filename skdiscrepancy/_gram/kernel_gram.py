@@ -29,7 +29,14 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy._data.rows import Codes, Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
-from skdiscrepancy._gram.sorted_columns import Features, Line, min_rows, ordered_groups
+from skdiscrepancy._gram.sorted_columns import (
+    Features,
+    Leaf,
+    Line,
+    SortedColumn,
+    min_rows,
+    ordered_groups,
+)
 from skdiscrepancy._gram.tiles import (
     Gram,
     GroupSums,
@@ -425,18 +432,11 @@ class KernelGram(Gram):
                 both.step = len(ways.others)
                 sums[ways.others] = Gram.sums(ways.tiles, weights, diagonal=diagonal)
                 both.advance()
-            if ways.profiles:
-                both.step = len(ways.profiles)
-                work = Work(_line_sums, ways.line(), diagonal, weights)
-                parts = run_all(range(len(ways.profiles)), work, self.run)
-                for k, part in zip(ways.profiles, parts, strict=True):
-                    sums[k] = part
-            if ways.with_features:
-                both.step = len(ways.with_features)
-                features = ways.features()
-                for i, k in enumerate(ways.with_features):
-                    sums[k] = features.row_sums(i, diagonal=diagonal, weights=weights)
-                both.advance()
+            leaves = ways.leaves()
+            both.step = len(leaves)
+            work = Work(_leaf_sums, leaves, diagonal, weights)
+            for k, part in zip(leaves, run_all(leaves, work, self.run), strict=True):
+                sums[k] = part
         return sums
 
     def group_sums(self, bounds: np.ndarray) -> GroupSums:
@@ -458,13 +458,13 @@ class KernelGram(Gram):
                     out[ways.others] = part
                 both.advance()
             both.step = len(ways.profiles)
-            line = ways.line()
-            of_rows = np.searchsorted(bounds, line.order, "right") - 1
-            work = Work(ordered_groups, line, of_rows, n_groups)
-            results = run_all(range(line.n_kernels), work, self.run)
-            for i, (k, part) in enumerate(zip(ways.profiles, results, strict=True)):
+            lines = ways.lines()
+            of_rows = np.searchsorted(bounds, lines[0].column.order, "right") - 1
+            work = Work(ordered_groups, lines, of_rows, n_groups)
+            results = run_all(range(len(lines)), work, self.run)
+            for k, line, part in zip(ways.profiles, lines, results, strict=True):
                 groups[k], rows[k], squares[k] = part
-                diagonal[k] = line.diagonal(i)
+                diagonal[k] = line.diagonal
         return GroupSums(groups, rows, squares, diagonal)
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
@@ -621,22 +621,31 @@ class Ways(NamedTuple):
         assert columns is not None
         return columns
 
-    def line(self) -> Line:
-        """Return the single column with the kernels in sorted order."""
-        return Line(np.concatenate(self.columns), list(self.profiles.values()))
+    def lines(self) -> list[Line]:
+        """Return the kernels in sorted order, which share their column."""
+        if not self.profiles:
+            return []
+        column = SortedColumn(np.concatenate(self.columns))
+        return [Line(column, profile) for profile in self.profiles.values()]
 
-    def features(self) -> Features:
-        """Return the rows with the kernels that have explicit features."""
-        rows = self.source.function_rows
-        assert rows is not None
-        return Features([self.source.kernels[k] for k in self.with_features], rows)
+    def features(self) -> list[Features]:
+        """Return the kernels with explicit features."""
+        gram = self.source
+        return [
+            Features(gram.kernels[k], gram.function_rows) for k in self.with_features
+        ]
+
+    def leaves(self) -> dict[int, Leaf]:
+        """Return the kernels that need no tiles."""
+        places, leaves = [*self.profiles, *self.with_features], self.lines()
+        return dict(zip(places, [*leaves, *self.features()], strict=True))
 
 
-def _line_sums(
-    line: Line, diagonal: bool, weights: np.ndarray | None, k: int
+def _leaf_sums(
+    leaves: dict[int, Leaf], diagonal: bool, weights: np.ndarray | None, k: int
 ) -> np.ndarray:
-    """Return the row sums of kernel k on a column."""
-    sums = line.sums(k, weights)
+    """Return the row sums of kernel k."""
+    sums = leaves[k].sums(weights)
     if diagonal:
         return sums
-    return sums - line.diagonal(k) * (1.0 if weights is None else weights)
+    return sums - leaves[k].diagonal * (1.0 if weights is None else weights)

@@ -22,10 +22,10 @@ from skdiscrepancy._gram.kernel_gram import KernelGram
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (
     IN_ORDER,
-    CentredFeatures,
     Classes,
     FactorGram,
-    Line,
+    Features,
+    Leaf,
 )
 from skdiscrepancy._gram.tiles import Gram, PairWeights, WeightedGram, length
 from skdiscrepancy.designs import square
@@ -38,7 +38,6 @@ ROUNDING = 100
 # Every pair of rows has the weight 1.
 UNIFORM = PairWeights(None, [(1.0, None)])
 Finish = Callable[[np.ndarray], tuple[np.ndarray, ...]]
-Leaf = Line | Classes | CentredFeatures
 Pair = tuple[int, int]
 
 
@@ -107,7 +106,7 @@ def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Pr
     run = x.run
     leaves = leaves_of(Forms(x), Forms(y))
     if leaves is not None:
-        kernels = [(leaf, k) for leaf in leaves for k in range(leaf.n_kernels)]
+        kernels = [*leaves[0], *leaves[1]]
         places = range(x.n_kernels), range(x.n_kernels, len(kernels))
         work = partial(_row_results, centring, finish)
         found = _in_order(kernels, list(product(*places)), centring, work, run)
@@ -173,10 +172,9 @@ def pair_totals(
     others = [t for t, both in enumerate(of_pairs) if both is None]
     found = np.empty((len(pairs), 2))
     if short:
-        used = {id(leaf): leaf for t in short for leaf in of_pairs[t] or ()}
-        at = {key: place for place, key in enumerate(used)}
-        places: list[Any] = [[at[id(f)] for f in of_pairs[t] or ()] for t in short]
-        kernels = [(leaf, 0) for leaf in used.values()]
+        chosen = [[leaf for [leaf] in of_pairs[t] or ()] for t in short]
+        kernels = list({id(leaf): leaf for both in chosen for leaf in both}.values())
+        places: list[Any] = [[kernels.index(leaf) for leaf in both] for both in chosen]
         work = partial(_total, centring)
         found[short] = _in_order(kernels, places, centring, work, run)
     if others:
@@ -193,72 +191,74 @@ class Forms:
         self.n = source.n
 
     @cached_property
-    def classes(self) -> Classes | None:
+    def classes(self) -> list[Any]:
         """The labels, if all kernels compare labels."""
-        source = self.source
-        if not isinstance(source, KernelGram) or source.labels is None:
-            return None
-        return Classes(source.labels, source.kernels)
+        gram = self.source
+        if not isinstance(gram, KernelGram) or gram.labels is None:
+            return []
+        return [Classes(gram.labels, kernel) for kernel in gram.kernels]
 
     @cached_property
-    def features(self) -> CentredFeatures | None:
-        """The rows, if all kernels have explicit features."""
-        source = self.source
-        if not isinstance(source, KernelGram):
-            return None
-        rows = source.function_rows
-        if rows is None or len(source.kernels_with_features()) < source.n_kernels:
-            return None
-        return CentredFeatures(source.kernels, rows)
+    def features(self) -> list[Any]:
+        """The centred features, if all kernels have explicit features."""
+        gram = self.source
+        if not isinstance(gram, KernelGram):
+            return []
+        known = gram.kernels_with_features()
+        if len(known) < gram.n_kernels or gram.function_rows is None:
+            return []
+        rows = gram.function_rows
+        return [Features(kernel, rows, centred=True) for kernel in gram.kernels]
+
+    def _lines(self, sums: str) -> list[Any]:
+        """Return the kernels on a sorted column, if all of them are."""
+        if not isinstance(self.source, KernelGram):
+            return []
+        ways = self.source.ways(sums)
+        return [] if ways.others or ways.with_features else ways.lines()
 
     @cached_property
-    def exponentials(self) -> Line | None:
+    def exponentials(self) -> list[Any]:
         """The column for products with another column."""
-        if not isinstance(self.source, KernelGram):
-            return None
-        ways = self.source.ways("products")
-        if ways.others or any(profile.degree for profile in ways.profiles.values()):
-            return None
-        return ways.line()
+        lines = self._lines("products")
+        return [] if any(line.profile.degree for line in lines) else lines
 
     @cached_property
-    def line(self) -> Line | None:
+    def lines(self) -> list[Any]:
         """The column for products with labels, which are scans of the classes."""
-        if not isinstance(self.source, KernelGram):
-            return None
-        ways = self.source.ways()
-        if ways.others or ways.with_features:
-            return None
-        line = ways.line()
-        wide = (0 < t < MIN_SPAN and line.profiles[k].degree for k, t in line.spans())
-        return None if any(wide) else line
+        lines = self._lines("rows")
+        wide = any(
+            line.profile.degree and 0 < line.profile.rate * line.column.span < MIN_SPAN
+            for line in lines
+        )
+        return [] if wide else lines
 
     @cached_property
     def tiles(self) -> Gram:
         """A source of one kernel whose tiles keep their digits."""
-        if self.features is None:
+        if not self.features:
             return self.source
         # Centred, inner products have no offset to lose digits to.
-        blocks = [block for _, block in self.features.blocks(0)]
+        blocks = [block for _, block in self.features[0].blocks()]
         return FactorGram(np.concatenate(blocks).T)
 
 
-def leaves_of(x: Forms, y: Forms) -> tuple[Leaf, Leaf] | None:
+def leaves_of(x: Forms, y: Forms) -> tuple[list[Leaf], list[Leaf]] | None:
     """Return both factors of products that are summed without pairs, None for tiles.
 
     This is the table of products: labels with anything that is not summed over tiles,
     features with features where it pays off, and exponentials on two columns.
     """
-    both: Any = None
-    if x.classes is not None or y.classes is not None:
-        both = tuple(form.classes or form.features or form.line for form in (x, y))
-    elif x.features is not None and y.features is not None:
-        a, b = x.features.most_components, y.features.most_components
-        if a * b <= x.n * (a + b):
-            both = x.features, y.features
+    if x.classes or y.classes:
+        first, second = (f.classes or f.features or f.lines for f in (x, y))
+    elif x.features and y.features:
+        first, second = x.features, y.features
+        a, b = (max(leaf.n_components for leaf in leaves) for leaves in (first, second))
+        if a * b > x.n * (a + b):
+            return None
     else:
-        both = x.exponentials, y.exponentials
-    return both if both and None not in both else None
+        first, second = x.exponentials, y.exponentials
+    return (first, second) if first and second else None
 
 
 class Centred(NamedTuple):
@@ -271,10 +271,8 @@ class Centred(NamedTuple):
 
     Attributes
     ----------
-    leaf, k : Leaf, int
-        The kernel.
-    wide : bool
-        Whether the matrix is 1 - K.
+    leaf : Leaf
+        The kernel, or one minus the kernel.
     size : float
         Largest weighted row mean of the matrix, including the diagonal.
     shift : float
@@ -288,9 +286,7 @@ class Centred(NamedTuple):
         The diagonal of the centred matrix.
     """
 
-    leaf: Any
-    k: int
-    wide: bool
+    leaf: Leaf
     size: float
     shift: float
     offsets: np.ndarray
@@ -299,23 +295,11 @@ class Centred(NamedTuple):
 
     def weighted_sums(self, weights: np.ndarray) -> np.ndarray:
         """Return the row sums of K - shift with weights."""
-        sums = self.leaf.sums(self.k, weights, wide=self.wide)
-        return sums - self.shift * weights.sum()
-
-    def products(self, other: Centred, weights: np.ndarray | None = None) -> np.ndarray:
-        """Return the row sums of the product of both matrices before centring."""
-        return self.leaf.products(
-            self.k,
-            other.leaf,
-            other.k,
-            wide=self.wide,
-            other_wide=other.wide,
-            weights=weights,
-        )
+        return self.leaf.sums(weights) - self.shift * weights.sum()
 
 
 def _in_order(
-    kernels: list[tuple[Leaf, int]],
+    kernels: list[Leaf],
     pairs: list[Pair],
     centring: Centring,
     work: Callable[[Centred, Centred], Any],
@@ -343,28 +327,25 @@ def _mass(vector: np.ndarray | None, n: int) -> float:
     return n if vector is None else vector.sum()
 
 
-def _centre(centring: Centring, kernels: list[tuple[Leaf, int]], i: int) -> Centred:
-    """Centre kernel i of the leaves."""
-    leaf, k = kernels[i]
-    w, n = centring.weights.rows, leaf.n_rows
-    sums, own = leaf.sums(k, w), leaf.diagonal(k)
-    mass = _mass(w, n)
-    wide = leaf.is_wide(k, sums * (n / mass))
-    if wide:
-        sums, own = leaf.sums(k, w, wide=True), 0.0
+def _centre(centring: Centring, leaves: list[Leaf], i: int) -> Centred:
+    """Centre leaf i."""
+    w, n = centring.weights.rows, leaves[i].n_rows
+    mass, sums = _mass(w, n), leaves[i].sums(w)
+    leaf = leaves[i].widened(sums.mean() / mass)
+    if leaf is not leaves[i]:
+        sums = leaf.sums(w)
+    own = leaf.diagonal
     own_terms = own if w is None else w * own
     kept = sums if centring.diagonal else sums - own_terms
     found = centring.offsets(kept[np.newaxis])[0]
     middle = found.mean() if w is None else w @ found
     shift, found = 2 * middle, found - middle
     of_terms = [
-        (sums if vector is w else leaf.sums(k, vector, wide=wide))
-        - shift * _mass(vector, n)
+        (sums if vector is w else leaf.sums(vector)) - shift * _mass(vector, n)
         for _, vector in centring.weights.terms
     ]
-    size = max(float(np.abs(sums).max()) / mass, leaf.least_size(k))
-    own = own - shift - 2 * found
-    return Centred(leaf, k, wide, size, shift, found, of_terms, own)
+    size = max(float(np.abs(sums).max()) / mass, leaf.least_size)
+    return Centred(leaf, size, shift, found, of_terms, own - shift - 2 * found)
 
 
 def _row_results(
@@ -379,7 +360,7 @@ def _row_results(
     total, size = np.zeros(len(f)), K.size * L.size
     for t, (factor, vector) in enumerate(centring.weights.terms):
         mass, v = _mass(vector, len(f)), 1.0 if vector is None else vector
-        products = K.products(L, vector)
+        products = K.leaf.products(L.leaf, vector)
         # K o L can be larger than the product of the sizes of K and L.
         largest = float(np.abs(products).max())
         size = max(size, largest / mass if vector is None else largest)
@@ -391,7 +372,7 @@ def _row_results(
         if not centring.diagonal:
             sums -= v * K.diagonal * L.diagonal
         total += factor * v * sums
-    if K.wide != L.wide:
+    if K.leaf.wide != L.leaf.wide:
         np.negative(total, out=total)
     return size, finish(total[np.newaxis])
 
@@ -404,10 +385,7 @@ def _total(centring: Centring, K: Centred, L: Centred) -> tuple[float, float]:
     """
     n, f, g = len(K.offsets), K.offsets, L.offsets
     [of_K], [of_L] = K.sums, L.sums
-    if isinstance(K.leaf, CentredFeatures) and isinstance(L.leaf, CentredFeatures):
-        product = K.leaf.product_total(K.k, L.leaf, L.k)
-    else:
-        product = float(K.products(L).sum())
+    product = K.leaf.product_total(L.leaf)
     total = product - n * n * K.shift * L.shift
     total -= K.shift * of_L.sum() + L.shift * of_K.sum()
     total -= 2 * (f @ of_L + g @ of_K)
@@ -418,7 +396,7 @@ def _total(centring: Centring, K: Centred, L: Centred) -> tuple[float, float]:
     # Products of rounding errors, and the rounding of the sum of the products.
     least = ROUNDING * eps * (n * K.size) * (n * L.size)
     rounding = ROUNDING * eps * max(abs(product), least)
-    return (total if K.wide == L.wide else -total), rounding
+    return (total if K.leaf.wide == L.leaf.wide else -total), rounding
 
 
 class PairTotals(Gram):

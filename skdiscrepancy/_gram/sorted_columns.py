@@ -1,23 +1,12 @@
-"""Sums over sorted columns, classes and explicit features, where they are faster.
-
-Sums of kernels on one column in sorted order, and of label kernels by class.
+"""Kernels whose sums need no pairs: on sorted columns, on labels, with features.
 
 On a single column, the sums of a Laplace or Matern kernel over a sample follow from
 each other in sorted order. This takes O(n log n) time instead of O(n^2) and is as
-exact. Sums are float64, even for float32 columns.
+exact. Label kernels are summed by class, and kernels with explicit features in one
+pass. Sums are float64, even for float32 columns.
 
-Samples of one column in sorted order, and sums within and between them.
-
-Sums within a sample, and the states of a scan over it, depend on this sample alone. The
-states determine the sums over the sample at the points of any other sample.
-
-The ways to a sum: over tiles, in sorted order, or from explicit features.
-
-Only this module decides how kernels are summed, and statistics ask it for their sums. A
-kernel is summed in sorted order if it has a profile for sorted order, on one column of
-at least `min_rows` rows. The other kernels of a collection are summed over tiles. A
-source that has explicit features needs no pairs at all. All ways give the same results
-up to rounding.
+The sums within a sorted sample, and the states of a scan over it, depend on this sample
+alone. The states determine the sums over the sample at the points of any other sample.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -25,6 +14,7 @@ up to rounding.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,202 +88,175 @@ class FactorGram(Gram):
         return sums[np.newaxis]
 
 
-class ShortSums:
-    """One or more kernels whose sums and products need no pairs of rows."""
+class Leaf:
+    """One kernel on rows, whose sums and products need no pairs of rows.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    diagonal : float or ndarray of shape (n_rows,)
+        Value of the kernel for each row with itself.
+    wide : bool
+        Whether one minus the kernel, or a distance, stands for the kernel.
+    """
+
+    n_rows: int
+    diagonal: Any
+    wide = False
+
+    @property
+    def least_size(self) -> float:
+        """Size of the matrix below which its entries are rounding errors."""
+        return 0.0
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         return held_bytes(vars(self).values())
 
-    def is_wide(self, k: int, sums: np.ndarray) -> bool:
-        """Tell whether to sum one minus kernel k, given the row sums of the kernel."""
-        return False
+    def widened(self, mean: float) -> Leaf:
+        """Return one minus the kernel if its mean is so large that digits are lost."""
+        return self
 
-    def least_size(self, k: int) -> float:
-        """Return a size of the matrix below which its entries are rounding errors."""
-        return 0.0
+    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums, with or without weights of the rows."""
+        raise NotImplementedError
+
+    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product with another kernel on the same rows."""
+        raise NotImplementedError
+
+    def product_total(self, other: Any) -> float:
+        """Return the sum of all entries of the product with another kernel."""
+        return float(self.products(other).sum())
 
 
-class Features(ShortSums):
-    """Kernels with explicit features, on rows that are read block by block.
+class Features(Leaf):
+    """A kernel with explicit features, on rows that are read block by block.
 
-    Sums over rows need no pairs. All sums are made in float64.
-
-    Parameters
-    ----------
-    kernels : list of RowKernel
-        Kernels whose `features` are not None.
-    rows : Rows
-        The rows.
+    Sums over rows need no pairs. All sums are made in float64. If `centred`, the
+    features have mean zero. HSIC does not change by this, and keeps its digits.
     """
 
-    def __init__(self, kernels: list[RowKernel], rows: Rows):
-        self.kernels = kernels
+    def __init__(self, kernel: RowKernel, rows: Rows, *, centred: bool = False):
+        self.kernel = kernel
         self.rows = rows
-        self.n_rows, self.n_kernels = len(rows), len(kernels)
+        self.n_rows = len(rows)
+        self.mean: np.ndarray | None = None
+        [(_, first)] = self.blocks(0, 1)
+        self.n_components = first.shape[1]
+        if centred:
+            self.mean = self.total() / self.n_rows
 
     def blocks(
-        self, k: int, start: int = 0, stop: int | None = None
+        self, start: int = 0, stop: int | None = None
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the features of kernel k for blocks of rows."""
+        """Yield the features of blocks of rows."""
         stop = self.n_rows if stop is None else stop
         for begin in range(start, stop, BLOCK_ROWS):
             block = slice(begin, min(begin + BLOCK_ROWS, stop))
-            F = self.kernels[k].features(self.rows.take(block))
+            F = self.kernel.features(self.rows.take(block))
             assert F is not None
-            yield block, F.astype(np.float64, copy=False)
-
-    def n_components(self, k: int) -> int:
-        """Return the number of features of kernel k."""
-        F = self.kernels[k].features(self.rows.take(slice(0, 1)))
-        assert F is not None
-        return F.shape[1]
-
-    @property
-    def most_components(self) -> int:
-        """Largest number of features of a kernel."""
-        return max(map(self.n_components, range(self.n_kernels)))
+            F = F.astype(np.float64, copy=False)
+            yield block, F if self.mean is None else F - self.mean
 
     def total(
-        self,
-        k: int,
-        start: int = 0,
-        stop: int | None = None,
-        weights: np.ndarray | None = None,
+        self, start: int = 0, stop: int | None = None, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the sum of the features of some rows."""
-        total = np.zeros(self.n_components(k))
-        for block, F in self.blocks(k, start, stop):
+        total = np.zeros(self.n_components)
+        for block, F in self.blocks(start, stop):
             total += F.sum(axis=0) if weights is None else weights[block] @ F
         return total
 
     def inner(
-        self, k: int, vector: np.ndarray, start: int = 0, stop: int | None = None
+        self, vector: np.ndarray, start: int = 0, stop: int | None = None
     ) -> np.ndarray:
         """Return the inner products of the features of some rows with a vector."""
-        blocks = self.blocks(k, start, stop)
-        return np.concatenate([F @ vector for _, F in blocks])
+        return np.concatenate([F @ vector for _, F in self.blocks(start, stop)])
 
-    def squares(self, k: int, start: int = 0, stop: int | None = None) -> np.ndarray:
+    def squares(self, start: int = 0, stop: int | None = None) -> np.ndarray:
         """Return the diagonal of the Gram matrix of some rows."""
-        blocks = self.blocks(k, start, stop)
+        blocks = self.blocks(start, stop)
         return np.concatenate([np.einsum("ij,ij->i", F, F) for _, F in blocks])
 
-    def row_sums(
-        self, k: int, *, diagonal: bool, weights: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the row sums of the Gram matrix of kernel k."""
-        if not diagonal:
-            return self.sums_within(k, weights=weights)[1]
-        return self.inner(k, self.total(k, weights=weights))
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Value of the kernel for each row with itself."""
+        return self.squares()
+
+    @property
+    def least_size(self) -> float:
+        """Size of the matrix whose rounding is that of the centred features.
+
+        Features of a constant column are zero up to the rounding of their mean.
+        """
+        longest = float(np.sqrt(self.diagonal.max()))
+        mean = 0.0 if self.mean is None else float(np.linalg.norm(self.mean))
+        return longest * (longest + mean)
+
+    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums."""
+        return self.inner(self.total(weights=weights))
 
     def sums_within(
-        self,
-        k: int,
-        start: int = 0,
-        stop: int | None = None,
-        weights: np.ndarray | None = None,
+        self, start: int = 0, stop: int | None = None, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum of the features of some rows, and their row sums.
 
         The row sums are sums over these rows without the diagonal. `weights` of all
         rows are factors of the terms of the sums.
         """
-        total = self.total(k, start, stop, weights)
-        own = self.squares(k, start, stop)
+        total = self.total(start, stop, weights)
+        own = self.squares(start, stop)
         if weights is not None:
             own *= weights[start:stop]
-        return total, self.inner(k, total, start, stop) - own
+        return total, self.inner(total, start, stop) - own
 
-
-class CentredFeatures(Features):
-    """Kernels with explicit features that have mean zero, for HSIC.
-
-    HSIC does not change if the features are centred, and keeps its digits.
-    """
-
-    def __init__(self, kernels: list[RowKernel], rows: Rows):
-        super().__init__(kernels, rows)
-        self.means = [np.zeros(self.n_components(k)) for k in range(self.n_kernels)]
-        self.means = [self.total(k) / self.n_rows for k in range(self.n_kernels)]
-
-    def blocks(
-        self, k: int, start: int = 0, stop: int | None = None
-    ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the centred features of kernel k for blocks of rows."""
-        for block, F in super().blocks(k, start, stop):
-            yield block, F - self.means[k]
-
-    def diagonal(self, k: int) -> np.ndarray:
-        """Return the value of kernel k for each row with itself."""
-        return self.squares(k)
-
-    def least_size(self, k: int) -> float:
-        """Return a size of the matrix whose rounding is that of the centred features.
-
-        Features of a constant column are zero up to the rounding of their mean.
-        """
-        longest = float(np.sqrt(self.squares(k).max()))
-        return longest * (longest + float(np.linalg.norm(self.means[k])))
-
-    def sums(
-        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
-    ) -> np.ndarray:
-        """Return the row sums of kernel k, which is never `wide`."""
-        return self.inner(k, self.total(k, weights=weights))
-
-    def products(
-        self,
-        k: int,
-        other: Any,
-        other_k: int,
-        *,
-        wide: bool = False,
-        other_wide: bool = False,
-        weights: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the row sums of the product with another kernel with features."""
+    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product with labels or other features."""
         if isinstance(other, Classes):
-            return other.products(other_k, self, k, weights=weights)
-        shape = (self.n_components(k), other.n_components(other_k))
-        covariance = np.zeros(shape)
-        both = zip(self.blocks(k), other.blocks(other_k), strict=True)
-        for (block, F), (_, G) in both:
-            of_rows = F if weights is None else F * weights[block, np.newaxis]
-            covariance += of_rows.T @ G
-        both = zip(self.blocks(k), other.blocks(other_k), strict=True)
+            return other.products(self, weights)
+        covariance = self._covariance(other, weights)
+        both = zip(self.blocks(), other.blocks(), strict=True)
         return np.concatenate(
             [np.einsum("ij,ij->i", F @ covariance, G) for (_, F), (_, G) in both]
         )
 
-    def product_total(self, k: int, other: CentredFeatures, other_k: int) -> float:
-        """Return the sum of all entries of the product with another kernel.
+    def product_total(self, other: Any) -> float:
+        """Return the sum of all entries of the product.
 
-        This is the squared norm of the covariance of both features, which takes half of
-        the time of the row sums.
+        With other features, this is the squared norm of the covariance of both, which
+        takes half of the time of the row sums.
         """
-        covariance = np.zeros((self.n_components(k), other.n_components(other_k)))
-        if self is other and k == other_k:
-            for _, F in self.blocks(k):
-                # Of one array with itself, BLAS computes one triangle only.
-                covariance += F.T @ F
-        else:
-            both = zip(self.blocks(k), other.blocks(other_k), strict=True)
-            for (_, F), (_, G) in both:
-                covariance += F.T @ G
+        if not isinstance(other, Features):
+            return super().product_total(other)
+        covariance = self._covariance(other)
         return float(np.vdot(covariance, covariance))
 
-    def class_products(
-        self, k: int, codes: np.ndarray, weights: np.ndarray | None = None
+    def _covariance(
+        self, other: Features, weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the row sums of kernel k over the rows of the same class."""
-        totals = np.zeros((int(codes.max()) + 1, self.n_components(k)))
-        for block, F in self.blocks(k):
+        """Return the sums of the products of features."""
+        covariance = np.zeros((self.n_components, other.n_components))
+        for block, F in self.blocks():
+            # Of one array with itself, BLAS computes one triangle only.
+            G = F if other is self else next(other.blocks(block.start, block.stop))[1]
+            of_rows = F if weights is None else F * weights[block, np.newaxis]
+            covariance += of_rows.T @ G
+        return covariance
+
+    def class_products(
+        self, codes: np.ndarray, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the row sums over the rows of the same class."""
+        totals = np.zeros((int(codes.max()) + 1, self.n_components))
+        for block, F in self.blocks():
             of_rows = F if weights is None else F * weights[block, np.newaxis]
             np.add.at(totals, codes[block], of_rows)
         return np.concatenate(
-            [np.einsum("ij,ij->i", F, totals[codes[b]]) for b, F in self.blocks(k)]
+            [np.einsum("ij,ij->i", F, totals[codes[b]]) for b, F in self.blocks()]
         )
 
 
@@ -304,197 +267,140 @@ NEARLY_ZERO = 1e-30
 WIDE = 0.5
 
 
-class Line(ShortSums):
-    """One column in increasing order, and the kernels on it.
+class SortedColumn:
+    """One column in increasing order, which several kernels share."""
 
-    Parameters
-    ----------
-    column : ndarray of shape (n,)
-        Values of the rows.
-    profiles : list of Profile or DistanceProfile
-        Kernels.
-    """
-
-    def __init__(self, column: np.ndarray, profiles: list[Profile | DistanceProfile]):
-        self.profiles = profiles
+    def __init__(self, column: np.ndarray):
         self.order = np.argsort(column)
         self.values = column[self.order]
         self.steps = steps_of(self.values)
-        self.n_rows, self.n_kernels = len(column), len(profiles)
-
-    def diagonal(self, k: int) -> float | np.ndarray:
-        """Return the value of kernel k for each row with itself."""
-        profile = self.profiles[k]
-        if isinstance(profile, DistanceProfile):
-            return 2 * self._lengths(profile)
-        return float(profile.polynomial[0])
-
-    def _lengths(self, profile: DistanceProfile) -> np.ndarray:
-        """Return the distances of the rows from the origin, in their own order."""
-        lengths = np.empty(self.n_rows)
-        lengths[self.order] = np.abs(self.values - profile.origin)
-        return lengths
-
-    def spans(self) -> Iterator[tuple[int, float]]:
-        """Yield each kernel with the range of the column times its rate."""
         with np.errstate(over="ignore"):
-            span = float(self.values[-1] - self.values[0])
-        for k, profile in enumerate(self.profiles):
-            if isinstance(profile, Profile):
-                yield k, profile.rate * span
+            self.span = float(self.values[-1] - self.values[0])
 
-    def is_wide(self, k: int, sums: np.ndarray) -> bool:
-        """Tell whether to sum one minus kernel k, given the row sums of the kernel.
+    def in_rows(self, ordered: np.ndarray) -> np.ndarray:
+        """Return numbers of the sorted values in the order of the rows."""
+        numbers = np.empty_like(ordered)
+        numbers[self.order] = ordered
+        return numbers
 
-        For the kernel of a distance, the distance takes the place of one minus the
-        kernel.
-        """
-        if isinstance(self.profiles[k], DistanceProfile):
-            return True
-        return self.profiles[k].degree == 0 and sums.mean() > WIDE * len(sums)
 
-    def sums(
-        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
-    ) -> np.ndarray:
-        """Return the row sums of kernel k, in the order of the rows.
+class Line(Leaf):
+    """A kernel on one column, in increasing order."""
 
-        If `wide`, return the row sums of one minus the kernel, or of the distance.
-        """
-        sums, profile = np.empty(len(self.order)), self.profiles[k]
-        if isinstance(profile, DistanceProfile):
-            return self._distance_sums(profile, weights, wide)
-        if weights is not None:
-            weights = weights[np.newaxis, self.order]
-        if wide:
-            sums[self.order] = complement_sums(self.steps, profile.rate, weights)[0]
-        else:
-            sums[self.order] = scan_sums(self.steps, profile, weights)[0]
-        return sums
-
-    def _distance_sums(
-        self, profile: DistanceProfile, weights: np.ndarray | None, wide: bool
-    ) -> np.ndarray:
-        """Return the row sums of the distance, or of the kernel if not `wide`."""
-        if weights is None:
-            weights = np.ones(self.n_rows)
-        sums = np.empty(self.n_rows)
-        sums[self.order] = distance_sums(self.steps, weights[np.newaxis, self.order])[0]
-        if wide:
-            return sums
-        lengths = self._lengths(profile)
-        return weights.sum() * lengths + weights @ lengths - sums
-
-    def rate(self, k: int) -> tuple[float, float]:
-        """Return a rate of kernel k, and a factor of one minus its exponential."""
-        profile = self.profiles[k]
-        if isinstance(profile, DistanceProfile):
-            span = float(self.values[-1] - self.values[0])
-            rate = NEARLY_ZERO / span if span > 0 else 1.0
-            return rate, 1 / rate
-        return profile.rate, 1.0
-
-    def products(
+    def __init__(
         self,
-        k: int,
-        other: Any,
-        other_k: int,
+        column: SortedColumn,
+        profile: Profile | DistanceProfile,
         *,
         wide: bool = False,
-        other_wide: bool = False,
-        weights: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on another line.
+    ):
+        self.column = column
+        self.profile = profile
+        self.wide = wide
+        self.n_rows = len(column.order)
 
-        Both kernels are exponentials, or one minus an exponential where `wide`. With
-        `weights` of the rows, the sums are weighted.
+    @property
+    def diagonal(self) -> float | np.ndarray:
+        """Value of the kernel for each row with itself."""
+        if self.wide:
+            return 0.0
+        own = diagonal_of(self.column.values, self.profile)
+        return own if isinstance(own, float) else self.column.in_rows(own)
+
+    def widened(self, mean: float) -> Line:
+        """Return one minus a kernel with a large mean, or the distance."""
+        profile = self.profile
+        distance = isinstance(profile, DistanceProfile)
+        wide = distance or (profile.degree == 0 and mean > WIDE)
+        return Line(self.column, profile, wide=True) if wide else self
+
+    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums, in the order of the rows."""
+        column, profile = self.column, self.profile
+        rows = None if weights is None else weights[np.newaxis, column.order]
+        if isinstance(profile, Profile):
+            if self.wide:
+                return column.in_rows(
+                    complement_sums(column.steps, profile.rate, rows)[0]
+                )
+            return column.in_rows(scan_sums(column.steps, profile, rows)[0])
+        w = np.ones(self.n_rows) if weights is None else weights
+        sums = column.in_rows(
+            distance_sums(column.steps, w[np.newaxis, column.order])[0]
+        )
+        if self.wide:
+            return sums
+        lengths = column.in_rows(np.abs(column.values - profile.origin))
+        return w.sum() * lengths + w @ lengths - sums
+
+    @property
+    def rate(self) -> tuple[float, float]:
+        """A rate, and a factor of one minus its exponential."""
+        if isinstance(self.profile, Profile):
+            return self.profile.rate, 1.0
+        rate = NEARLY_ZERO / self.column.span if self.column.span > 0 else 1.0
+        return rate, 1 / rate
+
+    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product with labels or another line.
+
+        Both kernels are exponentials, or one minus an exponential where `wide`.
         """
-        if isinstance(other, Classes) or (wide and not other_wide):
-            return other.products(other_k, self, k, other_wide=wide, weights=weights)
-        column = np.empty_like(other.values)
-        column[other.order] = other.values
-        sums = np.empty(len(self.order))
-        (x_rate, x_factor), (y_rate, y_factor) = self.rate(k), other.rate(other_k)
-        sums[self.order] = product_sums(
-            self.values,
-            column[self.order],
+        if isinstance(other, Classes) or (self.wide and not other.wide):
+            return other.products(self, weights)
+        column, (x_rate, x_factor), (y_rate, y_factor) = (
+            self.column,
+            self.rate,
+            other.rate,
+        )
+        sums = product_sums(
+            column.values,
+            other.column.in_rows(other.column.values)[column.order],
             x_rate,
             y_rate,
-            x_wide=wide,
-            y_wide=other_wide,
-            weights=None if weights is None else weights[self.order],
+            x_wide=self.wide,
+            y_wide=other.wide,
+            weights=None if weights is None else weights[column.order],
         )
-        return sums * (x_factor * y_factor)
+        return column.in_rows(sums) * (x_factor * y_factor)
 
 
-class Classes(ShortSums):
-    """Labels, whose sums follow from their classes, and the kernels on them.
+class Classes(Leaf):
+    """A kernel on labels, whose sums follow from their classes."""
 
-    Parameters
-    ----------
-    labels : Codes
-        Codes of the labels.
-    kernels : list of IndicatorKernel
-        Kernels.
-    """
-
-    def __init__(self, labels: Codes, kernels: list[IndicatorKernel]):
+    def __init__(self, labels: Codes, kernel: IndicatorKernel):
         self.codes = labels.codes
-        # The values of the kernels within the class of each row.
-        self.values = [
-            1 / labels.counts if kernel.balanced else np.ones(len(labels))
-            for kernel in kernels
-        ]
-        self.n_rows, self.n_kernels = len(labels), len(kernels)
+        self.n_rows = len(labels)
+        # The value of the kernel within the class of each row.
+        self.diagonal = 1 / labels.counts if kernel.balanced else np.ones(self.n_rows)
 
-    def diagonal(self, k: int) -> np.ndarray:
-        """Return the value of kernel k for each row with itself."""
-        return self.values[k]
+    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums."""
+        return self.diagonal * np.bincount(self.codes, weights)[self.codes]
 
-    def sums(
-        self, k: int, weights: np.ndarray | None = None, *, wide: bool = False
-    ) -> np.ndarray:
-        """Return the row sums of kernel k, which is never `wide`."""
-        return self.values[k] * np.bincount(self.codes, weights)[self.codes]
-
-    def products(
-        self,
-        k: int,
-        other: Any,
-        other_k: int,
-        *,
-        wide: bool = False,
-        other_wide: bool = False,
-        weights: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the row sums of the product with a kernel on a column, or on rows.
-
-        If `other_wide`, the product is with one minus the kernel on the column. The
-        other kernel may also be on labels. With `weights` of the rows, the sums are
-        weighted.
-        """
+    def products(self, other: Any, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the row sums of the product with any other leaf."""
         if isinstance(other, Classes):
             both = self.codes * (other.codes.max() + 1) + other.codes
             both = np.unique(both, return_inverse=True)[1]
-            sums = np.bincount(both, weights)[both] * other.values[other_k]
-            return sums * self.values[k]
-        if isinstance(other, CentredFeatures):
-            sums = other.class_products(other_k, self.codes, weights)
-            return sums * self.values[k]
-        within = np.argsort(self.codes[other.order], kind="stable")
-        order = other.order[within]
-        steps = steps_of(other.values[within])
+            sums = np.bincount(both, weights)[both] * other.diagonal
+            return sums * self.diagonal
+        if isinstance(other, Features):
+            return other.class_products(self.codes, weights) * self.diagonal
+        order, values = other.column.order, other.column.values
+        within = np.argsort(self.codes[order], kind="stable")
+        order, steps = order[within], steps_of(values[within])
         starts = np.diff(self.codes[order], prepend=-1) != 0
         steps[starts] = np.inf
         sums = np.empty(len(order))
         rows = None if weights is None else weights[np.newaxis, order]
-        if other_wide:
-            rate, factor = other.rate(other_k)
+        if other.wide:
+            rate, factor = other.rate
             sums[order] = complement_sums(steps, rate, rows, starts)[0] * factor
         else:
-            profile = other.profiles[other_k]
-            assert isinstance(profile, Profile)
-            sums[order] = scan_sums(steps, profile, rows)[0]
-        return sums * self.values[k]
+            assert isinstance(other.profile, Profile)
+            sums[order] = scan_sums(steps, other.profile, rows)[0]
+        return sums * self.diagonal
 
 
 def steps_of(values: np.ndarray) -> np.ndarray:
@@ -510,27 +416,27 @@ SQUARES_LOST = 1e-8
 
 
 def ordered_groups(
-    line: Line, groups: np.ndarray, n_groups: int, k: int
+    lines: list[Line], groups: np.ndarray, n_groups: int, i: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the sums of kernel k over groups, over rows, and of squares.
+    """Return the sums of line i over groups, over rows, and of squares.
 
     `groups` are the groups of the sorted rows. The diagonal is left out.
     O(n * n_groups) time, and O(n) memory.
     """
-    profile, own = line.profiles[k], line.diagonal(k)
+    column, profile, own = lines[i].column, lines[i].profile, lines[i].diagonal
     assert isinstance(profile, Profile)
-    rows = line.sums(k)
+    rows = lines[i].sums()
     rows -= own
     rows[np.abs(rows) < ROW_LOST * own] = 0
-    below = group_sums_below(line.values, groups, n_groups, profile)
+    below = group_sums_below(column.values, groups, n_groups, profile)
     squared, own = profile.squared(), own**2
-    squares = scan_sums(line.steps, squared)[0]
+    squares = scan_sums(column.steps, squared)[0]
     squares -= own
     total = float(squares.sum())
     if total <= SQUARES_LOST * own * len(squares):
         # The diagonal drowns the squares of a narrow kernel.
-        one_group = np.zeros(len(line.values), dtype=np.int64)
-        total = 2 * float(group_sums_below(line.values, one_group, 1, squared).sum())
+        one_group = np.zeros(len(rows), dtype=np.int64)
+        total = 2 * float(group_sums_below(column.values, one_group, 1, squared).sum())
     return below + below.T, rows, total
 
 

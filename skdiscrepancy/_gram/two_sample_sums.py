@@ -87,9 +87,8 @@ def keep_sums(gram: KernelGram, weights: np.ndarray | None = None) -> KeptSums:
                     states[k] = result
         if ways.with_features:
             both.step = len(ways.with_features)
-            of_rows = ways.features()
-            for i, k in enumerate(ways.with_features):
-                features[k] = of_rows.sums_within(i, weights=weights)
+            for k, leaf in zip(ways.with_features, ways.features(), strict=True):
+                features[k] = leaf.sums_within(weights=weights)
             both.advance()
     return KeptSums(_setting(ways), tiles, column, column_weights, states, features)
 
@@ -257,20 +256,20 @@ class TwoSamples:
 
     def _feature_sums(self, ways: Ways, diagonal: bool) -> Iterator[tuple[int, Sums]]:
         """Yield the sums of each kernel with explicit features."""
-        features, m, weights = ways.features(), self.gram.sizes[0], self.stacked
-        for i, k in enumerate(ways.with_features):
+        m, weights = self.gram.sizes[0], self.stacked
+        for k, leaf in zip(ways.with_features, ways.features(), strict=True):
             known = None if self.kept is None else self.kept.features.get(k)
-            of_x, within_x = known or features.sums_within(i, 0, m, weights)
-            of_y, within_y = features.sums_within(i, m, weights=weights)
+            of_x, within_x = known or leaf.sums_within(0, m, weights)
+            of_y, within_y = leaf.sums_within(m, weights=weights)
             if diagonal:
-                own = features.squares(i)
+                own = leaf.squares()
                 if weights is not None:
                     own *= weights
                 with np.errstate(all="ignore"):
                     within_x, within_y = within_x + own[:m], within_y + own[m:]
-            sums = within_x, within_y, features.inner(i, of_y, 0, m)
+            sums = within_x, within_y, leaf.inner(of_y, 0, m)
             first, second, third, fourth = (
-                part[np.newaxis] for part in (*sums, features.inner(i, of_x, m))
+                part[np.newaxis] for part in (*sums, leaf.inner(of_x, m))
             )
             yield k, (first, second, third, fourth)
 
