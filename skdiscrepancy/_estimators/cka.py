@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations_with_replacement, product
@@ -53,18 +53,37 @@ class CKASettings(NamedTuple):
 
     Attributes
     ----------
-    kernel, target_kernel : list of length 1
+    kernels : pair of lists of length 1
         The kernel on X and the kernel on Y, bandwidths still to be chosen.
+    bandwidth : object
+        The parameter.
     unbiased : bool
         Whether HSIC is the U-statistic.
     least_rows : int
         Smallest number of rows that HSIC takes.
     """
 
-    kernel: list[KernelLike]
-    target_kernel: list[KernelLike]
+    kernels: tuple[list[KernelLike], list[KernelLike]]
+    bandwidth: Any
     unbiased: bool
     least_rows: int
+
+    def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
+        """Return the kernel on X (0) or Y (1) with all that it takes from a sample.
+
+        `table` is the sample before validation, with the names of the columns.
+        """
+        kernel = resolve_columns(self.kernels[side], table, sample.shape[1])
+        warn_if_indefinite(kernel, sample.shape[1])
+        found = build_collection(
+            [sample], kernel, self.bandwidth, N_BANDWIDTHS, "bandwidth"
+        )
+        if len(found) > 1:
+            raise ValueError(
+                f"bandwidth == {shown(self.bandwidth)} makes {len(found)} kernels of "
+                f"{kernel[0]!r}, must be 'median' or one number for CKA."
+            )
+        return found[0]
 
 
 def check_cka_params(
@@ -77,71 +96,36 @@ def check_cka_params(
             f"design == {shown(design)}, must be 'u' or 'v': CKA needs all pairs of "
             "rows."
         )
-    of_x = _one_kernel(kernel, "kernel")
-    of_y = (
-        of_x if target_kernel is None else _one_kernel(target_kernel, "target_kernel")
-    )
+    of_x = of_y = check_kernel(kernel, "kernel")
+    if target_kernel is not None:
+        of_y = check_kernel(target_kernel, "target_kernel")
+    given = {"kernel": (kernel, of_x), "target_kernel": (target_kernel, of_y)}
+    for name, (value, kernels) in given.items():
+        if len(kernels) > 1:
+            raise ValueError(
+                f"{name} == {shown(value)} has {len(kernels)} kernels, must be one "
+                "kernel for CKA."
+            )
     check_bandwidths([*of_x, *of_y], bandwidth, "bandwidth")
-    return CKASettings(of_x, of_y, not checked.biased, checked._least_rows(2))
-
-
-def _one_kernel(kernel: Any, name: str) -> list[KernelLike]:
-    kernels = check_kernel(kernel, name)
-    if len(kernels) > 1:
-        raise ValueError(
-            f"{name} == {shown(kernel)} has {len(kernels)} kernels, must be one kernel "
-            "for CKA."
-        )
-    return kernels
-
-
-def kernel_with_bandwidth(
-    sample: np.ndarray, kernel: list[KernelLike], bandwidth: Any, table: Any
-) -> list[Any]:
-    """Return the kernel with all that it takes from a sample, in a list.
-
-    `table` is the sample before validation, with the names of the columns.
-    """
-    kernel = resolve_columns(kernel, table, sample.shape[1])
-    warn_if_indefinite(kernel, sample.shape[1])
-    found = build_collection([sample], kernel, bandwidth, N_BANDWIDTHS, "bandwidth")
-    if len(found) > 1:
-        raise ValueError(
-            f"bandwidth == {shown(bandwidth)} makes {len(found)} kernels of "
-            f"{kernel[0]!r}, must be 'median' or one number for CKA."
-        )
-    return found
-
-
-def as_representation(
-    Z: Any, name: str, kernel: list[KernelLike], least: int
-) -> np.ndarray:
-    """Return a sample as the kernel reads it; one dimension is one column."""
-    Z = as_table(Z)
-    shape = tuple(getattr(Z, "shape", ()))
-    if len(shape) > 2:
-        raise ValueError(
-            f"{name} has shape {shape}, must have two dimensions: flatten the values "
-            f"of each row with reshape({shape[0]}, -1), or pass a list of layers."
-        )
-    return Reader(kernel, least, dense=True).rows(Z, name)
+    least_rows = checked._least_rows(2)
+    return CKASettings((of_x, of_y), bandwidth, not checked.biased, least_rows)
 
 
 @in_one_blas_thread
 def hsic_terms(
-    sources: list[Gram], pairs: list[Pair], *, unbiased: bool, run: Run = QUIET
+    grams: Sequence[Gram], pairs: list[Pair], *, unbiased: bool, run: Run = QUIET
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute complete HSIC, not normalised, of pairs of sources with one kernel each.
+    """Compute complete HSIC, not normalised, of pairs of grams with one kernel each.
 
     In the centred matrices A and B this is sum(A o B) / (n (n - 3)) for U, where the
     diagonal is left out, and sum(A o B) / n^2 for V, as in `complete_hsic`.
 
     Parameters
     ----------
-    sources : list of Gram
+    grams : list of Gram
         One kernel each, on the same rows.
     pairs : list of pairs of int
-        Positions of sources.
+        Positions of grams.
     n : int
         Number of rows.
     unbiased : bool
@@ -161,8 +145,8 @@ def hsic_terms(
     centring = Centring(partial(centring_offsets, unbiased=unbiased), not unbiased)
     # Sums beyond floating point are refused below.
     with np.errstate(all="ignore"):
-        totals, roundings = pair_totals(sources, pairs, centring, run)
-    n = sources[0].n
+        totals, roundings = pair_totals(grams, pairs, centring, run)
+    n = grams[0].n
     count = n * (n - 3) if unbiased else n * n
     return check_finite(totals / count), roundings / count
 
@@ -231,7 +215,7 @@ class Variable:
         return self.may_be_complete and self.factor.complete
 
     @property
-    def source(self) -> Gram:
+    def gram(self) -> Gram:
         """The Gram matrix, tile by tile."""
         return gram([self.kernel], self.rows)
 
@@ -258,8 +242,8 @@ class Variable:
         if self.complete and other.complete:
             return inner_product(self.factor.rows, other.factor.rows)
         pair, n = (0, 0 if other is self else 1), len(self.rows)
-        sources = [self.source, other.source]
-        return hsic_terms(sources, [pair], unbiased=False, run=Run(1))[0][0] * n**2
+        grams = [self.gram, other.gram]
+        return hsic_terms(grams, [pair], unbiased=False, run=Run(1))[0][0] * n**2
 
     def alignment(self, other: Variable) -> float:
         """Return CKA of the V-statistic, from 0 to 1."""
@@ -459,10 +443,8 @@ def cka_score(
     settings = check_cka_params(kernel, target_kernel, bandwidth, design)
     check_run_options(n_jobs, None, verbose)
     symmetric = Y is X and target_kernel is None
-    left = _Layers(X, "X", settings.kernel, settings, bandwidth)
-    right = left
-    if not symmetric:
-        right = _Layers(Y, "Y", settings.target_kernel, settings, bandwidth)
+    left = _Layers(X, 0, settings)
+    right = left if symmetric else _Layers(Y, 1, settings)
     _check_rows_agree(left, right)
     matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
     if not left.several and not right.several:
@@ -481,35 +463,32 @@ class _Layers:
         Names of the layers.
     titles : list of str
         What messages call the layers.
-    sources : list of Gram
+    kernels : list
+        The kernel on each layer.
+    grams : list of Gram
         The kernels on the rows.
     """
 
-    def __init__(
-        self,
-        Z: Any,
-        name: str,
-        kernel: list[KernelLike],
-        settings: CKASettings,
-        bandwidth: Any,
-    ):
+    def __init__(self, Z: Any, side: int, settings: CKASettings):
+        name = "XY"[side]
         self.names, arrays, self.several = _split(Z, name)
         self.titles = [name]
         if self.several:
             self.titles = [f"layer {shown(layer)} of {name}" for layer in self.names]
-        samples = [
-            as_representation(layer, title, kernel, settings.least_rows)
-            for layer, title in zip(arrays, self.titles, strict=True)
-        ]
-        self.n_rows = [len(sample) for sample in samples]
-        kernels = [
-            kernel_with_bandwidth(sample, kernel, bandwidth, layer)
-            for sample, layer in zip(samples, arrays, strict=True)
-        ]
-        self.kernels = [kernel for [kernel] in kernels]
-        self.sources: list[Gram] = [
-            gram(*item) for item in zip(kernels, samples, strict=True)
-        ]
+        reader = Reader(settings.kernels[side], settings.least_rows, dense=True)
+        self.kernels, self.grams = [], []
+        for layer, title in zip(arrays, self.titles, strict=True):
+            table = as_table(layer)
+            shape = tuple(getattr(table, "shape", ()))
+            if len(shape) > 2:
+                raise ValueError(
+                    f"{title} has shape {shape}, must have two dimensions: flatten the "
+                    f"values of each row with reshape({shape[0]}, -1), or pass a list "
+                    "of layers."
+                )
+            rows = reader.rows(table, title)
+            self.kernels.append(settings.choose(side, rows, layer))
+            self.grams.append(gram(self.kernels[-1:], rows))
 
 
 def _split(Z: Any, name: str) -> tuple[list[Any], list[ArrayLike], bool]:
@@ -535,30 +514,31 @@ def _is_layer(item: Any) -> bool:
 
 def _check_rows_agree(left: _Layers, right: _Layers) -> None:
     """Refuse layers of different numbers of rows."""
-    n = left.n_rows[0]
-    for layers in (left, right):
-        for title, rows in zip(layers.titles, layers.n_rows, strict=True):
-            if rows != n:
-                raise ValueError(
-                    f"{title[0].upper()}{title[1:]} has {rows} rows, must have {n} as "
-                    f"{left.titles[0]}."
-                )
+    n = left.grams[0].n
+    for title, own in zip(
+        [*left.titles, *right.titles], [*left.grams, *right.grams], strict=True
+    ):
+        if own.n != n:
+            raise ValueError(
+                f"{title[0].upper()}{title[1:]} has {own.n} rows, must have {n} as "
+                f"{left.titles[0]}."
+            )
 
 
 def _cka_matrix(
     left: _Layers, right: _Layers, settings: CKASettings, run: Run
 ) -> np.ndarray:
     """Return CKA of every layer on the left with every layer on the right."""
-    p, q = len(left.sources), len(right.sources)
-    sources, titles = left.sources, left.titles
+    p, q = len(left.grams), len(right.grams)
+    grams, titles = left.grams, left.titles
     pairs = list(combinations_with_replacement(range(p), 2))
     if right is not left:
-        sources, titles = [*sources, *right.sources], [*titles, *right.titles]
+        grams, titles = [*grams, *right.grams], [*titles, *right.titles]
         pairs = [(i, i) for i in range(p + q)]
         pairs += product(range(p), range(p, p + q))
     at = tuple(np.array(pairs).T)
-    terms = hsic_terms(sources, pairs, unbiased=settings.unbiased, run=run)
-    values, roundings = np.zeros((2, len(sources), len(sources)))
+    terms = hsic_terms(grams, pairs, unbiased=settings.unbiased, run=run)
+    values, roundings = np.zeros((2, len(grams), len(grams)))
     values[at], roundings[at] = terms
     values.T[at] = terms[0]
     norms = norms_of(np.diagonal(values), np.diagonal(roundings), titles)
@@ -744,25 +724,22 @@ class CKAEstimator(KeywordHints, BaseEstimator):
             self.kernel, self.target_kernel, self.bandwidth, self.design
         )
         tables = X, y
-        reader = Reader(settings.kernel, settings.least_rows, None, self, dense=True)
+        of_x, of_y = settings.kernels
+        reader = Reader(of_x, settings.least_rows, None, self, dense=True)
         X, y = reader.rows_with_target(X, y, reset=first)
         shown = self.kernel if self.target_kernel is None else self.target_kernel
-        y = as_target(y, settings.target_kernel, shown)
+        y = as_target(y, of_y, shown)
         if first:
-            [self.kernel_] = kernel_with_bandwidth(
-                X, settings.kernel, self.bandwidth, tables[0]
-            )
-            [self.target_kernel_] = kernel_with_bandwidth(
-                y, settings.target_kernel, self.bandwidth, tables[1]
-            )
+            self.kernel_ = settings.choose(0, X, tables[0])
+            self.target_kernel_ = settings.choose(1, y, tables[1])
             self.n_targets_in_ = y.shape[1]
         elif y.shape[1] != self.n_targets_in_:
             raise ValueError(
                 f"y has {y.shape[1]} columns, must have {self.n_targets_in_} as in fit."
             )
-        sources: list[Gram] = [gram([self.kernel_], X), gram([self.target_kernel_], y)]
+        grams = [gram([self.kernel_], X), gram([self.target_kernel_], y)]
         run = Run(self.n_jobs, self.verbose)
-        terms = hsic_terms(sources, PAIRS, unbiased=settings.unbiased, run=run)
+        terms = hsic_terms(grams, PAIRS, unbiased=settings.unbiased, run=run)
         return terms, len(X)
 
     def __sklearn_tags__(self) -> Any:

@@ -11,7 +11,7 @@ tiles. `centred_products` gives row sums of all products of two collections, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ class Products(NamedTuple):
 
 
 def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Products:
-    """Centre all matrices of two sources, multiply them entry by entry, and add up.
+    """Centre all matrices of two Grams, multiply them entry by entry, and add up.
 
     Over tiles, there are two walks, first for the row sums of each matrix, then for the
     products of centred tiles. The second evaluation of the kernels avoids differences
@@ -140,20 +140,20 @@ def centred_products(x: Gram, y: Gram, centring: Centring, finish: Finish) -> Pr
 
 
 def pair_totals(
-    sources: list[Gram], pairs: list[Pair], centring: Centring, run: Run = QUIET
+    grams: Sequence[Gram], pairs: list[Pair], centring: Centring, run: Run = QUIET
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centre the matrices of sources, multiply pairs entry by entry, and add up.
+    """Centre the matrices of Grams, multiply pairs entry by entry, and add up.
 
-    Each source has one kernel. What belongs to one source is computed once, whatever
+    Each Gram has one kernel. What belongs to one Gram is computed once, whatever
     the number of pairs: its form, the row sums that centre it, and its tiles, which all
     pairs share that are not in the table.
 
     Parameters
     ----------
-    sources : list of Gram
+    grams : list of Gram
         One kernel each, on the same rows.
     pairs : list of pairs of int
-        Positions of sources.
+        Positions of grams.
     centring : Centring
         How the matrices are centred and summed, without weights.
     run : Run, default=QUIET
@@ -166,7 +166,7 @@ def pair_totals(
     roundings : ndarray of shape (n_pairs,)
         How large a rounding error of the total of a matrix with itself may be.
     """
-    forms = [Forms(source) for source in sources]
+    forms = [Forms(gram) for gram in grams]
     of_pairs = [leaves_of(forms[i], forms[j]) for i, j in pairs]
     short = [t for t, both in enumerate(of_pairs) if both is not None]
     others = [t for t, both in enumerate(of_pairs) if both is None]
@@ -184,16 +184,16 @@ def pair_totals(
 
 
 class Forms:
-    """A source, and its forms whose products need no pairs of rows, each made once."""
+    """A Gram, and its forms whose products need no pairs of rows, each made once."""
 
-    def __init__(self, source: Gram):
-        self.source = source
-        self.n = source.n
+    def __init__(self, gram: Gram):
+        self.gram = gram
+        self.n = gram.n
 
     @cached_property
     def classes(self) -> list[Any]:
         """The labels, if all kernels compare labels."""
-        gram = self.source
+        gram = self.gram
         if not isinstance(gram, KernelGram) or gram.labels is None:
             return []
         return [Classes(gram.labels, kernel) for kernel in gram.kernels]
@@ -201,7 +201,7 @@ class Forms:
     @cached_property
     def features(self) -> list[Any]:
         """The centred features, if all kernels have explicit features."""
-        gram = self.source
+        gram = self.gram
         if not isinstance(gram, KernelGram):
             return []
         known = gram.kernels_with_features()
@@ -212,9 +212,9 @@ class Forms:
 
     def _lines(self, sums: str) -> list[Any]:
         """Return the kernels on a sorted column, if all of them are."""
-        if not isinstance(self.source, KernelGram):
+        if not isinstance(self.gram, KernelGram):
             return []
-        ways = self.source.ways(sums)
+        ways = self.gram.ways(sums)
         return [] if ways.others or ways.with_features else ways.lines()
 
     @cached_property
@@ -235,9 +235,9 @@ class Forms:
 
     @cached_property
     def tiles(self) -> Gram:
-        """A source of one kernel whose tiles keep their digits."""
+        """A Gram of one kernel whose tiles keep their digits."""
         if not self.features:
-            return self.source
+            return self.gram
         # Centred, inner products have no offset to lose digits to.
         blocks = [block for _, block in self.features[0].blocks()]
         return FactorGram(np.concatenate(blocks).T)
@@ -404,7 +404,7 @@ class PairTotals(Gram):
 
     tile = 128
 
-    def __init__(self, grams: list[Gram], pairs: list[Pair], run: Run):
+    def __init__(self, grams: Sequence[Gram], pairs: list[Pair], run: Run):
         self.grams, self.run = grams, run
         self.places = tuple(np.array(pairs).T)
         self.n, self.n_kernels = grams[0].n, len(pairs)

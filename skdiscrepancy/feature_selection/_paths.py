@@ -263,8 +263,8 @@ class JointKernel:
         if target.complete:
             self.target: Gram = FactorGram(target.factor.rows)
         else:
-            offsets = centring_offsets(target.source.sums(), unbiased=False)
-            self.target = target.source.centred(offsets)
+            offsets = centring_offsets(target.gram.sums(), unbiased=False)
+            self.target = target.gram.centred(offsets)
 
     def value(self, chosen: Sequence[int]) -> float:
         """Return HSIC of the chosen columns, which is zero for no column."""
@@ -305,8 +305,8 @@ class JointKernel:
 
         def evaluate(places: np.ndarray) -> np.ndarray:
             batch = [candidates[i] for i in places]
-            source = JoinedColumns(kernel, base, batch, removed=removed)
-            return ProductGram(source, self.target).totals()
+            joint = JoinedColumns(kernel, base, batch, removed=removed)
+            return ProductGram(joint, self.target).totals()
 
         # The value of a candidate does not depend on the rest of its batch.
         least = min(len(candidates), effective_n_jobs(self.run.n_jobs))
@@ -365,7 +365,7 @@ def _scaled_parts(columns: Columns) -> list[Part]:
 class JoinedColumns(Gram):
     """One kernel on common columns with, or without, each of several candidates.
 
-    The kernels of this source are the sets of columns. They share the distances of the
+    The kernels of this Gram are the sets of columns. They share the distances of the
     common columns. Candidates that are removed are among the common columns.
     """
 

@@ -24,7 +24,6 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._estimators.cka import PAIRS, cka_of_terms, hsic_terms
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
-from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy.feature_selection._selector import HSICSelector
 from skdiscrepancy.feature_selection._single_columns import (
     Inputs,
@@ -328,8 +327,8 @@ class HeldOutScores(Task):
                 joint = joint_kernel(kernel, size)
             elif isinstance(kernel, RowKernel):
                 joint = kernel.learn([rows])
-            sources: list[Gram] = [gram([joint], rows), of_target]
-            terms = hsic_terms(sources, PAIRS, unbiased=True, run=Run(1))
+            grams = [gram([joint], rows), of_target]
+            terms = hsic_terms(grams, PAIRS, unbiased=True, run=Run(1))
             scores.append(cka_of_terms(*terms))
         return np.array(scores)
 

@@ -24,11 +24,11 @@ from skdiscrepancy._data.checks import check_run_options, shown
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
 from skdiscrepancy._estimators.cka import (
+    CKASettings,
     Variable,
     check_cka_params,
     cka,
     hsic_terms,
-    kernel_with_bandwidth,
     norms_of,
     warn_of_constants,
 )
@@ -36,7 +36,6 @@ from skdiscrepancy._estimators.parameters import check_correction
 from skdiscrepancy._gram.factors import Factor, StackedFactors
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
-from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
@@ -110,7 +109,7 @@ def dependence_matrix(
     """
     n = len(variables[0][0])
     # Values without squares are refused here.
-    sources: list[Gram] = [gram([kernel], rows) for rows, kernel in variables]
+    grams = [gram([kernel], rows) for rows, kernel in variables]
     values, pvalues = np.zeros((2, len(variables), len(variables)))
     norms, complete = np.zeros((2, len(variables)))
     # Threads share the factors.
@@ -151,7 +150,7 @@ def dependence_matrix(
             if (i in rough or j in rough) and (i < j or second != first)
         ]
         if pairs:
-            terms = hsic_terms(sources, pairs, unbiased=unbiased, run=run)
+            terms = hsic_terms(grams, pairs, unbiased=unbiased, run=run)
             at = tuple(np.array(pairs).T)
             values[at] = values.T[at] = terms[0]
             own = slice(len(rough))
@@ -451,7 +450,7 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     settings = check_cka_params(kernel, None, bandwidth, design)
-    _check_kernel(settings.kernel[0], kernel)
+    _check_kernel(settings.kernels[0][0], kernel)
     check_correction(correction)
     check_run_options(n_jobs, None, verbose)
     x_names, left = _read_columns(X, "X", encoder)
@@ -460,7 +459,7 @@ def hsic_matrix(
         y_names, right = _read_columns(y, "y", encoder)
     _check_sizes(left, right)
     every = [*left, *(right or [])]
-    columns = [_with_kernel(c, settings.kernel, bandwidth) for c in every]
+    columns = [_with_kernel(column, settings) for column in every]
     warn_if_both_dependent(
         *(column.order(*column.parts) for column in every),
         names=[*x_names, *y_names],
@@ -536,16 +535,13 @@ def _check_sizes(left: list[ColumnSample], right: list[ColumnSample] | None) -> 
         raise ValueError(f"y has {len(right[0].parts[0])} rows, must have {n} as X.")
 
 
-def _with_kernel(
-    column: ColumnSample, kernel: list[Any], bandwidth: Any
-) -> KernelColumn:
+def _with_kernel(column: ColumnSample, settings: CKASettings) -> KernelColumn:
     """Return a column with its kernel. Labels have the indicator kernel."""
     [rows] = column.parts
     if column.of_labels:
         return rows, IndicatorKernel()
     rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
-    [chosen] = kernel_with_bandwidth(rows, kernel, bandwidth, None)
-    return rows, chosen
+    return rows, settings.choose(0, rows)
 
 
 def _adjusted(
