@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_score
-from skdiscrepancy._gram import feature_sums
+from skdiscrepancy._gram import features
 from skdiscrepancy.kernels import (
     ColumnKernel,
     FeatureKernel,
@@ -484,7 +484,7 @@ FEATURE_CASES = {
 @pytest.fixture(params=[2**22, 0], ids=["products", "no products"])
 def most_products(request, monkeypatch):
     """Keep products of features, or sums alone."""
-    monkeypatch.setattr(feature_sums, "MOST_PRODUCTS", request.param)
+    monkeypatch.setattr(features, "MOST_PRODUCTS", request.param)
 
 
 @pytest.mark.usefixtures("most_products")

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 from skdiscrepancy import HSICEstimator, hsic_column_tests, hsic_score, hsic_test
 from skdiscrepancy._estimators import hsic as hsic_module
-from skdiscrepancy._gram import feature_sums, frequency_groups
+from skdiscrepancy._gram import frequency_groups, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._nulls import windows
 from skdiscrepancy.kernels import (
@@ -66,14 +66,15 @@ def dependent(n=40, d=3, seed=0):
 @contextmanager
 def few_rows_at_a_time():
     with (
-        mock.patch.object(feature_sums, "PIECE_ROWS", 7),
+        mock.patch.object(pieces, "PIECE_ROWS", 7),
         mock.patch.object(frequency_groups, "STRIP", 3),
     ):
         yield
 
 
 def sides_of(hsic, X, y):
-    return hsic_module._sides(hsic, X, y, 1000)
+    pair = hsic_module._pair(hsic, X, y, 1000)
+    return pair.x, pair.y
 
 
 def cores(K, L):
@@ -210,8 +211,8 @@ def spied_test(X, y, **params):
 
     with (
         spy(windows, "combine"),
-        spy(hsic_module, "feature_shift_test"),
-        mock.patch.object(windows, "TASK_BYTES", 2**14),
+        spy(hsic_module, "feature_window_test"),
+        mock.patch.object(windows, "TILE_BYTES", 2**14),
         few_rows_at_a_time(),
     ):
         seen["result"] = hsic_test(X, y, **params)
@@ -231,13 +232,14 @@ def test_shifts_are_those_of_the_gram_matrices(n_resamples):
         method="shift",
         random_state=0,
     )
-    (x, z, length, options), _ = seen["feature_shift_test"]
+    (pair, options, length), _ = seen["feature_window_test"]
+    x, z = pair.x, pair.y
     (values, scales, _), _ = seen["combine"]
     # 4 windows of 10 rows, and 3 rows stay; or all rows.
     assert length == (10 if n_resamples == 9 else 43)
     assert values.shape == (48, length)
     assert len(seen["result"].null_distribution) == length - 1
-    rows, others = x.blocks.rows.parts[0], z.blocks.rows.parts[0]
+    rows, others = (side.parts[0] for side in pair.blocks.sides)
     # Pairs of rows stay together.
     position = [np.flatnonzero(np.all(row == X, axis=1)) for row in rows]
     assert all(value in y[own] for own, value in zip(position, others, strict=True))

@@ -33,8 +33,7 @@ from skdiscrepancy import (
 from skdiscrepancy._data import rows as rows_module
 from skdiscrepancy._data.blocks import lazy_rows, spread_rows
 from skdiscrepancy._data.rows import representative_rows
-from skdiscrepancy._gram import feature_sums
-from skdiscrepancy._nulls import feature_groups
+from skdiscrepancy._gram import features, pieces
 from skdiscrepancy.kernels import (
     ColumnKernel,
     FeatureKernel,
@@ -57,8 +56,8 @@ def _one_thread_of_dask():
 @pytest.fixture
 def _short_pieces(monkeypatch):
     """Cut rows at other places than the blocks of the tests."""
-    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 300)
-    monkeypatch.setattr(feature_groups, "STRETCH", 170)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 300)
+    monkeypatch.setattr(features, "STRETCH", 170)
     monkeypatch.setattr(rows_module, "MAX_ROWS", 150)
 
 

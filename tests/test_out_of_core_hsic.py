@@ -15,8 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import HSICEstimator, hsic_score, hsic_test
 from skdiscrepancy._data import blocks as blocks_module
+from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._estimators import hsic as hsic_module
-from skdiscrepancy._gram import feature_sums
+from skdiscrepancy._gram import pieces
 from skdiscrepancy._nulls import windows
 from skdiscrepancy.kernels import (
     ColumnKernel,
@@ -38,7 +39,7 @@ def _one_thread_of_dask():
 @pytest.fixture
 def _short_pieces(monkeypatch):
     """Cut rows at other places than the blocks of the tests."""
-    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 130)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 130)
 
 
 def sample(n=700, d=3, seed=0):
@@ -126,7 +127,7 @@ def test_labels_are_labels_in_blocks_too(labels):
 @pytest.mark.parametrize("kind", ["list", "dask", "tiles", "memory"])
 def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     X, y = sample(n=101, d=2)
-    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 37)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 37)
     monkeypatch.setattr(windows, "WINDOW", 8)
     # A few windows at a time, and several passes.
     monkeypatch.setattr(windows, "STRIP", 17)
@@ -135,10 +136,10 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         monkeypatch.setattr(windows, "TILE_BYTES", 2**13)
     seen = {}
 
-    def spy(x, y, seed, options):
-        seen.update(sides=(x, y), seed=seed, generator=np.random.RandomState())
+    def spy(pair, options, length):
+        seen.update(pair=pair, generator=np.random.RandomState())
         seen["generator"].set_state(options.generator.get_state())
-        return test(x, y, seed, options)
+        return test(pair, options, length)
 
     test = hsic_module.feature_window_test
     combine = mock.Mock(wraps=windows.combine)
@@ -162,11 +163,14 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     assert len(result.null_distribution) == 6
     (values, scales, _), _ = combine.call_args
     assert_allclose(scales[0], values.std(axis=1), 1e-12)
-    x, z = seen["sides"]
+    pair = seen["pair"]
+    x, z = pair.x, pair.y
     if kind == "memory":
         # All rows are in random order first.
-        X, y = x.blocks.rows.parts[0], z.blocks.rows.parts[0][:, 0]
+        X, y = (side.parts[0] for side in pair.blocks.sides)
+        y = y[:, 0]
     K, L = (grams(*side) for side in ((x, X), (z, y[:, np.newaxis])))
+    [seed] = draw_seeds(seen["generator"], 1)
     shifts = seen["generator"].randint(8, size=(7, 4))
     shifts[0] = 0
     # Pieces of 37, 37 and 27 rows, each in an order of its own.
@@ -174,7 +178,7 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         partner = np.arange(101)
         for start in (0, 37, 74):
             n_rows = min(37, 101 - start)
-            rng = np.random.default_rng((seen["seed"], start))
+            rng = np.random.default_rng((seed, start))
             order, first = start + rng.permutation(n_rows), rng.integers(4)
             for w in range(n_rows // 8):
                 rows = order[8 * w : 8 * w + 8]

@@ -18,9 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
 from skdiscrepancy._data import blocks as blocks_module
 from skdiscrepancy._data.blocks import lazy_rows
-from skdiscrepancy._estimators import ksd_features
-from skdiscrepancy._gram import feature_sums
-from skdiscrepancy._nulls import feature_groups
+from skdiscrepancy._gram import feature_maps, features, pieces
 
 PARAMS = {"n_components": 8, "random_state": 0, "bandwidth": "median"}
 SCALES = np.array([1.0, 2.0, 30.0])
@@ -61,9 +59,9 @@ def test_scores_and_tests_are_those_of_the_rows_in_memory(
     name, standardize, monkeypatch
 ):
     # Other pieces than the blocks, and several passes for the sums over groups.
-    monkeypatch.setattr(feature_sums, "PIECE_ROWS", 130)
-    monkeypatch.setattr(feature_groups, "STRETCH", 170)
-    monkeypatch.setattr(ksd_features, "GROUP_BYTES", 2**12)
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 130)
+    monkeypatch.setattr(features, "STRETCH", 170)
+    monkeypatch.setattr(feature_maps, "GROUP_BYTES", 2**12)
     X = sample()
     lazy = SOURCES[name](X)
     params = {**PARAMS, "standardize": standardize}

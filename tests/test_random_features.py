@@ -19,7 +19,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
-from skdiscrepancy._gram import feature_maps, feature_sums
+from skdiscrepancy._estimators import two_sample_tests
+from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._loops.angles import waves
 from skdiscrepancy._nulls import feature_groups
@@ -73,7 +74,7 @@ def samples(m=40, n=30, d=3, seed=0):
 def small_pieces():
     """Cut rows into pieces and strips of few rows."""
     return (
-        mock.patch.object(feature_sums, "PIECE_ROWS", 13),
+        mock.patch.object(pieces, "PIECE_ROWS", 13),
         mock.patch.object(feature_maps, "STRIP", 5),
     )
 
@@ -173,20 +174,22 @@ def spied_test(X, Y, **params):
     """Return what a test with features computes on its way."""
     seen = {}
 
-    def spy(name, function):
+    def spy(module, name):
+        function = getattr(module, name)
+
         def wrapper(*args, **kwargs):
             result = function(*args, **kwargs)
             result = list(result) if name == "random_groups" else result
             seen[name] = args, result
             return result
 
-        return mock.patch.object(feature_groups, name, wrapper)
+        return mock.patch.object(module, name, wrapper)
 
     with (
-        spy("random_groups", feature_groups.random_groups),
-        spy("draw_groups", feature_groups.draw_groups),
-        spy("combine", feature_groups.combine),
-        spy("feature_groups", feature_groups.feature_groups),
+        spy(features, "random_groups"),
+        spy(feature_groups, "draw_owners"),
+        spy(feature_groups, "combine"),
+        spy(two_sample_tests, "FeatureMaps"),
     ):
         seen["test"] = mmd_test(X, Y, **params)
     return seen
@@ -209,9 +212,9 @@ def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_gr
         random_state=3,
     )
     # The features of all rows, and which rows each permutation puts into X.
-    (maps, *_), _ = seen["feature_groups"]
+    _, maps = seen["FeatureMaps"]
     groups = np.concatenate([part() for part in seen["random_groups"][1]])
-    _, in_x = seen["draw_groups"]
+    in_x = seen["draw_owners"][1] == 0
     groups %= in_x.shape[1]
     (values, scales, *_), _ = seen["combine"]
     Z = np.concatenate((X, Y))
@@ -244,15 +247,16 @@ def test_groups_are_random_divisions_of_each_sample():
     X, Y = samples(m=3000, n=2100, d=1)
     options = {"n_components": 2, "n_resamples": 1, "random_state": 0}
     seen = spied_test(X, Y, kernel=GAUSSIAN, **options)
-    _, pieces = seen["random_groups"]
+    _, numbers = seen["random_groups"]
     groups, n_groups = (
-        np.concatenate([part() for part in pieces]),
-        seen["draw_groups"][1].shape[1],
+        np.concatenate([part() for part in numbers]),
+        seen["draw_owners"][1].shape[1],
     )
     examples = groups >= n_groups
     groups = groups % n_groups
     counts = np.bincount(groups, minlength=n_groups)
-    (_, moves, *_), (in_x, *_) = seen["draw_groups"]
+    (_, levels, _), (owners, *_) = seen["draw_owners"]
+    moves, in_x = levels == 0, owners == 0
     # 256 groups of 20 rows, of which 5 are examples; what is left stays in its sample.
     assert_array_equal(counts[moves], 20)
     assert counts.sum() == 5100

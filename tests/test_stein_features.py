@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
 from skdiscrepancy._estimators import ksd_features
-from skdiscrepancy._gram import feature_maps, feature_sums
+from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._nulls import groups as groups_module
 from skdiscrepancy.kernels import GaussianKernel, IMQKernel, MaternKernel
@@ -40,7 +40,7 @@ def gradients(X):
 def small_pieces():
     """Cut rows into pieces and strips of few rows."""
     return (
-        mock.patch.object(feature_sums, "PIECE_ROWS", 13),
+        mock.patch.object(pieces, "PIECE_ROWS", 13),
         mock.patch.object(feature_maps, "STRIP", 5),
     )
 
@@ -180,9 +180,9 @@ def spy(module, name, seen):
     return mock.patch.object(module, name, wrapper)
 
 
-def _numbers(pieces):
+def _numbers(functions):
     """Return the group of each row, from the functions that draw it."""
-    return np.concatenate([draw() for draw in pieces])
+    return np.concatenate([draw() for draw in functions])
 
 
 @pytest.mark.parametrize("n_groups", [32, None])
@@ -191,9 +191,9 @@ def _numbers(pieces):
 def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
     X, seen = sample(n=71), {}
     with (
-        mock.patch.object(ksd_features, "GROUP_BYTES", group_bytes),
-        spy(ksd_features, "random_groups", seen),
-        spy(ksd_features, "FeatureMaps", seen),
+        mock.patch.object(feature_maps, "GROUP_BYTES", group_bytes),
+        spy(features, "random_groups", seen),
+        spy(ksd_features, "SteinMaps", seen),
         spy(groups_module, "quadratic_forms", seen),
         spy(groups_module, "combine", seen),
     ):
@@ -207,14 +207,14 @@ def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
             random_state=3,
         )
     # Every pass has the same groups.
-    divisions = [_numbers(pieces) for _, pieces in seen["random_groups"]]
+    divisions = [_numbers(draws) for _, draws in seen["random_groups"]]
     assert (len(divisions) > 1) == (group_bytes < 2**26)
     assert all(np.array_equal(divisions[0], division) for division in divisions)
     groups = divisions[0]
     assert_allclose(np.bincount(groups), 71 / (n_groups or 71), atol=1)
     signs = seen["quadratic_forms"][0][0][1]
     (values, (scales,), *_), _ = seen["combine"][0]
-    maps = seen["FeatureMaps"][-1][1]
+    maps = seen["SteinMaps"][-1][1]
     different = groups[:, np.newaxis] != groups
     for k in range(len(COLLECTION)):
         spectrum = maps.parts[k][0].spectrum
@@ -239,8 +239,8 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     mixture = GaussianMixture(2, random_state=0).fit(sample(n=100, d=2, seed=1))
     model = clone(mixture) if refit else mixture
     with (
-        spy(ksd_features, "random_groups", seen),
-        spy(ksd_features, "_stein_rows", seen),
+        spy(features, "random_groups", seen),
+        spy(ksd_features, "stein_gram", seen),
         spy(ksd_features, "means_of_groups", seen),
     ):
         result = ksd_test(
@@ -253,17 +253,17 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
             random_state=0,
         )
     ratios = []
-    calls = seen["_stein_rows"]
+    calls = seen["stein_gram"]
     assert len({args[1] for args, _ in calls}) == 1
-    for (args, rows), (_, pieces), (_, (values, scales)) in zip(
+    for (args, gram), (_, numbers), (_, (values, scales)) in zip(
         calls, seen["random_groups"], seen["means_of_groups"], strict=True
     ):
         estimator, _, (Z, S) = args
         assert_allclose(S, estimator.score_function_(Z))
-        groups = _numbers(pieces)
+        groups = _numbers(numbers)
         different = groups[:, np.newaxis] != groups
         for k in range(4):
-            H = stein_matrix(rows.frequencies(k).T, Z, S)
+            H = stein_matrix(gram.maps.weights(k).T, Z, S)
             np.fill_diagonal(H, 0)
             assert_allclose(values[k], H.sum() / n / (n - 1), rtol=1e-9, atol=1e-11)
             G = np.zeros((groups.max() + 1,) * 2)

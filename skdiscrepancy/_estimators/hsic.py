@@ -17,20 +17,22 @@ from skdiscrepancy._data.arrays import is_on_disk
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
-    draw_seeds,
     explains_keywords,
-    generator_of,
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.targets import n_rows, tag_target
 from skdiscrepancy._estimators.base import NO_BALANCE, BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.random_features import (
+    check_features,
+    draw_features,
+    features_of,
+)
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
-from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.feature_sums import ArrayBlocks, paired_blocks, piece_rows
-from skdiscrepancy._gram.frequency_groups import FeatureSide
+from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._nulls.groups import far_offsets
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
@@ -38,12 +40,7 @@ from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import shift_test
-from skdiscrepancy._nulls.windows import (
-    feature_shift_test,
-    feature_window_test,
-    window_length,
-    windows,
-)
+from skdiscrepancy._nulls.windows import feature_window_test, window_length, windows
 from skdiscrepancy._statistics.dependence import (
     hsic_noise,
     hsic_statistics,
@@ -51,7 +48,7 @@ from skdiscrepancy._statistics.dependence import (
     unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_dependence import feature_statistics
+from skdiscrepancy._statistics.feature_dependence import dependence_of_features
 from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel
@@ -115,72 +112,30 @@ def _gamma_test(
     return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
 
-def refuse_pairs(n_components: int | None, design: Design, second_order: bool) -> None:
-    """Refuse random features for statistics on pairs of rows i and i + N/2."""
-    if n_components is not None and (second_order or not design.complete):
-        raise ValueError(
-            f"n_components == {n_components}, must be None for the design {design!r} "
-            "on the rows i and i + N/2. Random features need design='u' or design='v', "
-            "and second_order=False."
-        )
-
-
-def draw_features(estimator: Any, X: np.ndarray, y: np.ndarray) -> None:
-    """Draw the seed of the features of a fitted estimator, and check its kernels."""
-    if estimator.n_components is None:
-        return
-    [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
-    _maps(estimator, X, y)
-
-
-def _maps(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[FeatureMaps]:
-    """Return the features of the kernels on X and on y."""
-    if not hasattr(estimator, "feature_seed_"):
-        raise ValueError(
-            f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
-            "again to draw random features."
-        )
-    size, seed = estimator.n_components, estimator.feature_seed_
-    # Frequencies of X and y must be independent.
-    return [
-        FeatureMaps(estimator.kernels_, size, seed, X),
-        FeatureMaps(estimator.target_kernels_, size, seed + 1, y),
-    ]
-
-
-def _sides(
-    estimator: Any, X: Any, y: Any, step: int
-) -> tuple[FeatureSide, FeatureSide] | None:
+def _pair(
+    estimator: Any, X: Any, y: Any, step: int | None = None
+) -> FeaturePair | None:
     """Return the features of both sides, or None if all kernels have exact features."""
-    maps = _maps(estimator, X, y)
-    seed = estimator.feature_seed_
-    if isinstance(X, LazyRows):
-        # Exact kernels need all rows in memory.
-        blocks = paired_blocks(X, y)
-        return (
-            FeatureSide(maps[0], blocks[0], seed, X.some),
-            FeatureSide(maps[1], blocks[1], seed + 1, y.some),
-        )
-    if not any(own.is_random for own in maps):
+    sides = (estimator.kernels_, [X]), (estimator.target_kernels_, [y])
+    maps = features_of(estimator, *sides)
+    is_lazy = isinstance(X, LazyRows)
+    # Exact kernels need all rows in memory.
+    if not is_lazy and not any(own.is_random for own in maps):
         return None
-    return (
-        FeatureSide(maps[0], ArrayBlocks(X, step=step), seed),
-        FeatureSide(maps[1], ArrayBlocks(y, step=step), seed + 1),
-    )
+    blocks = paired_blocks(X, y, step=step, run=estimator._run)
+    some = (X.some, y.some) if is_lazy else None
+    return FeaturePair(maps, blocks, estimator.feature_seed_, some)
 
 
 def evaluate_features(
     estimator: Any, X: np.ndarray, y: np.ndarray, design: Design
 ) -> DiscrepancyResult | None:
     """Compute the dependence from random features, None if no features are random."""
-    sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
-    if sides is None:
+    pair = _pair(estimator, X, y)
+    if pair is None:
         return None
-    statistics = feature_statistics(
-        *sides,
-        unbiased=not design.biased,
-        scales=estimator.normalize,
-        run=estimator._run,
+    statistics = dependence_of_features(
+        pair, unbiased=not design.biased, scales=estimator.normalize
     )
     return estimator._result(statistics, estimator._pairs())
 
@@ -194,40 +149,27 @@ def test_of_features(
     estimator: Any, X: np.ndarray, y: np.ndarray, options: Options
 ) -> TestResult | None:
     """Test whether X and y are independent, None if no features are random."""
-    n, generator = len(X), options.generator
+    n, generator, length, step = len(X), options.generator, None, None
     check_enough(n)
+    is_lazy = isinstance(X, LazyRows)
     if options.method == "shift":
-        return _test_of_series(estimator, X, y, options)
-    if is_on_disk(X):
+        if is_lazy:
+            raise ValueError(
+                "method == 'shift', must be 'permutation' if X or y is read by blocks, "
+                "because rows of different blocks are never in one place."
+            )
+        length = window_length(n, options.n_resamples)
+        order = windows(n, length)
+        step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
+        X, y = X[order], y[order]
+    elif is_on_disk(X):
         # A random order of all rows would be a copy in memory.
         X, y = pair_of_rows(X, y, 4)
-    elif not isinstance(X, LazyRows):
+    elif not is_lazy:
         order = generator.permutation(n)
         X, y = X[order], y[order]
-    sides = _sides(estimator, X, y, piece_rows(X.shape[1] + y.shape[1]))
-    if sides is None:
-        return None
-    [seed] = draw_seeds(generator, 1)
-    return feature_window_test(*sides, seed, options)
-
-
-def _test_of_series(
-    estimator: Any, X: Any, y: Any, options: Options
-) -> TestResult | None:
-    """Test whether two series are independent, by shifts that keep their order."""
-    if isinstance(X, LazyRows):
-        raise ValueError(
-            "method == 'shift', must be 'permutation' if X or y is read by blocks, "
-            "because rows of different blocks are never in one place."
-        )
-    n = len(X)
-    length = window_length(n, options.n_resamples)
-    order = windows(n, length)
-    step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
-    sides = _sides(estimator, X[order], y[order], step)
-    if sides is None:
-        return None
-    return feature_shift_test(*sides, length, options)
+    pair = _pair(estimator, X, y, step)
+    return None if pair is None else feature_window_test(pair, options, length)
 
 
 def reads_labels(settings: Settings) -> bool:
@@ -463,7 +405,7 @@ class HSICEstimator(BaseDiscrepancy):
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
-        draw_features(self, X, y)
+        draw_features(self, (collection, [X]), (target_collection, [y]))
         self._remember()
         return self
 
@@ -474,7 +416,12 @@ class HSICEstimator(BaseDiscrepancy):
 
     def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
         settings = super()._check_params(n_kernels, **own)
-        refuse_pairs(self.n_components, settings.design, self.second_order)
+        check_features(
+            self.n_components,
+            settings.design,
+            paired=self.second_order or not settings.design.complete,
+            pairs=" on the rows i and i + N/2",
+        )
         return settings
 
     @explains_keywords

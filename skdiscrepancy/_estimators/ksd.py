@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.blocks import LazyRows
+from skdiscrepancy._data.blocks import LazyRows, spread_rows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     draw_seeds,
@@ -25,8 +25,6 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
 from skdiscrepancy._estimators.ksd_features import (
-    check_features,
-    draw_features,
     evaluate_features,
     means_of_features,
     test_of_features,
@@ -44,6 +42,7 @@ from skdiscrepancy._estimators.ksd_models import (
     standardized,
     unseeded,
 )
+from skdiscrepancy._estimators.random_features import check_features, draw_features
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.stein import SteinGram
 from skdiscrepancy._gram.tiles import Gram
@@ -559,7 +558,8 @@ class KSDEstimator(BaseDiscrepancy):
         check_model(self.model)
         own["kernel"] = lambda values: check_differentiable(values["kernel"])
         settings = super()._check_params(n_kernels, **own)
-        check_features(self.n_components, settings.design)
+        design = settings.design
+        check_features(self.n_components, design, paired=not design.complete)
         return settings
 
     def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -591,7 +591,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
-        draw_features(self, X)
+        draw_features(self, (self.kernels_, [spread_rows(X)[:1]]))
         self._remember()
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:

@@ -29,12 +29,8 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import as_table, find_column
-from skdiscrepancy._gram.feature_sums import (
-    Blocks,
-    DerivedBlocks,
-    LazyBlocks,
-    paired_blocks,
-)
+from skdiscrepancy._gram.pieces import Blocks, LazyBlocks, paired_blocks
+from skdiscrepancy._gram.run import Run
 from skdiscrepancy._models.dispatch import (
     SampleGaussianScore,
     ScoreFunction,
@@ -297,58 +293,38 @@ def _merge_moments(a: Any, b: Any) -> Any:
 
 
 def lazy_stein_blocks(
-    score_function: Any, scale: np.ndarray | None, *samples: Any
-) -> tuple[list[Any], Blocks, Blocks]:
-    """Return samples of which some are read by blocks, and their gradients.
+    score_function: Any, scale: np.ndarray | None, *samples: Any, run: Run
+) -> Blocks:
+    """Return the rows and gradients, in a scale, of samples that are read by blocks.
 
     The gradients of a block are computed where the block is, in every pass.
-
-    Parameters
-    ----------
-    score_function : callable
-        Gradient of the log-density.
-    scale : ndarray of shape (n_features,) or None
-        Scale of the columns. None is no scale.
-    *samples : ndarray or LazyRows
-        Samples.
-
-    Returns
-    -------
-    scaled : list
-        Samples in this scale, for the centre of the rows.
-    rows : Blocks
-        Rows in this scale.
-    gradients : Blocks
-        Gradients in this scale.
     """
-    rows: Blocks
-    d = samples[0].shape[1]
-    ones = np.ones(d) if scale is None else scale
-    if isinstance(score_function, GivenGradients):
-        if len(samples) > 1:
-            raise ValueError(
-                "model is an array of gradients, must be a model here, because the "
-                "gradients at other rows are needed too."
-            )
-        X, G = lazy_pair(samples[0], score_function.values, ("X", "gradients"))
-        if G.shape[1] != d:
-            raise ValueError(
-                f"model gives gradients of {G.shape[1]} columns, must give {d} as X."
-            )
-        rows, gradients = paired_blocks(X, G)
-        derived = DerivedBlocks(gradients, partial(np.multiply, ones), d)
-    else:
-        rows = LazyBlocks(*samples)
-        derived = DerivedBlocks(rows, partial(_gradients, score_function, ones), d)
-    if scale is None:
-        return list(samples), rows, derived
-    divided = DerivedBlocks(rows, partial(_divide, scale), d)
-    return [X / scale for X in samples], divided, derived
+    if not isinstance(score_function, GivenGradients):
+        view = partial(_with_gradients, score_function, scale)
+        return LazyBlocks(*samples, view=view, run=run)
+    if len(samples) > 1:
+        raise ValueError(
+            "model is an array of gradients, must be a model here, because the "
+            "gradients at other rows are needed too."
+        )
+    X, G = lazy_pair(samples[0], score_function.values, ("X", "gradients"))
+    if G.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"model gives gradients of {G.shape[1]} columns, must give {X.shape[1]} "
+            "as X."
+        )
+    blocks = paired_blocks(X, G, run=run)
+    blocks.view = partial(_with_given, scale, blocks.view)
+    return blocks
 
 
-def _divide(scale: np.ndarray, block: np.ndarray) -> np.ndarray:
-    return block / scale
+def _with_gradients(
+    score_function: Any, scale: np.ndarray | None, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return in_scale(scale, block, gradients_at(block, score_function))
 
 
-def _gradients(score_function: Any, scale: np.ndarray, block: np.ndarray) -> np.ndarray:
-    return gradients_at(block, score_function) * scale
+def _with_given(
+    scale: np.ndarray | None, columns: Any, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return in_scale(scale, *columns(block))

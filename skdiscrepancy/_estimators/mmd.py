@@ -30,16 +30,15 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.targets import check_weights
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.random_features import check_features, draw_features
 from skdiscrepancy._estimators.readers import (
     n_columns,
     refuse_second_sample,
     refuse_weighted_reference,
 )
 from skdiscrepancy._estimators.two_sample_tests import (
-    draw_features,
     feature_reference,
     refuse_other_order,
-    refuse_pairs,
     test_samples,
     witness_of_features,
 )
@@ -61,6 +60,9 @@ from skdiscrepancy.kernels._labels import refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import layout_of
+
+# What statistics on pairs are over, for the error of random features.
+ON_PAIRS = " on pairs (X_i, Y_i)"
 
 
 def _seeds(random_state: Any) -> Iterator[Any]:
@@ -425,8 +427,9 @@ class MMDEstimator(BaseDiscrepancy):
 
     def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
         settings = super()._check_params(n_kernels, **own)
-        paired = self._is_paired(settings.design)
-        refuse_pairs(self.n_components, settings.design, paired=paired)
+        design = settings.design
+        paired = self._is_paired(design)
+        check_features(self.n_components, design, paired=paired, pairs=ON_PAIRS)
         return settings
 
     @explains_keywords
@@ -578,7 +581,7 @@ class MMDEstimator(BaseDiscrepancy):
         settings = self._check_params()
         design = settings.design
         check_flag(paired, "paired")
-        refuse_pairs(self.n_components, design, paired=paired)
+        check_features(self.n_components, design, paired=paired, pairs=ON_PAIRS)
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
         in_blocks = design.complete and self.n_components is None
@@ -626,7 +629,7 @@ class MMDEstimator(BaseDiscrepancy):
         self.reference_weight_ = weights
         self.kernels_ = collection
         self._reference = None
-        draw_features(self, samples)
+        draw_features(self, (collection, samples))
         self._remember()
         return self
 

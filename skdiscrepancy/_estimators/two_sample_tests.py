@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skdiscrepancy._data.checks import draw_seeds, generator_of
+from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.random_features import features_of, seed_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._gram.feature_sums import blocks_of
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
-from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights, stacked_weights
+from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights
 from skdiscrepancy._nulls.feature_groups import feature_permutation_test
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
@@ -129,38 +131,13 @@ def _some_rows(Z: Any) -> Any:
     return Z[noise_rows(len(Z), most=most)]
 
 
-def refuse_pairs(n_components: int | None, design: Design, *, paired: bool) -> None:
-    """Refuse random features for statistics on pairs (X_i, Y_i)."""
-    if n_components is not None and paired:
-        raise ValueError(
-            f"n_components == {n_components}, must be None for the design {design!r} "
-            "on pairs (X_i, Y_i). Random features need design='u' or design='v', and "
-            "second_order=False."
-        )
-
-
-def draw_features(estimator: Any, samples: list[np.ndarray]) -> None:
-    """Draw the seed of the features of a fitted estimator, and check its kernels."""
-    if estimator.n_components is None:
-        return
-    [estimator.feature_seed_] = draw_seeds(generator_of(estimator.random_state), 1)
-    FeatureMaps(
-        estimator.kernels_, estimator.n_components, estimator.feature_seed_, *samples
-    )
-
-
 def feature_reference(estimator: Any) -> FeatureReference:
     """Return the reference sample of an estimator, with its sums if they are valid."""
-    if not hasattr(estimator, "feature_seed_"):
-        raise ValueError(
-            f"n_components == {estimator.n_components} was set after `fit`. Call `fit` "
-            "again to draw random features."
-        )
     found = FeatureReference(
         estimator.reference_,
         estimator.kernels_,
         estimator.n_components,
-        estimator.feature_seed_,
+        seed_of(estimator),
         estimator.normalize,
         estimator.reference_weight_,
         run=estimator._run,
@@ -178,27 +155,19 @@ def witness_of_features(
     estimator: Any, points: np.ndarray, X: np.ndarray, Y: np.ndarray, weights: Weights
 ) -> np.ndarray:
     """Compute the witness function at points from random features."""
-    reference = feature_reference(estimator)
-    maps = FeatureMaps(
-        reference.kernels, reference.n_components, reference.seed, X, Y, points
-    )
-    return feature_witness(
-        maps,
-        blocks_of(X, Y, points),
-        stacked_weights(weights, (len(X), len(Y))),
-        run=estimator._run,
-    )
+    [maps] = features_of(estimator, (estimator.kernels_, [X, Y, points]))
+    blocks = blocks_of(X, Y, points, run=estimator._run)
+    return feature_witness(FeatureGram(maps, blocks, weights))
 
 
 def test_of_features(
     estimator: Any, X: np.ndarray, Y: np.ndarray, design: Design, options: Options
 ) -> TestResult:
     """Test whether two samples have the same distribution, with random features."""
-    [seed] = draw_seeds(options.generator, 1)
+    seed, division = draw_seeds(options.generator, 2)
     maps = FeatureMaps(options.kernels, estimator.n_components, seed, X, Y)
-    return feature_permutation_test(
-        maps, blocks_of(X, Y), options, unbiased=not design.biased
-    )
+    gram = FeatureGram(maps, blocks_of(X, Y, run=options.run), seed=division)
+    return feature_permutation_test(gram, options, unbiased=not design.biased)
 
 
 @in_one_blas_thread

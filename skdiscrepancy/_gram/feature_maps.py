@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from skdiscrepancy._data.arrays import as_block, encode_labels
+from skdiscrepancy._data.arrays import aligned_products, as_block, encode_labels
 from skdiscrepancy._data.blocks import LazyCodes, LazyRows, spread_rows
 from skdiscrepancy._data.checks import check_number
 from skdiscrepancy._data.rows import Codes, Index, Rows
@@ -55,12 +57,16 @@ class Part(NamedTuple):
     spectrum : Spectrum or None
         Frequencies of Fourier features.
     function : callable or None
-        Takes a block of rows and returns their features, if they are exact.
+        Takes a block of rows and their positions among all rows, and returns their
+        features, if they are exact.
+    has_unit_norm : bool
+        Whether the features of every row have the norm 1.
     """
 
     size: int
     spectrum: Spectrum | None = None
-    function: Callable[[Any], Any] | None = None
+    function: Callable[[Any, Index], Any] | None = None
+    has_unit_norm: bool = False
 
 
 class FeatureMaps:
@@ -85,65 +91,72 @@ class FeatureMaps:
     def __init__(
         self, kernels: list[KernelLike], n_components: int, seed: int, *samples: Any
     ):
-        self.n_kernels = len(kernels)
         self.n_frequencies = (int(n_components) + 1) // 2
         draws = SpectralDraws(self.n_frequencies, seed)
-        self.codes: Codes | LazyCodes | None = None
-        # Kernels on labels, and whether they are balanced.
-        self.labels: dict[int, bool] = {}
-        self.parts: list[list[Part]] = []
-        for k, kernel in enumerate(kernels):
-            if isinstance(kernel, IndicatorKernel):
-                self.labels[k] = kernel.balanced
-                self.parts.append([])
-            else:
-                row = as_block(spread_rows(samples[0])[:1])
-                self.parts.append(_parts(kernel, draws, row, n_components))
-        if self.labels:
+        # Features of labels depend on the labels of all samples.
+        self.has_labels = any(isinstance(k, IndicatorKernel) for k in kernels)
+        codes: Codes | LazyCodes | None = None
+        if self.has_labels:
             [first, *others] = samples
             if isinstance(first, LazyRows) and not others:
-                self.codes = LazyCodes(first)
+                codes = LazyCodes(first)
             else:
-                self.codes = Codes(encode_labels(*samples))
-        # Kernels that consist of frequencies only, by the array that they share.
-        self.families: dict[int, list[int]] = {}
-        for k, parts in enumerate(self.parts):
-            if len(parts) == 1 and parts[0].spectrum is not None:
-                key = id(parts[0].spectrum.base)
-                self.families.setdefault(key, []).append(k)
+                codes = Codes(encode_labels(*samples))
+        parts = []
+        for kernel in kernels:
+            if isinstance(kernel, IndicatorKernel):
+                assert codes is not None
+                function = partial(_one_hot, codes, kernel.balanced)
+                unit = not kernel.balanced
+                parts.append([Part(codes.n_labels, None, function, unit)])
+            else:
+                row = as_block(spread_rows(samples[0])[:1])
+                parts.append(_parts(kernel, draws, row, n_components))
+        self._set(parts)
         self.centre: Any = None
         if self.is_random:
             # Only differences of rows count, and small numbers have accurate cosines.
             self.centre = Rows(*samples).centre
 
-    def select(self, kernels: Sequence[int]) -> FeatureMaps:
+    def _set(self, parts: list[list[Part]]) -> None:
+        self.parts, self.n_kernels = parts, len(parts)
+        # Kernels that consist of frequencies only, by the array that they share.
+        self.families: dict[int, list[int]] = {}
+        for k, own in enumerate(parts):
+            if len(own) == 1 and own[0].spectrum is not None:
+                self.families.setdefault(id(own[0].spectrum.base), []).append(k)
+        together = {k for members in self.families.values() for k in members}
+        self.alone = [k for k in range(len(parts)) if k not in together]
+
+    def of_parts(self, parts: list[list[Part]]) -> Self:
+        """Return the same maps with other features."""
+        other = copy(self)
+        other._set(parts)
+        return other
+
+    def select(self, kernels: Sequence[int]) -> Self:
         """Return the same features of some of the kernels."""
-        place = {k: i for i, k in enumerate(kernels)}
-        some = copy(self)
-        some.n_kernels = len(place)
-        some.parts = [self.parts[k] for k in kernels]
-        some.labels = {place[k]: v for k, v in self.labels.items() if k in place}
-        families = {
-            key: [place[k] for k in members if k in place]
-            for key, members in self.families.items()
-        }
-        some.families = {key: members for key, members in families.items() if members}
-        return some
+        return self.of_parts([self.parts[k] for k in kernels])
 
     def has_unit_norm(self, k: int) -> bool:
         """Tell whether k(x, x) = 1 for every row."""
-        if k in self.labels:
-            return not self.labels[k]
-        parts = self.parts[k]
-        return len(parts) == 1 and parts[0].spectrum is not None
+        return len(self.parts[k]) == 1 and self.parts[k][0].has_unit_norm
 
     @property
     def is_random(self) -> bool:
         """Whether any kernel has random features."""
         return any(part.spectrum is not None for parts in self.parts for part in parts)
 
+    def size(self, k: int) -> int:
+        """Return the number of features of a kernel."""
+        return sum(part.size for part in self.parts[k])
+
+    def shape(self, k: int) -> tuple[int, ...]:
+        """Return the shape of sums that are not finished."""
+        return (self.size(k),)
+
     def frequencies(self, k: int) -> list[np.ndarray]:
-        """Return the positions of cosines and sines among the features of a kernel.
+        """Return the positions of the features of each frequency of a kernel.
 
         Parameters
         ----------
@@ -152,7 +165,7 @@ class FeatureMaps:
 
         Returns
         -------
-        positions : list of ndarray of shape (2, n_frequencies)
+        positions : list of ndarray of shape (n_features, n_frequencies)
             One array for each independent draw of frequencies. A sum of kernels may
             have several, and a kernel with exact features has none.
         """
@@ -180,7 +193,8 @@ class FeatureMaps:
         k : int
             Kernel.
         F : {ndarray, csr_array} of shape (n_rows_of_strip, n_components)
-            Features in float64. The next step may overwrite this array.
+            Features in float64, for `accumulate`, `project` and `squares`. The next
+            step may overwrite this array.
         """
         for start in range(0, block.shape[0], STRIP):
             end_if_stopped()
@@ -188,54 +202,230 @@ class FeatureMaps:
             for k, F in self.evaluate(block[strip], index[strip]):
                 yield strip, k, F
 
-    def evaluate(self, block: Any, index: Index) -> Iterator[tuple[int, Any]]:
-        """Yield each kernel with its features of a block of rows, in any order."""
+    def accumulate(self, k: int, F: Any, weights: Any) -> Any:
+        """Return weighted sums of features, to be finished when all are added."""
+        return weights @ F
+
+    def accumulate_groups(self, k: int, F: Any, ones: Any, out: np.ndarray) -> None:
+        """Add sums of features over groups of consecutive rows, to be finished.
+
+        `ones` is a sparse matrix with a line for each group, as `out` has.
+        """
+        out += ones @ F
+
+    def finish(self, k: int, sums: Any) -> Any:
+        """Return the sums of features that `accumulate` began."""
+        return sums
+
+    def lines(self, vectors: list[np.ndarray]) -> list[np.ndarray]:
+        """Return what `project` needs for one vector a kernel."""
+        return vectors
+
+    def project(self, k: int, F: Any, line: np.ndarray) -> np.ndarray:
+        """Return the inner products of the features of rows with a vector."""
+        return F @ line
+
+    def squares(self, k: int, F: Any) -> Any:
+        """Return the squared norms of the features of rows."""
+        return 1.0 if self.has_unit_norm(k) else aligned_products(F, F)
+
+    def spread(self, k: int, total: float, weight: float) -> Any:
+        """Divide a sum of squared norms of features among the features.
+
+        `weight` is the sum of the weights of the rows. For each frequency,
+        cos^2 + sin^2 = 1.
+        """
+        return total / self.size(k)
+
+    def passes(self, n_groups: int) -> Iterator[tuple[range, FeatureMaps]]:
+        """Yield kernels and features whose sums over groups are in memory together.
+
+        A kernel that comes several times is the sum of what comes.
+        """
+        yield range(self.n_kernels), self
+
+    def evaluate(
+        self, block: Any, index: Index, *, by_line: bool = False
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield each kernel with its features of a block of rows, in any order.
+
+        If `by_line`, the features have a line for each feature, in another order.
+        """
         rows = block
         if self.centre is not None and not issparse(block):
             rows = block - self.centre
-        amplitude = 1 / np.sqrt(self.n_frequencies)
         for members in self.families.values():
             spectra: list[Any] = [self.parts[k][0].spectrum for k in members]
-            angles = _angles(rows, spectra[0])
             factors = [spectrum.factor for spectrum in spectra]
-            for i, F in waves(angles, factors, amplitude):
+            for i, F in self._waves(rows, spectra[0].base, factors, by_line):
                 yield members[i], F
-        alone = {k for members in self.families.values() for k in members}
-        for k, parts in enumerate(self.parts):
-            if k in self.labels:
-                yield k, self.one_hot(block, index, balanced=self.labels[k])
-            elif k not in alone:
-                features = [self._evaluate(part, block, rows) for part in parts]
-                if len(features) > 1:
-                    features = [F.toarray() if issparse(F) else F for F in features]
-                    features = [np.concatenate(features, axis=1)]
-                yield k, features[0].astype(np.float64, copy=False)
+        for k in self.alone:
+            features: list[Any] = []
+            for part in self.parts[k]:
+                if part.spectrum is not None:
+                    base, factor = part.spectrum
+                    [(_, F)] = self._waves(rows, base, [factor], by_line)
+                    features.append(F)
+                else:
+                    assert part.function is not None
+                    exact = part.function(block, index)
+                    features.append(exact.T if by_line else exact)
+            if len(features) > 1 or by_line:
+                features = [F.toarray() if issparse(F) else F for F in features]
+                features = [np.concatenate(features, axis=0 if by_line else 1)]
+            yield k, features[0].astype(np.float64, copy=False)
 
-    def _evaluate(self, part: Part, block: Any, rows: Any) -> Any:
-        """Return the features of one part."""
-        if part.spectrum is None:
-            assert part.function is not None
-            return part.function(block)
+    def _waves(
+        self, rows: Any, base: np.ndarray, factors: list[float], by_line: bool
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield cosines and sines of all frequencies, for each factor."""
+        if not by_line:
+            angles = np.asarray(rows @ base.T, dtype=np.float64)
+        elif issparse(rows):
+            angles = np.ascontiguousarray((rows @ base.T).T)
+        else:
+            angles = base @ rows.T
         amplitude = 1 / np.sqrt(self.n_frequencies)
-        [(_, F)] = waves(
-            _angles(rows, part.spectrum), [part.spectrum.factor], amplitude
-        )
-        return F
-
-    def one_hot(self, block: Any, index: Index, *, balanced: bool) -> Any:
-        """Return one feature for each label, in a sparse matrix."""
-        assert self.codes is not None
-        codes, counts = self.codes.at(block, index)
-        values = np.ones(len(codes))
-        if balanced:
-            values /= np.sqrt(counts)
-        shape = (len(codes), self.codes.n_labels)
-        return csr_array((values, (np.arange(len(codes)), codes)), shape=shape)
+        for i, F in waves(angles.astype(np.float64, copy=False), factors, amplitude):
+            yield i, F.reshape(2 * len(base), -1) if by_line else F
 
 
-def _angles(rows: Any, spectrum: Spectrum) -> np.ndarray:
-    """Return the inner products of rows and frequencies for the bandwidth 1."""
-    return np.asarray(rows @ spectrum.base.T, dtype=np.float64)
+def _one_hot(codes: Any, balanced: bool, block: Any, index: Index) -> Any:
+    """Return one feature for each label, in a sparse matrix."""
+    own, counts = codes.at(block, index)
+    values = 1 / np.sqrt(counts) if balanced else np.ones(len(own))
+    shape = (len(own), codes.n_labels)
+    return csr_array((values, (np.arange(len(own)), own)), shape=shape)
+
+
+def _of_rows(function: Callable[[Any], Any], block: Any, index: Index) -> Any:
+    return function(block)
+
+
+# Bytes that the sums of Stein features over groups of one piece may take. More sums
+# take more passes.
+GROUP_BYTES = 2**26
+
+
+class SteinMaps(FeatureMaps):
+    r"""The features of Stein kernels.
+
+    A stationary kernel is the mean of cos(w . (x - y)) over its frequencies w, so its
+    Stein kernel is h(x, y) = Re sum_w conj(xi_w(x)) . xi_w(y) with the features
+
+    .. math::
+
+        \xi_w(x) = (s(x) + i w)\, e^{i w^\top x} / \sqrt{n_\mathrm{frequencies}},
+
+    where s is the gradient of the log-density. The d complex numbers of each frequency
+    never exist for single rows: their sums, and inner products with them, are matrix
+    products of the gradients and of the cosines and sines. A block has the rows and
+    their gradients. The Stein kernel is a sum over columns, and features may be those
+    of some `columns` only.
+    """
+
+    columns = slice(None)
+
+    def weights(self, k: int) -> np.ndarray:
+        """Return the frequencies of a kernel, of shape (n_columns, n_frequencies)."""
+        [part] = self.parts[k]
+        assert part.spectrum is not None
+        return part.spectrum.factor * part.spectrum.base.T[self.columns]
+
+    def has_unit_norm(self, k: int) -> bool:
+        """Tell whether h(x, x) = 1 for every row."""
+        return False
+
+    def size(self, k: int) -> int:
+        """Return the number of features of a kernel."""
+        return 2 * self.weights(k).size
+
+    def shape(self, k: int) -> tuple[int, ...]:
+        """Return the shape of sums that are not finished."""
+        return len(self.weights(k)) + 1, 2 * self.n_frequencies
+
+    def frequencies(self, k: int) -> list[np.ndarray]:
+        """Return the positions of the features of each frequency of a kernel."""
+        return [np.arange(self.size(k)).reshape(-1, self.n_frequencies)]
+
+    def strips(self, block: Any, index: np.ndarray) -> Iterator[tuple[slice, int, Any]]:
+        """Yield gradients and ones, h(x, x), and cosines and sines."""
+        rows, S = block
+        S = S[:, self.columns].astype(np.float64, copy=False)
+        # cos^2 + sin^2 = 1.
+        norms = [
+            np.einsum("ij,ij->i", S, S) + np.square(self.weights(k)).sum(axis=0).mean()
+            for k in range(self.n_kernels)
+        ]
+        S = np.column_stack((S, np.ones(len(S))))
+        for strip, k, F in super().strips(rows, index):
+            yield strip, k, (S[strip], norms[k][strip], F)
+
+    def accumulate(self, k: int, F: Any, weights: Any) -> Any:
+        """Return weighted sums of features, without the features of rows."""
+        S, _, F = F
+        return (S * weights[:, np.newaxis]).T @ F
+
+    def accumulate_groups(self, k: int, F: Any, ones: Any, out: np.ndarray) -> None:
+        """Add sums of features over groups of consecutive rows."""
+        S, _, F = F
+        for total, (a, b) in zip(out, pairwise(ones.indptr.tolist()), strict=True):
+            total += S[a:b].T @ F[a:b]
+
+    def finish(self, k: int, sums: Any) -> Any:
+        """Return sums of features.
+
+        `sums` are the sums of products of gradients with cosines and sines, and in the
+        last line sums of cosines and sines. They are overwritten.
+        """
+        W, P = self.weights(k), self.n_frequencies
+        features, ones = sums[..., :-1, :], sums[..., -1:, :]
+        features[..., :P] -= W * ones[..., P:]
+        features[..., P:] += W * ones[..., :P]
+        return features.reshape(*features.shape[:-2], -1)
+
+    def lines(self, vectors: list[np.ndarray]) -> list[np.ndarray]:
+        """Return what `project` needs for one vector a kernel.
+
+        xi(x) . v is linear in the products of gradients with cosines and sines.
+        """
+        found = []
+        for k, v in enumerate(vectors):
+            W = self.weights(k)
+            v = v.reshape(len(W), -1)
+            cosine, sine = np.split(v, 2, axis=1)
+            ones = np.concatenate(((W * sine).sum(axis=0), -(W * cosine).sum(axis=0)))
+            found.append(np.vstack((v, ones)).T)
+        return found
+
+    def project(self, k: int, F: Any, line: np.ndarray) -> np.ndarray:
+        """Return the inner products of the features of rows with a vector."""
+        S, _, F = F
+        return np.einsum("ij,ij->i", S, F @ line)
+
+    def squares(self, k: int, F: Any) -> Any:
+        """Return h(x, x) for some rows."""
+        return F[1]
+
+    def spread(self, k: int, total: float, weight: float) -> Any:
+        """Divide a sum of h(x, x) among the features."""
+        W = self.weights(k)
+        squares = np.square(W).sum(axis=0)
+        parts = (total + weight * (squares - squares.mean())) / W.size
+        return np.tile(parts / 2, 2 * len(W))
+
+    def passes(self, n_groups: int) -> Iterator[tuple[range, FeatureMaps]]:
+        """Yield kernels and columns whose sums over groups fit into memory together."""
+        K, d = self.n_kernels, len(self.weights(0))
+        column_bytes = 16 * n_groups * self.n_frequencies
+        width = min(max(GROUP_BYTES // column_bytes - 1, 1), d)
+        n_batches = -(-K // max(GROUP_BYTES // (column_bytes * (width + 1)), 1))
+        bounds = np.linspace(0, K, n_batches + 1).astype(np.int64)
+        for start, stop in pairwise(bounds.tolist()):
+            for first in range(0, d, width):
+                some = self.select(range(start, stop))
+                some.columns = slice(first, min(first + width, d))
+                yield range(start, stop), some
 
 
 def _parts(
@@ -271,7 +461,7 @@ def _find_parts(
 ) -> list[Part] | None:
     spectrum = draws.spectrum(kernel, row.shape[1], place)
     if spectrum is not None:
-        return [Part(2 * draws.n_frequencies, spectrum)]
+        return [Part(2 * draws.n_frequencies, spectrum, has_unit_norm=True)]
     if isinstance(kernel, ColumnKernel) and isinstance(kernel.kernel, SumKernel):
         inner = kernel.kernel
         kernel = SumKernel(
@@ -288,4 +478,4 @@ def _find_parts(
     elif isinstance(kernel, RowKernel):
         function = kernel.features
     F = None if function is None else function(row)
-    return None if F is None else [Part(F.shape[1], function=function)]
+    return None if F is None else [Part(F.shape[1], None, partial(_of_rows, function))]

@@ -1,45 +1,39 @@
-"""Cyclic shifts of y, by groups and in windows of rows, for HSIC from features."""
+"""Cyclic shifts of y in windows of rows, for HSIC from features."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdiscrepancy._gram.feature_sums import (
-    ArrayBlocks,
-    FeatureTask,
-    PieceRows,
-    sum_pieces,
-)
+from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._gram.frequency_groups import (
-    FeatureSide,
+    FeaturePair,
     LineMoments,
-    pair_task,
-    paired_pieces,
     unbiased_products,
 )
-from skdiscrepancy._gram.run import Run, Task, end_if_stopped, progress, run_all
+from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask
+from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 
-# Bytes of the Fourier transforms of one task.
-TASK_BYTES = 2**27
-# Frequencies of the Fourier transform whose products are computed at a time.
-BINS = 16
+# Rows of a window, whose shifts are 0 to WINDOW - 1, and groups of windows, each with a
+# shift of its own. A resample leaves 1 / WINDOW of the rows of y in place on average.
+WINDOW = 32
+N_GROUPS = 4
+# Bytes of the sums of a tile, and of one pass over rows that are read by blocks. More
+# sums take more passes.
+TILE_BYTES = 2**26
+PASS_BYTES = 2**28
+# Rows whose features are computed at a time.
+STRIP = 2**13
 # Fraction of the sum of squares of features that rounding leaves.
 ROUNDING = 1e-24
-
-
-class _Tile(NamedTuple):
-    """A task: a group of frequencies, and kernels on x."""
-
-    group: int
-    kernels: range
 
 
 def window_length(n: int, n_resamples: int) -> int:
@@ -63,162 +57,26 @@ def windows(n: int, length: int) -> np.ndarray:
     return np.concatenate((order, np.arange(used, n)))
 
 
-def feature_shift_test(
-    x: FeatureSide, y: FeatureSide, length: int, options: Options
-) -> TestResult:
-    """Test whether two series are independent, by HSIC from features.
+class Windows(NamedTuple):
+    """Windows of rows, in groups that are shifted together.
 
-    Each piece of rows is divided into windows. In all windows at once, the rows of y
-    are shifted cyclically against the rows of x, by 0 to length - 1 steps. Rows that do
-    not fill a window stay. The covariances of a feature of x and a feature of y for all
-    shifts are a circular cross-correlation, which is a product of Fourier transforms
-    summed over the windows.
-
-    Each product of kernels is divided by its standard deviation over all shifts, which
-    no shift changes.
-
-    Time grows linearly with the number of rows. Memory holds the rows and the
-    transforms of one group of frequencies at a time, whose size is the number of shifts
-    times the products of features. Each piece but the last must have at least `length`
-    rows.
+    Attributes
+    ----------
+    length : int
+        Number of rows of a window.
+    n_groups : int
+        Number of groups.
+    seed : int or None
+        Seed of the order of the rows of each piece. None leaves them in order.
     """
-    warn_if_powerless(sum(x.blocks.sizes), "shifts")
-    n_groups, shape = len(x.groups), (x.maps.n_kernels, y.maps.n_kernels)
-    values = np.zeros((*shape, length))
-    useful = np.zeros(shape, dtype=bool)
-    tasks = [
-        _Tile(g, tile) for g in range(n_groups) for tile in _tiles(x, y, g, length)
-    ]
-    work = _ShiftTask(x, y, length)
-    results = run_all(tasks, work, options.run, what="permutations")
-    for task, (part, some) in zip(tasks, results, strict=True):
-        own = slice(task.kernels[0], task.kernels[-1] + 1)
-        values[own] += part / n_groups
-        useful[own] |= some
-    flat = values.reshape(len(options.kernels), -1)
-    with np.errstate(all="ignore"):
-        scale = flat.std(axis=1)
-    return combine(flat, (scale,), options, useful=useful.ravel())
 
-
-def _tiles(x: FeatureSide, y: FeatureSide, g: int, length: int) -> list[range]:
-    """Divide the kernels on x so that the transforms of each part fit into memory."""
-    n_kernels = x.maps.n_kernels
-    size = 8 * length * len(x.is_norm[g]) * len(y.is_norm[g])
-    n_tiles = min(n_kernels, -(-size // TASK_BYTES))
-    bounds = np.linspace(0, n_kernels, n_tiles + 1).astype(int)
-    return [range(start, stop) for start, stop in pairwise(bounds)]
-
-
-class _ShiftTask(Task):
-    """The statistics of all shifts for one tile."""
-
-    def __init__(self, x: FeatureSide, y: FeatureSide, length: int):
-        self.x = x
-        self.y = y
-        self.length = length
-
-    def __call__(self, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:
-        x, y, g, L = self.x, self.y, tile.group, self.length
-        n = sum(x.blocks.sizes)
-        x_lines = slice(x.starts[g][tile.kernels[0]], x.ends[g][tile.kernels[-1]])
-        n_x, n_y = x_lines.stop - x_lines.start, len(y.is_norm[g])
-        spectrum = np.zeros((L // 2 + 1, n_x, n_y), dtype=np.complex128)
-        # Rows that stay.
-        products = np.zeros((n_x, n_y))
-        sums: list[Any] = [np.zeros((2, size)) for size in (n_x, n_y)]
-        with np.errstate(all="ignore"):
-            for pieces in paired_pieces(x, y):
-                end_if_stopped()
-                A, B = self._lines(pieces, tile)
-                for total, F in zip(sums, (A, B), strict=True):
-                    total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
-                used = A.shape[1] // L * L
-                products += A[:, used:] @ B[:, used:].T
-                _add_products(spectrum, A[:, :used], B[:, :used], L)
-            of_x = np.zeros((2, len(x.is_norm[g])))
-            of_x[:, x_lines] = sums[0]
-            moments = (
-                LineMoments.of(x, g, of_x[0], of_x[1], n),
-                LineMoments.of(y, g, sums[1][0], sums[1][1], n),
-            )
-            return self._statistics(tile, spectrum, products, moments, n)
-
-    def _lines(self, pieces: Any, tile: _Tile) -> tuple[np.ndarray, np.ndarray]:
-        """Return the features of a piece."""
-        x, y, rows = self.x, self.y, pieces[0].rows
-        index = np.arange(rows.start, rows.stop)
-        A = x.features(tile.group, x.blocks.read(pieces[0]), index, tile.kernels)
-        return A, y.features(tile.group, y.blocks.read(pieces[1]), index)
-
-    def _statistics(
-        self,
-        tile: _Tile,
-        spectrum: np.ndarray,
-        products: np.ndarray,
-        moments: tuple[LineMoments, LineMoments],
-        n: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the statistics of all shifts, and which products are not constant."""
-        x, y, g, L = self.x, self.y, tile.group, self.length
-        of_x, of_y = moments
-        first = x.starts[g][tile.kernels[0]]
-        values = np.empty((len(tile.kernels), y.maps.n_kernels, L))
-        for i, k in enumerate(tile.kernels):
-            lines = slice(x.starts[g][k], x.ends[g][k])
-            own = slice(lines.start - first, lines.stop - first)
-            transforms = np.ascontiguousarray(spectrum[:, own].transpose(1, 2, 0))
-            C = irfft(transforms, n=L, axis=2, overwrite_x=True)
-            C += products[own, :, np.newaxis]
-            C /= n
-            C -= np.multiply.outer(of_x.means[lines], of_y.means)[..., np.newaxis]
-            squares = np.square(C)
-            squares[x.is_norm[g][lines]] = 0
-            squares = squares.sum(axis=0)
-            squares[y.is_norm[g]] = 0
-            linear = np.einsum("f,fgt->gt", of_x.weights[lines], C, optimize=True)
-            linear *= of_y.weights[:, np.newaxis]
-            starts = y.starts[g]
-            values[i] = unbiased_products(
-                np.add.reduceat(squares, starts, axis=0),
-                np.add.reduceat(linear, starts, axis=0),
-                (of_x.spreads[k] * of_y.spreads)[:, np.newaxis],
-                n,
-            )
-        # Centring a constant leaves only rounding errors.
-        useful = [own.spreads > ROUNDING * own.sizes for own in moments]
-        own = slice(tile.kernels[0], tile.kernels[-1] + 1)
-        return values, np.logical_and.outer(useful[0][own], useful[1])
-
-
-def _add_products(
-    spectrum: np.ndarray, A: np.ndarray, B: np.ndarray, length: int
-) -> None:
-    """Add the products of the transforms of all windows of a piece."""
-    if not A.size:
-        return
-    # The frequencies first, and the windows side by side.
-    a = rfft(A.reshape(len(A), -1, length), axis=2).transpose(2, 0, 1)
-    b = rfft(B.reshape(len(B), -1, length), axis=2).transpose(2, 1, 0)
-    for start in range(0, len(spectrum), BINS):
-        bins = slice(start, start + BINS)
-        spectrum[bins] += np.conj(a[bins]) @ np.ascontiguousarray(b[bins])
-
-
-# Rows of a window, whose shifts are 0 to WINDOW - 1, and groups of windows, each with a
-# shift of its own. A resample leaves 1 / WINDOW of the rows of y in place on average.
-WINDOW = 32
-N_GROUPS = 4
-# Bytes of the sums of a tile, and of one pass over rows that are read by blocks. More
-# sums take more passes.
-TILE_BYTES = 2**26
-PASS_BYTES = 2**28
-# Rows whose features are computed at a time.
-STRIP = 2**13
+    length: int
+    n_groups: int
+    seed: int | None
 
 
 def feature_window_test(
-    x: FeatureSide, y: FeatureSide, seed: int, options: Options
+    pair: FeaturePair, options: Options, length: int | None = None
 ) -> TestResult:
     """Test whether the rows of x and y are independent, by HSIC from features.
 
@@ -228,34 +86,39 @@ def feature_window_test(
     These permutations form a group, so the type I error is exact if the rows of each
     piece are exchangeable.
 
+    For two series, the `length` of a window is given. Rows keep their order, all
+    windows are one group, and the resamples are all shifts. Each piece but the last
+    must hold whole windows.
+
     The covariances of the features for all resamples are sums of few matrices, one for
-    each group and shift, which are sums over all windows of the group. They are
-    computed by Fourier transforms, as in :func:`feature_shift_test`. A resample then
-    needs the inner products of these matrices only.
+    each group and shift, which are sums over all windows of the group. They are a
+    circular cross-correlation, which is a product of Fourier transforms summed over the
+    windows. A resample then needs the inner products of these matrices only.
+
+    Each product of kernels is divided by its standard deviation over all resamples,
+    which no resample changes.
 
     Time grows linearly with the number of rows. The number of passes over the rows
-    depends on the number of kernels and features only. `seed` seeds the order of the
-    rows of each piece.
+    depends on the number of kernels and features only.
     """
-    n = sum(x.blocks.sizes)
-    length, n_shifts = _window_length([len(piece) for piece in x.blocks.pieces()])
+    if length is None:
+        [seed] = draw_seeds(options.generator, 1)
+        length, n_shifts = _window_length([p.n_rows for p in pair.blocks.pieces()])
+        cut = Windows(length, N_GROUPS, seed)
+    else:
+        cut, n_shifts = Windows(length, 1, None), float(pair.n)
     warn_if_powerless(n_shifts, "shifts")
-    total = _Forms.zeros(x, y, length)
     with np.errstate(all="ignore"):
-        if isinstance(x.blocks, ArrayBlocks):
-            tiles = [tile for tiles in _passes(x, y, length, 1) for tile in tiles]
-            work = _TileTask(x, y, length, seed)
-            found = run_all(tiles, work, options.run, what="permutations")
-            for tile, forms in zip(tiles, found, strict=True):
-                total.add(tile, forms)
+        forms = _forms(pair, cut)
+        if cut.seed is None:
+            shifts = np.arange(length)[:, np.newaxis]
         else:
-            _read_passes(total, x, y, length, seed, options.run)
-        size = (options.n_resamples + 1, N_GROUPS)
-        shifts = options.generator.randint(length, size=size)
-        shifts[0] = 0
-        values = total.statistics(shifts, n, len(x.groups))
+            size = (options.n_resamples + 1, N_GROUPS)
+            shifts = options.generator.randint(length, size=size)
+            shifts[0] = 0
+        values = forms.statistics(shifts, pair)
         scale = values.std(axis=1)
-    return combine(values, (scale,), options, useful=total.useful.ravel())
+    return combine(values, (scale,), options, useful=forms.useful.ravel())
 
 
 def _window_length(sizes: list[int]) -> tuple[int, float]:
@@ -274,54 +137,46 @@ def _window_length(sizes: list[int]) -> tuple[int, float]:
     return length, n_shifts(length)
 
 
-def _read_passes(
-    total: _Forms, x: FeatureSide, y: FeatureSide, length: int, seed: int, run: Run
-) -> None:
-    """Add the sums over rows that are read by blocks, for many tiles in each pass."""
-    passes = list(_passes(x, y, length, PASS_BYTES))
-    n = sum(x.blocks.sizes)
-    with progress("permutations", len(passes), run.verbose) as line:
+class _Tile(NamedTuple):
+    """A task: a group of frequencies, and kernels on x."""
+
+    group: int
+    kernels: range
+
+
+def _forms(pair: FeaturePair, cut: Windows) -> _Forms:
+    """Return what the statistics need, from the sums over all windows."""
+    total = _Forms.zeros(pair, cut, pair.x.n_kernels)
+    if isinstance(pair.blocks, ArrayBlocks):
+        tiles = [tile for tiles in _passes(pair, cut, 1) for tile in tiles]
+        work = Work(_forms_of_tile, pair, cut)
+        found = run_all(tiles, work, pair.run, what="permutations")
+        for tile, forms in zip(tiles, found, strict=True):
+            total.add(tile, forms)
+        return total
+    # Many tiles in each pass over the rows.
+    passes = list(_passes(pair, cut, PASS_BYTES))
+    with progress("permutations", len(passes), pair.run.verbose) as line:
         for tiles in passes:
-            sums = sum_pieces(_window_task(x, y, tiles, length, seed), run=run)
+            sums = pair.blocks.sum(_window_task(pair, cut, tiles))
             for tile, own in zip(tiles, sums, strict=True):
-                total.add(tile, _Forms.of(x, y, tile, own, n))
+                total.add(tile, _Forms.of(pair, cut, tile, *own))
             line.advance()
+    return total
 
 
-class _TileSums(NamedTuple):
-    """Sums over rows for one tile.
-
-    The spectra are products of Fourier transforms, summed over the windows of `length`
-    rows of each group of windows. The products are those of the rows that stay. x and y
-    are the sums of the features, and of their squares.
-    """
-
-    spectra: np.ndarray
-    products: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
-    length: int
-
-    def add(self, other: _TileSums) -> _TileSums:
-        """Add other sums in place."""
-        for own, part in zip(self[:4], other[:4], strict=True):
-            np.add(own, part, out=own)
-        return self
-
-
-def _passes(
-    x: FeatureSide, y: FeatureSide, length: int, most: int
-) -> Iterator[list[_Tile]]:
+def _passes(pair: FeaturePair, cut: Windows, most: int) -> Iterator[list[_Tile]]:
     """Yield tiles, several of them together if their sums take few bytes."""
+    x, y = pair.x, pair.y
     tiles: list[_Tile] = []
     used = 0
-    for g in range(len(x.groups)):
-        cell = 16 * N_GROUPS * (length // 2 + 1) * len(y.is_norm[g])
-        whole = cell * len(x.is_norm[g])
-        n_tiles = min(x.maps.n_kernels, -(-whole // TILE_BYTES))
-        bounds = np.linspace(0, x.maps.n_kernels, n_tiles + 1).astype(int).tolist()
+    for g in range(pair.n_groups):
+        cell = 16 * cut.n_groups * (cut.length // 2 + 1) * len(y.is_norm[g])
+        n_tiles = min(x.n_kernels, -(-cell * len(x.is_norm[g]) // TILE_BYTES))
+        bounds = np.linspace(0, x.n_kernels, n_tiles + 1).astype(int).tolist()
         for start, stop in pairwise(bounds):
-            size = cell * int(x.ends[g][stop - 1] - x.starts[g][start])
+            lines = x.lines(g, range(start, stop))
+            size = cell * int(lines.stop - lines.start)
             if tiles and used + size > most:
                 yield tiles
                 tiles, used = [], 0
@@ -330,66 +185,73 @@ def _passes(
     yield tiles
 
 
-def _window_task(
-    x: FeatureSide, y: FeatureSide, tiles: list[_Tile], length: int, seed: int
-) -> FeatureTask:
+def _forms_of_tile(pair: FeaturePair, cut: Windows, tile: _Tile) -> _Forms:
+    """Return what the statistics need from one tile, for rows in memory."""
+    work = _window_task(pair, cut, [tile])
+    with np.errstate(all="ignore"):
+        parts = (work((piece, None))[1] for piece in pair.blocks.pieces())
+        [sums] = reduce(work.merge, parts)
+        return _Forms.of(pair, cut, tile, *sums)
+
+
+def _window_task(pair: FeaturePair, cut: Windows, tiles: list[_Tile]) -> PieceTask:
     """Return the sums over the windows of pieces, merged so that few are in memory."""
-    options = {"merge": _merge_windows, "is_large": True}
-    return pair_task(x, y, _window_sums, tiles, length, seed, **options)
-
-
-def _window_sums(
-    x: FeatureSide,
-    y: FeatureSide,
-    tiles: list[_Tile],
-    L: int,
-    seed: int,
-    given: PieceRows,
-) -> list[_TileSums]:
-    """Return the sums over the windows of a piece."""
-    piece, block, index, _ = given
-    # The same order in every pass.
-    draw = np.random.default_rng((seed, piece.rows.start))
-    order = draw.permutation(len(index))
-    first = int(draw.integers(N_GROUPS))
-    step = max(1, STRIP // L) * L
-    totals = [_zeros(x, y, tile, L) for tile in tiles]
-    for start in range(0, len(index), step):
-        end_if_stopped()
-        own = order[start : start + step]
-        rows, others = block[0][own], block[1][own]
-        features: dict[int, np.ndarray] = {}
-        for tile, total in zip(tiles, totals, strict=True):
-            g = tile.group
-            if g not in features:
-                features = {g: y.features(g, others, index[own])}
-            A, B = x.features(g, rows, index[own], tile.kernels), features[g]
-            for sums, F in ((total.x, A), (total.y, B)):
-                sums += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
-            used = len(own) // L * L
-            total.products[...] += A[:, used:] @ B[:, used:].T
-            if used:
-                place = (first + start // L) % N_GROUPS
-                _add_windows(total.spectra, A[:, :used], B[:, :used], L, place)
-    return totals
-
-
-def _zeros(x: FeatureSide, y: FeatureSide, tile: _Tile, length: int) -> _TileSums:
-    g = tile.group
-    n_x = int(x.ends[g][tile.kernels[-1]] - x.starts[g][tile.kernels[0]])
-    n_y = len(y.is_norm[g])
-    return _TileSums(
-        np.zeros((N_GROUPS, length // 2 + 1, n_x, n_y), dtype=np.complex128),
-        np.zeros((n_x, n_y)),
-        np.zeros((2, n_x)),
-        np.zeros((2, n_y)),
-        length,
+    return pair.blocks.task(
+        _window_sums, pair, cut, tiles, merge=_merge_windows, is_large=True
     )
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
-    # Into the sums that were computed last, and that nobody else has.
-    return [b.add(a) for a, b in zip(first, second, strict=True)]
+    for old, new in zip(first, second, strict=True):
+        for a, b in zip(old, new, strict=True):
+            # Into the sums that were computed last, and that nobody else has.
+            np.add(a, b, out=b)
+    return second
+
+
+def _window_sums(
+    pair: FeaturePair, cut: Windows, tiles: list[_Tile], given: PieceRows
+) -> list[Any]:
+    """Return the sums over the windows of a piece, for each tile.
+
+    The spectra are products of Fourier transforms, summed over the windows of each
+    group of windows. The products are those of the rows that stay. Then come the sums
+    of the features of x, and of y, and of their squares.
+    """
+    piece, (x, y), index, _ = given
+    L, order, first = cut.length, np.arange(len(index)), 0
+    if cut.seed is not None:
+        # The same order in every pass.
+        draw = np.random.default_rng((cut.seed, piece.rows.start))
+        order = draw.permutation(len(index))
+        first = int(draw.integers(cut.n_groups))
+    step = max(1, STRIP // L) * L
+    totals = [_zeros(pair, cut, tile) for tile in tiles]
+    for start in range(0, len(index), step):
+        end_if_stopped()
+        own = order[start : start + step]
+        rows, others, places = x[own], y[own], index[own]
+        features: dict[int, np.ndarray] = {}
+        for (g, kernels), (spectra, products, *sums) in zip(tiles, totals, strict=True):
+            if g not in features:
+                features = {g: pair.y.features(g, others, places)}
+            A, B = pair.x.features(g, rows, places, kernels), features[g]
+            for total, F in zip(sums, (A, B), strict=True):
+                total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
+            used = len(own) // L * L
+            products += A[:, used:] @ B[:, used:].T
+            if used:
+                place = first + start // L
+                _add_windows(spectra, A[:, :used], B[:, :used], L, place)
+    return totals
+
+
+def _zeros(pair: FeaturePair, cut: Windows, tile: _Tile) -> tuple[np.ndarray, ...]:
+    lines = pair.x.lines(*tile)
+    n_x, n_y = int(lines.stop - lines.start), len(pair.y.is_norm[tile.group])
+    shape = (cut.n_groups, cut.length // 2 + 1, n_x, n_y)
+    spectra = np.zeros(shape, dtype=np.complex128)
+    return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
 
 
 def _add_windows(
@@ -399,31 +261,12 @@ def _add_windows(
     a = rfft(A.reshape(len(A), -1, length), axis=2).transpose(2, 0, 1)
     b = rfft(B.reshape(len(B), -1, length), axis=2).transpose(2, 1, 0)
     np.conj(a, out=a)
-    for i in range(min(N_GROUPS, a.shape[2])):
-        own = slice(i, None, N_GROUPS)
-        group = spectra[(first + i) % N_GROUPS]
+    n_groups = len(spectra)
+    for i in range(min(n_groups, a.shape[2])):
+        own = slice(i, None, n_groups)
+        group = spectra[(first + i) % n_groups]
         for total, u, v in zip(group, a[:, :, own], b[:, own], strict=True):
             total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
-
-
-class _TileTask(Task):
-    """What the statistics need from one tile, for rows in memory."""
-
-    def __init__(self, x: FeatureSide, y: FeatureSide, length: int, seed: int):
-        self.x = x
-        self.y = y
-        self.length = length
-        self.seed = seed
-
-    def __call__(self, tile: _Tile) -> _Forms:
-        x, y = self.x, self.y
-        work = _window_task(x, y, [tile], self.length, self.seed)
-        sums: Any = None
-        with np.errstate(all="ignore"):
-            for piece in x.blocks.pieces():
-                _, part = work((piece, None))
-                sums = part if sums is None else work.merge(sums, part)
-            return _Forms.of(x, y, tile, sums[0], sum(x.blocks.sizes))
 
 
 class _Forms(NamedTuple):
@@ -431,10 +274,10 @@ class _Forms(NamedTuple):
 
     A place is a group of windows and a shift. The covariances of a resample are the sum
     of one matrix for each group, at the place that the resample chooses. The `products`
-    are inner products of these matrices, for all pairs of places, and `linear` are the
-    covariances of the squared norms of the features at all places. `spreads` are
-    products of the mean squared norms. A pair is `useful` if the features of both
-    kernels are not constant.
+    are inner products of these matrices, for all pairs of places, or for each place if
+    there is one group. `linear` are the covariances of the squared norms of the
+    features at all places. `spreads` are products of the mean squared norms. A pair is
+    `useful` if the features of both kernels are not constant.
     """
 
     products: np.ndarray
@@ -443,51 +286,63 @@ class _Forms(NamedTuple):
     useful: np.ndarray
 
     @classmethod
-    def zeros(cls, x: FeatureSide, y: FeatureSide, length: int) -> _Forms:
-        """Return sums of no tiles."""
-        shape, n_places = (x.maps.n_kernels, y.maps.n_kernels), N_GROUPS * length
+    def zeros(cls, pair: FeaturePair, cut: Windows, n_kernels: int) -> _Forms:
+        """Return sums of no tiles, for a number of kernels on x."""
+        shape = (n_kernels, pair.y.n_kernels)
+        places = (*shape, cut.n_groups * cut.length)
         return cls(
-            np.zeros((*shape, n_places, n_places)),
-            np.zeros((*shape, n_places)),
+            np.zeros(places if cut.n_groups == 1 else (*places, places[-1])),
+            np.zeros(places),
             np.zeros(shape),
             np.zeros(shape, dtype=bool),
         )
 
     @classmethod
     def of(
-        cls, x: FeatureSide, y: FeatureSide, tile: _Tile, sums: _TileSums, n: int
+        cls,
+        pair: FeaturePair,
+        cut: Windows,
+        tile: _Tile,
+        spectra: np.ndarray,
+        stay: np.ndarray,
+        x_sums: np.ndarray,
+        y_sums: np.ndarray,
     ) -> _Forms:
         """Return the forms of the kernels of a tile."""
-        g, first = tile.group, x.starts[tile.group][tile.kernels[0]]
-        lines = slice(first, x.ends[g][tile.kernels[-1]])
-        own_sums = np.zeros((2, len(x.is_norm[g])))
-        own_sums[:, lines] = sums.x
-        of_x = LineMoments.of(x, g, own_sums[0], own_sums[1], n)
-        of_y = LineMoments.of(y, g, sums.y[0], sums.y[1], n)
+        x, y, n, g, kernels = pair.x, pair.y, pair.n, tile.group, tile.kernels
+        lines, starts = x.lines(g, kernels), y.starts[g]
+        all_sums = np.zeros((2, len(x.is_norm[g])))
+        all_sums[:, lines] = x_sums
+        of_x = LineMoments.of(x, g, n, *all_sums)
+        of_y = LineMoments.of(y, g, n, *y_sums)
         # Rows that stay, and the means, belong to every choice of places.
-        rest = sums.products / n - np.outer(of_x.means[lines], of_y.means)
-        products, linear = [], []
-        for k in tile.kernels:
-            own = slice(x.starts[g][k] - first, x.ends[g][k] - first)
-            C = irfft(sums.spectra[:, :, own], n=sums.length, axis=1) / n
+        rest = stay / n - np.outer(of_x.means[lines], of_y.means)
+        found = cls.zeros(pair, cut, len(kernels))
+        for k, products, linear in zip(kernels, *found[:2], strict=True):
+            whole = x.lines(g, range(k, k + 1))
+            own = slice(whole.start - lines.start, whole.stop - lines.start)
+            C = irfft(spectra[:, :, own], n=cut.length, axis=1) / n
             C[0] += rest[own]
             C = C.reshape(-1, *C.shape[2:])
-            weighted = np.einsum("f,pfg->gp", of_x.weights[lines][own], C)
+            weighted = np.einsum("f,pfg->gp", of_x.weights[whole], C)
             weighted *= of_y.weights[:, np.newaxis]
-            linear.append(np.add.reduceat(weighted, y.starts[g], axis=0))
-            C = C[:, ~x.is_norm[g][lines][own]]
-            for start, end in zip(y.starts[g], y.ends[g], strict=True):
+            np.add.reduceat(weighted, starts, axis=0, out=linear)
+            C = C[:, ~x.is_norm[g][whole]]
+            if cut.n_groups == 1:
+                squares = np.square(C).sum(axis=1).T
+                squares[y.is_norm[g]] = 0
+                np.add.reduceat(squares, starts, axis=0, out=products)
+                continue
+            for out, start, end in zip(products, starts, y.ends[g], strict=True):
                 inside = np.flatnonzero(~y.is_norm[g][start:end]) + start
                 V = C[:, :, inside].reshape(len(C), -1)
-                products.append(V @ V.T)
-        kernels = slice(tile.kernels[0], tile.kernels[-1] + 1)
+                np.matmul(V, V.T, out=out)
+        chosen = slice(kernels[0], kernels[-1] + 1)
         # Centring a constant leaves only rounding errors.
         useful = [own.spreads > ROUNDING * own.sizes for own in (of_x, of_y)]
-        return cls(
-            np.reshape(products, (len(linear), -1, *products[0].shape)),
-            np.array(linear),
-            np.outer(of_x.spreads[kernels], of_y.spreads),
-            np.logical_and.outer(useful[0][kernels], useful[1]),
+        return found._replace(
+            spreads=np.outer(of_x.spreads[chosen], of_y.spreads),
+            useful=np.logical_and.outer(useful[0][chosen], useful[1]),
         )
 
     def add(self, tile: _Tile, forms: _Forms) -> None:
@@ -497,19 +352,21 @@ class _Forms(NamedTuple):
             total[kernels] += part
         self.useful[kernels] |= forms.useful
 
-    def statistics(self, shifts: np.ndarray, n: int, n_frequencies: int) -> np.ndarray:
+    def statistics(self, shifts: np.ndarray, pair: FeaturePair) -> np.ndarray:
         """Return the statistics of all products, for all resamples.
 
         Each row of `shifts` has the shift of each group of windows.
         """
-        length = self.linear.shape[2] // N_GROUPS
-        places = shifts + length * np.arange(N_GROUPS)
-        shape = (-1, self.linear.shape[2])
-        linear = self.linear.reshape(shape)[:, places].sum(axis=2)
+        n_places, n_groups = self.linear.shape[2], shifts.shape[1]
+        places = shifts + n_places // n_groups * np.arange(n_groups)
+        linear = self.linear.reshape(-1, n_places)[:, places].sum(axis=2)
         values = np.empty_like(linear)
         for i, Q in enumerate(self.products.reshape(-1, *self.products.shape[2:])):
-            squares = Q[places[:, :, np.newaxis], places[:, np.newaxis]].sum((1, 2))
+            if n_groups == 1:
+                squares = Q[places[:, 0]]
+            else:
+                squares = Q[places[:, :, np.newaxis], places[:, np.newaxis]].sum((1, 2))
             values[i] = unbiased_products(
-                squares, linear[i], self.spreads.ravel()[i], n
+                squares, linear[i], self.spreads.ravel()[i], pair.n
             )
-        return values / n_frequencies
+        return values / pair.n_groups

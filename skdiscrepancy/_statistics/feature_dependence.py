@@ -4,30 +4,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skdiscrepancy._gram.frequency_groups import (
-    FeatureSide,
+    FeaturePair,
     LineMoments,
-    PairSums,
-    bilinear_variances,
     block_sums,
-    sums_of_products,
     unbiased_products,
 )
-from skdiscrepancy._gram.run import QUIET, Run, progress
+from skdiscrepancy._gram.run import progress
 from skdiscrepancy._statistics.second_order import Statistics
 
 
-def feature_statistics(
-    x: FeatureSide,
-    y: FeatureSide,
-    *,
-    unbiased: bool,
-    scales: bool = True,
-    run: Run = QUIET,
+def dependence_of_features(
+    pair: FeaturePair, *, unbiased: bool, scales: bool = True
 ) -> Statistics:
     """Compute the complete statistics of all products of kernels from features.
 
@@ -42,14 +34,12 @@ def feature_statistics(
 
     Parameters
     ----------
-    x, y : FeatureSide
+    pair : FeaturePair
         Features of the kernels on x and y.
     unbiased : bool
         U-statistic or V-statistic.
     scales : bool, default=True
         Whether the scales are needed. All scales are 1 otherwise.
-    run : Run, default=QUIET
-        Threads and progress.
 
     Returns
     -------
@@ -61,15 +51,14 @@ def feature_statistics(
     .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
        2012.
     """
-    n = sum(x.blocks.sizes)
+    n = pair.n
     if unbiased and n < 4:
         raise ValueError(f"n_samples == {n}, must be >= 4 for the unbiased HSIC.")
-    verbose = run.verbose
     quiet = np.errstate(all="ignore")
-    with progress("kernel sums", 1 + 2 * scales, verbose) as passes, quiet:
-        totals = sums_of_products(x, y, run=run)
+    with progress("kernel sums", 1 + 2 * scales, pair.run.verbose) as passes, quiet:
+        totals = pair.sums()
         passes.advance()
-        groups = [_Group.of(x, y, g, sums, n) for g, sums in enumerate(totals)]
+        groups = [_Group.of(pair, g, *sums) for g, sums in enumerate(totals)]
         values = np.array([group.statistics(unbiased=unbiased) for group in groups])
         sizes = np.mean([np.outer(own.x.sizes, own.y.sizes) for own in groups], axis=0)
         deviations = np.ones_like(sizes)
@@ -80,11 +69,11 @@ def feature_statistics(
                 forms.append(form)
                 means += mean
             passes.step = 2
-            variances = bilinear_variances(x, y, forms, means, run=run)
+            variances = pair.variances(forms, means)
             passes.advance()
             factor = 2 * n * (n - 2) / ((n - 1) * (n - 3)) if unbiased else 2.0
             deviations = factor * np.sqrt(variances)
-        errors = _errors(values, np.logical_and.outer(x.exact, y.exact))
+        errors = _errors(values, np.logical_and.outer(pair.x.exact, pair.y.exact))
     return Statistics(
         values.mean(axis=0).ravel(),
         deviations.ravel(),
@@ -128,19 +117,21 @@ class _Group(NamedTuple):
     n: int
     x: LineMoments
     y: LineMoments
-    starts: tuple[np.ndarray, np.ndarray]
+    starts: tuple[np.ndarray, ...]
     covariances: np.ndarray
     inside: np.ndarray
 
     @classmethod
     def of(
-        cls, x: FeatureSide, y: FeatureSide, g: int, sums: PairSums, n: int
+        cls, pair: FeaturePair, g: int, x: Any, y: Any, xs: Any, ys: Any, products: Any
     ) -> _Group:
-        of_x = LineMoments.of(x, g, sums.x, sums.x_squares, n)
-        of_y = LineMoments.of(y, g, sums.y, sums.y_squares, n)
-        C = sums.products / n - np.outer(of_x.means, of_y.means)
-        inside = np.logical_and.outer(~x.is_norm[g], ~y.is_norm[g])
-        return cls(n, of_x, of_y, (x.starts[g], y.starts[g]), C, inside)
+        """Return the covariances of a group from sums over rows."""
+        n, sides = pair.n, (pair.x, pair.y)
+        of_x = LineMoments.of(pair.x, g, n, x, xs)
+        of_y = LineMoments.of(pair.y, g, n, y, ys)
+        C = products / n - np.outer(of_x.means, of_y.means)
+        inside = np.logical_and.outer(*(~side.is_norm[g] for side in sides))
+        return cls(n, of_x, of_y, tuple(side.starts[g] for side in sides), C, inside)
 
     def statistics(self, *, unbiased: bool) -> np.ndarray:
         """Return the statistics of all products of kernels."""
@@ -165,7 +156,7 @@ class _Group(NamedTuple):
         Returns
         -------
         form : tuple
-            What :func:`bilinear_variances` needs, for the mean over all groups.
+            What `FeaturePair.variances` needs, for the mean over all groups.
         means : ndarray of shape (n_kernels_x, n_kernels_y)
             Means over all rows.
         """

@@ -1,0 +1,342 @@
+"""Rows of samples, read one piece at a time, in memory that does not grow with n.
+
+Tasks are pieces of rows. Each returns small sums, which are added in the order of the
+pieces, so that a result does not depend on the number of workers.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import closing
+from functools import partial, reduce
+from itertools import groupby, repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skdiscrepancy._data.blocks import DaskRows, LazyRows, StreamRows, of_blocks
+from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._gram.run import (
+    QUIET,
+    Run,
+    Task,
+    one_blas_thread,
+    progress,
+    run_all,
+    run_tasks,
+)
+
+# A piece has at most this many rows, or numbers if there are many columns.
+PIECE_ROWS = 2**14
+PIECE_NUMBERS = 2**21
+
+
+class Piece(NamedTuple):
+    """Some rows of one sample.
+
+    Attributes
+    ----------
+    sample : int
+        Position of the sample among all samples.
+    rows : slice
+        Positions of the rows among the stacked rows of all samples.
+    block : ndarray or None
+        The rows, if they are sent with the piece.
+    """
+
+    sample: int
+    rows: slice
+    block: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.stop - self.rows.start
+
+
+class PieceRows(NamedTuple):
+    """A piece with its rows.
+
+    Attributes
+    ----------
+    piece : Piece
+        The piece.
+    block : {ndarray, csr_array} of shape (n_rows, n_features), or a tuple of them
+        Its rows.
+    positions : ndarray of shape (n_rows,)
+        Positions of the rows among the stacked rows of all samples.
+    extra : object
+        What the caller sends with each piece. If that is a function, its value.
+    """
+
+    piece: Piece
+    block: Any
+    positions: np.ndarray
+    extra: Any
+
+
+def add(first: Any, second: Any) -> Any:
+    """Add arrays and numbers, or lists and tuples of them entry by entry."""
+    if isinstance(first, (list, tuple)):
+        return type(first)(map(add, first, second))
+    return first + second
+
+
+class PieceTask(Task):
+    """A function of some arguments and of the rows of a piece, and how to merge it."""
+
+    def __init__(
+        self, blocks: Blocks, function: Any, args: Any, merge: Any, is_large: bool
+    ):
+        self.blocks, self.function, self.args = blocks, function, args
+        self.merge, self.is_large = merge, is_large
+
+    def __call__(self, task: tuple[Piece, Any]) -> tuple[Piece, Any]:
+        """Read a piece and return it with its sums."""
+        piece, extra = task
+        index = np.arange(piece.rows.start, piece.rows.stop)
+        sent = extra() if callable(extra) else extra
+        given = PieceRows(piece, self.blocks.read(piece), index, sent)
+        # Rows that came with the piece are not sent back.
+        return piece._replace(block=None), self.function(*self.args, given)
+
+
+class Blocks(ABC):
+    """The rows of one or more samples, read one piece at a time.
+
+    Sums over rows need no more than this: they walk over the pieces in their order, and
+    read a piece where it is needed, possibly in another thread or process. To read rows
+    from another place, write a subclass.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Number of rows of each sample.
+    n_features : int
+        Number of columns.
+    run : Run
+        Threads and progress.
+    """
+
+    sizes: tuple[int, ...]
+    n_features: int
+    run: Run
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces in the order of the samples and of their rows."""
+
+    @abstractmethod
+    def read(self, piece: Piece) -> Any:
+        """Return the rows of a piece: an array, a sparse matrix, or several of them."""
+
+    def task(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        merge: Callable[[Any, Any], Any] = add,
+        is_large: bool = False,
+    ) -> PieceTask:
+        """Return the sums of a function over the pieces.
+
+        Parameters
+        ----------
+        function : callable
+            Takes `args` and the rows of a piece, and returns sums over these rows.
+        *args : tuple
+            What all pieces need.
+        merge : callable, default=add
+            Takes the sums over two neighbouring pieces of a sample, and returns the
+            sums over both.
+        is_large : bool, default=False
+            Whether sums take so much memory that they are merged one after the other on
+            dask.
+        """
+        return PieceTask(self, function, args, merge, is_large)
+
+    def each(
+        self,
+        work: PieceTask,
+        extras: Iterable[Any] = repeat(None),
+        samples: Collection[int] | None = None,
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Yield the sample and the sums of each piece, in order.
+
+        `extras` is what is sent with each piece. Only pieces of `samples` are read.
+        Neighbouring pieces of one sample may come as one.
+        """
+        pieces: Iterable[Piece] = self.pieces()
+        if samples is not None:
+            pieces = (piece for piece in pieces if piece.sample in samples)
+        with closing(self._run(work, zip(pieces, extras, strict=False))) as results:
+            for piece, sums in results:
+                yield piece.sample, sums
+
+    def sum(self, work: PieceTask) -> Any:
+        """Return the sums over all pieces, merged in their order."""
+        return reduce(work.merge, (sums for _, sums in self.each(work)))
+
+    def _run(
+        self, work: PieceTask, tasks: Iterable[tuple[Piece, Any]]
+    ) -> Generator[tuple[Piece, Any], None, None]:
+        """Yield pieces with their sums."""
+        yield from run_all(tasks, work, self.run)
+
+
+def piece_rows(n_features: int) -> int:
+    """Return the number of rows of a piece for a number of columns."""
+    return max(1, min(PIECE_ROWS, PIECE_NUMBERS // n_features))
+
+
+class ArrayBlocks(Blocks):
+    """Rows of arrays, memory maps or sparse matrices.
+
+    Parameters
+    ----------
+    *samples : ndarray or SparseRows of shape (n_samples, n_features)
+        Samples.
+    beside : sequence of ndarray or SparseRows, default=()
+        Further columns of the same rows, which are read as a second block.
+    step : int or None, default=None
+        Number of rows of a piece. None chooses it.
+    run : Run, default=QUIET
+        Threads and progress.
+    """
+
+    def __init__(
+        self, *samples: Any, beside: Any = (), step: int | None = None, run: Run = QUIET
+    ):
+        sides = (samples, beside) if beside else (samples,)
+        self.sides = [Rows(*side, centred=False) for side in sides]
+        self.sizes = tuple(len(sample) for sample in samples)
+        self.n_features = self.sides[0].n_features
+        self.step, self.run = step, run
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return sum(len(r) * r.row_size * r.dtype.itemsize for r in self.sides)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield pieces of equal size, and a shorter last piece of each sample."""
+        step = self.step or piece_rows(self.n_features)
+        start = 0
+        for i, size in enumerate(self.sizes):
+            for begin in range(start, start + size, step):
+                yield Piece(i, slice(begin, min(begin + step, start + size)))
+            start += size
+
+    def read(self, piece: Piece) -> Any:
+        """Return the rows of a piece."""
+        blocks = [rows.take(piece.rows) for rows in self.sides]
+        return blocks[0] if len(blocks) == 1 else tuple(blocks)
+
+
+class LazyBlocks(Blocks):
+    """Rows of samples of which at least one is never in memory as a whole.
+
+    A partition of dask is one piece. Other blocks are cut into the pieces of an array.
+
+    Parameters
+    ----------
+    *samples : ndarray or LazyRows of shape (n_samples, n_features)
+        Samples.
+    view : callable or None, default=None
+        Takes some rows and returns what is read of them: an array, or several.
+    run : Run, default=QUIET
+        Threads and progress.
+    """
+
+    def __init__(
+        self, *samples: Any, view: Callable[[Any], Any] | None = None, run: Run = QUIET
+    ):
+        self.samples: list[LazyRows] = [of_blocks(sample) for sample in samples]
+        self.sizes = tuple(len(sample) for sample in samples)
+        self.n_features = samples[0].shape[1]
+        self.view, self.run = view, run
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers get the rows of their pieces, and need no samples.
+        return {name: own for name, own in vars(self).items() if name != "samples"}
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the pieces, without their rows."""
+        step, start = piece_rows(self.n_features), 0
+        for i, sample in enumerate(self.samples):
+            if isinstance(sample, DaskRows):
+                sizes = sample.sizes
+            else:
+                whole, rest = divmod(len(sample), step)
+                sizes = [step] * whole + [rest] * (rest > 0)
+            for size in sizes:
+                yield Piece(i, slice(start, start + size))
+                start += size
+
+    def read(self, piece: Piece) -> Any:
+        """Return the rows of a piece that was sent to this worker."""
+        return piece.block if self.view is None else self.view(piece.block)
+
+    def _run(
+        self, work: PieceTask, tasks: Iterable[tuple[Piece, Any]]
+    ) -> Generator[tuple[Piece, Any], None, None]:
+        """Yield pieces with their sums.
+
+        All partitions of a dask collection are summed where they are, and come as one
+        piece.
+        """
+        tasks = list(tasks)
+        with progress("kernel sums", len(tasks), self.run.verbose) as line:
+            for i, own in groupby(tasks, key=lambda task: task[0].sample):
+                sample = self.samples[i]
+                if isinstance(sample, StreamRows):
+                    blocks = sample.cut(piece_rows(self.n_features))
+                    filled = (
+                        (piece._replace(block=block), extra)
+                        for block, (piece, extra) in zip(blocks, own, strict=True)
+                    )
+                    with closing(run_tasks(filled, work, self.run.n_jobs)) as results:
+                        for result in results:
+                            line.advance()
+                            yield result
+                else:
+                    here = list(own)
+                    advance = line.advance if self.run.verbose else None
+                    total = sample.reduce(
+                        partial(_on_piece, work),
+                        work.merge,
+                        here,
+                        advance,
+                        work.is_large,
+                    )
+                    yield here[0][0], total
+
+
+def _on_piece(work: PieceTask, block: np.ndarray, task: tuple[Piece, Any]) -> Any:
+    """Return the sums over a piece, for a worker that has its rows."""
+    piece, extra = task
+    with np.errstate(all="ignore"), one_blas_thread():
+        return work((piece._replace(block=block), extra))[1]
+
+
+def blocks_of(*samples: Any, run: Run = QUIET) -> Blocks:
+    """Return the rows of samples, wherever they are."""
+    if any(isinstance(sample, LazyRows) for sample in samples):
+        return LazyBlocks(*samples, run=run)
+    return ArrayBlocks(*samples, run=run)
+
+
+def paired_blocks(x: Any, y: Any, *, step: int | None = None, run: Run = QUIET) -> Any:
+    """Return the rows of two samples side by side, in pieces of the same rows."""
+    if not isinstance(x, LazyRows):
+        step = step or piece_rows(x.shape[1] + y.shape[1])
+        return ArrayBlocks(x, beside=[y], step=step, run=run)
+    assert x.whole is not None
+    assert x.whole is y.whole
+    return LazyBlocks(x.whole, view=partial(_columns, x.chosen, y.chosen), run=run)
+
+
+def _columns(first: Any, second: Any, block: np.ndarray) -> tuple[Any, Any]:
+    return block[:, first], block[:, second]
