@@ -608,19 +608,16 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
         return tables[0]
-    package = type(tables[0]).__module__.partition(".")[0]
-    if any(type(table) is not type(tables[0]) for table in tables):
-        types = [
-            f"{type(table).__module__.partition('.')[0]}.{type(table).__name__}"
-            for table in tables
-        ]
-        raise TypeError(
-            f"The samples have the types {', '.join(types)}, must be of one type for "
-            "an encoder of your own."
-        )
+    kinds = list(map(type, tables))
+    packages = [kind.__module__.partition(".")[0] for kind in kinds]
+    one_type = "must be of one type for an encoder of your own."
+    if len(set(kinds)) > 1:
+        pairs = zip(packages, kinds, strict=True)
+        types = ", ".join(f"{package}.{kind.__name__}" for package, kind in pairs)
+        raise TypeError(f"The samples have the types {types}, {one_type}")
     if is_table(tables[0]):
-        module = import_module(package)
-        if package == "pandas":
+        module = import_module(packages[0])
+        if packages[0] == "pandas":
             return module.concat(tables, ignore_index=True)
         try:
             # Integers beside floats are floats, as in pandas.
@@ -646,10 +643,8 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
         return np.concatenate(parts)
     except TypeError:
         dtypes = ", ".join(str(part.dtype) for part in parts)
-        raise TypeError(
-            f"The samples have values of the types {dtypes}, must be of one type for "
-            "an encoder of your own."
-        ) from None
+        message = f"The samples have values of the types {dtypes}, {one_type}"
+        raise TypeError(message) from None
 
 
 class MissingLabel(Enum):

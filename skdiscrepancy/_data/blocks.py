@@ -314,16 +314,6 @@ class LazyRows:
     """
 
     ndim = 2
-    shape: tuple[int, int]
-    dtype: np.dtype
-    columns: list[Any]
-    header: Any
-    name: str
-    sizes: list[int]
-    labels: list[tuple[str, Any]]
-    some: np.ndarray
-    sample: np.ndarray
-    least: np.ndarray
     # Positions of the columns that are read, None for all.
     chosen: np.ndarray | None = None
     # Positive numbers that the chosen columns are divided by when they are read.
