@@ -245,8 +245,8 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
                 j = np.arange(bounds[row], bounds[end])
                 j = j if ranks is None else ranks[j]
                 j = j + np.repeat(shifts[row:end], lengths)
-                # Ranges of columns may hold the diagonal.
-                whole = ranks is not None or self.biased
+                # Rectangles on the diagonal hold pairs (i, i).
+                whole = ranks is not None or self.upper or self.biased
                 kept = slice(None) if whole else i != j
                 if i.size:
                     yield i[kept], j[kept]

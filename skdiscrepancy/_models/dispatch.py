@@ -477,7 +477,7 @@ def _scaled(X: np.ndarray, factor: Any) -> np.ndarray:
 
 def points_gradients(
     points: np.ndarray,
-    log_weights: np.ndarray | None,
+    log_weights: np.ndarray | float,
     factor: Any,
     exponential: bool,
     X: np.ndarray,
@@ -486,7 +486,6 @@ def points_gradients(
 
     The kernel is exp(-distance^2 / 2), or exp(-distance), which has no gradient at the
     points themselves. The precision P P' with the factor P defines the distance.
-    Without weights, all weights are equal.
     """
     centre = np.median(points, axis=0)
     points, rows = _scaled(points - centre, factor), _scaled(X - centre, factor)
@@ -501,9 +500,7 @@ def points_gradients(
                 "points, so X must not contain any of them."
             )
         logs = -distance if exponential else -distance / 2
-        if log_weights is not None:
-            logs += log_weights
-        shares = softmax(logs, axis=1)
+        shares = softmax(logs + log_weights, axis=1)
         if exponential:
             shares /= distance
         pulls = shares @ points - block * shares.sum(axis=1, keepdims=True)
@@ -597,7 +594,7 @@ def kernel_density_score(model: Any) -> ModelScore:
             "'euclidean'."
         )
     weights = model.tree_.sample_weight
-    log_weights = None if weights is None else log_weights_of(np.asarray(weights))
+    log_weights = 0.0 if weights is None else log_weights_of(np.asarray(weights))
     points = np.asarray(model.tree_.data)
     factor = 1 / model.bandwidth_
     kernel = points, log_weights, factor, model.kernel == "exponential"
