@@ -15,10 +15,9 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._statistics.dependence import centred_matrices
 from skdiscrepancy._statistics.noise import (
     Noise,
-    TwoSampleRows,
+    RowMeans,
     Uncertainty,
     _pearson_quantile,
-    jackknife,
     noise_rows,
     quadratic_interval,
 )
@@ -26,6 +25,7 @@ from skdiscrepancy.kernels import GaussianKernel
 
 ONE = {"kernel": "gaussian", "bandwidth": 1.5, "pooling": None}
 MEAN = {"kernel": ["gaussian", "laplace"], "bandwidth": [0.7, 2.0], "pooling": "mean"}
+SMOOTH = {**MEAN, "kernel": ["gaussian", "imq"]}
 
 
 def kernels_of(X, Y):
@@ -145,7 +145,8 @@ def test_one_sample_jackknife_leaves_out_each_row():
         statistics[i], scales[i] = rows.mean(), 2 * rows.std()
     # The linear terms of the ratio at the scale of all rows and the ratio 0.7.
     expected = (statistics - 0.7 * scales) / scales.mean()
-    assert_allclose(jackknife(H, 0.7), expected, rtol=1e-10)
+    rows = RowMeans.of(H, [np.full(9, 1 / 9)], [1.0])
+    assert_allclose(rows.without_each(0, 0.7), expected, rtol=1e-10)
 
 
 def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
@@ -167,9 +168,9 @@ def test_jackknife_of_hsic_leaves_rows_out_of_the_centres():
     X, Y = (z[:, np.newaxis] for z in (x, y))
     kernels = [GaussianKernel(bandwidth=1.5)]
     sources = gram(kernels, X), gram(kernels, Y)
-    [(_, H, changes)] = centred_matrices(*sources, np.arange(n))
-    np.fill_diagonal(H, 0)
-    found = jackknife(H, ratio, changes)
+    v = np.full(n, 1 / n)
+    [(_, H, changes)] = centred_matrices(*sources, np.arange(n), v)
+    found = RowMeans.of(H, [v], [1.0]).without_each(0, ratio, changes)
     # The changes are of the first order in 1 / n.
     assert_allclose(np.corrcoef(found, expected)[0, 1], 1, atol=1e-2)
     assert_allclose(np.std(found), np.std(expected), rtol=0.1)
@@ -180,7 +181,7 @@ def test_two_sample_jackknife_leaves_out_each_row():
     K = kernels_of(np.concatenate((X, Y)), np.concatenate((X, Y)))[0]
     np.fill_diagonal(K, 0)
     parts = 2 * 6 / 14, 2 * 8 / 14
-    x, y = TwoSampleRows.of_both(K, 8)
+    both = RowMeans.of(K, [np.full(8, 1 / 8), np.full(6, 1 / 6)], list(parts))
 
     def normalised(rows, others):
         own = K[np.ix_(rows, rows)].sum(axis=1) / (len(rows) - 1)
@@ -193,7 +194,7 @@ def test_two_sample_jackknife_leaves_out_each_row():
     first, second = np.arange(8), np.arange(8, 14)
     without_x = [normalised(np.delete(first, i), second) for i in range(8)]
     without_y = [normalised(first, np.delete(second, i)) for i in range(6)]
-    found = x.jackknife(y, parts, 0.7), y.jackknife(x, parts[::-1], 0.7)
+    found = both.without_each(0, 0.7), both.without_each(1, 0.7)
     for values, expected in zip(found, (without_x, without_y), strict=True):
         statistics, scales = np.transpose(expected)
         expected = (statistics - 0.7 * scales) / scales.mean()
@@ -370,14 +371,81 @@ def test_results_without_an_error_say_why(params, match):
         result.confidence_interval()
 
 
-def test_too_few_rows_and_weights_are_named():
+def test_too_few_rows_are_named():
     X, _ = samples(20)
     ksd = KSDEstimator(shifted_score, **ONE).fit(X)
     with pytest.raises(ValueError, match="n_samples == 3, must be >= 4"):
         ksd.evaluate(X[:3]).confidence_interval()
-    result = ksd.evaluate(X, sample_weight=np.arange(20))
-    with pytest.raises(ValueError, match="sample_weight must be None"):
-        result.confidence_interval()
+
+
+def weighted_evaluations(X, Y, w, v, **params):
+    """Return MMD, HSIC and KSD of weighted rows, each with its result."""
+    mmd = MMDEstimator(**params).fit(X, sample_weight=w)
+    hsic = HSICEstimator(**params, target_kernel="gaussian", target_bandwidth=1.0)
+    y = X[:, 0] + 0.5 * X[:, 1] ** 2
+    return [
+        mmd.evaluate(Y, sample_weight=v),
+        hsic.fit(X, y).evaluate(X, y, sample_weight=w),
+        KSDEstimator(shifted_score, **params).fit(X).evaluate(X, sample_weight=w),
+    ]
+
+
+@pytest.mark.parametrize("design", ["u", "v"])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("kernels", [ONE, SMOOTH], ids=["one", "mean"])
+def test_equal_weights_change_no_standard_error(kernels, normalize, design):
+    X, Y = samples(25, 18)
+    params = {**kernels, "normalize": normalize, "design": design}
+    plain = weighted_evaluations(X, Y, None, None, **params)
+    equal = weighted_evaluations(X, Y, np.full(25, 3.0), np.full(18, 0.2), **params)
+    for one, other in zip(plain, equal, strict=True):
+        assert_allclose(one.standard_error, other.standard_error, rtol=1e-9)
+        intervals = one.confidence_interval(), other.confidence_interval()
+        assert_allclose(*intervals, rtol=1e-9, atol=1e-12)
+
+
+def test_weighted_noise_is_that_of_weighted_projections():
+    X, _ = samples(20)
+    w = np.random.RandomState(3).exponential(size=20)
+    ksd = KSDEstimator(shifted_score, **ONE, normalize=False).fit(X)
+    found = ksd.evaluate(X, sample_weight=w).uncertainty.noise
+    width, S, v = 1.5, shifted_score(X), w / w.sum()
+    difference = X[:, np.newaxis] - X
+    squared = (difference**2).sum(-1)
+    pull = ((S[:, np.newaxis] - S) * difference).sum(-1) + X.shape[1]
+    pull = pull - 2 * squared / width**2
+    H = np.exp(-squared / width**2) * (S @ S.T + 2 / width**2 * pull)
+    G, n = np.empty((20, 20)), 20
+    for i in range(n):
+        for j in range(n):
+            centred = H[i, j] - v @ H[i] - v @ H[j] + v @ H @ v
+            G[i, j] = v[i] * v[j] * centred
+    off = G - np.diag(np.diag(G))
+    assert_allclose(found.bias, np.trace(G), rtol=1e-10)
+    assert_allclose(found.squares, np.sum(off**2), rtol=1e-10)
+    r = np.array([np.delete(v * H[i], i).sum() / (1 - v[i]) for i in range(n)])
+    r -= v @ r
+    scales = (
+        KSDEstimator(shifted_score, **ONE).fit(X).evaluate(X, sample_weight=w).scales
+    )
+    # The scale is that of the statistic, whose rows count as the pairs they are in.
+    factor = scales[0] / (2 * np.sqrt(v @ r**2))
+    assert_allclose(found.linear, np.sum((v * r * factor) ** 2), rtol=1e-10)
+
+
+def test_standard_errors_of_weighted_means_are_standard_deviations():
+    # Weights that do not depend on the rows leave a mean of fewer rows, in effect.
+    values, errors = [], []
+    for seed in range(300):
+        rng = np.random.RandomState(seed)
+        X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 0.7
+        w, v = rng.uniform(0.2, 2.0, size=(2, 60))
+        mmd = MMDEstimator(**ONE, normalize=False).fit(X, sample_weight=w)
+        result = mmd.evaluate(Y, sample_weight=v)
+        values.append(result.value)
+        errors.append(result.standard_error)
+    # The standard deviation of 300 values has a relative error of 4 %: five of them.
+    assert_allclose(np.sqrt(np.mean(np.square(errors))), np.std(values), rtol=0.2)
 
 
 @pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, "95", None, np.nan])

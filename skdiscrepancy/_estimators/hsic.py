@@ -49,7 +49,7 @@ from skdiscrepancy._statistics.dependence import (
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.feature_dependence import dependence_of_features
-from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
+from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
@@ -512,9 +512,8 @@ class HSICEstimator(BaseDiscrepancy):
             result = without_errors(result)
         if not errors:
             return result
-        if weights is not None:
-            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-        noise = partial(hsic_noise, x, z, design, second_order=self.second_order)
+        flags = {"weights": weights, "second_order": self.second_order}
+        noise = partial(hsic_noise, x, z, design, **flags)
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords

@@ -62,7 +62,7 @@ from skdiscrepancy._nulls.parametric import parametric_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS, NO_WEIGHTED_ERRORS
+from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS
 from skdiscrepancy._statistics.second_order import (
     design_noise,
     one_sample,
@@ -225,9 +225,7 @@ def evaluate_rows(
     result = estimator._result(statistics, list(estimator.kernels_))
     if not errors:
         return result
-    if weights is not None:
-        return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-    noise = partial(design_noise, core, design)
+    noise = partial(design_noise, core, design, weights=weights)
     return estimator._with_uncertainty(result, statistics, design, noise)
 
 

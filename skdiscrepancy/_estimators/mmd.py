@@ -49,7 +49,6 @@ from skdiscrepancy._nulls.one_sample import one_sample_methods
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.feature_statistics import FeatureReference
-from skdiscrepancy._statistics.noise import NO_WEIGHTED_ERRORS
 from skdiscrepancy._statistics.references import Reference
 from skdiscrepancy._statistics.second_order import check_finite, warn_unused
 from skdiscrepancy._statistics.two_samples import row_contributions
@@ -654,9 +653,7 @@ class MMDEstimator(BaseDiscrepancy):
         result = self._result(statistics, list(self.kernels_))
         if not errors:
             return result
-        if weights is not None or self.reference_weight_ is not None:
-            return replace(result, uncertainty=NO_WEIGHTED_ERRORS)
-        noise = partial(reference.noise, Y, design, paired=paired)
+        noise = partial(reference.noise, Y, design, paired=paired, weights=weights)
         return self._with_uncertainty(result, statistics, design, noise)
 
     def _known_reference(self) -> Reference | FeatureReference:

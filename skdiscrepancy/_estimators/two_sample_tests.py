@@ -39,7 +39,7 @@ from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Uncertainty,
     noise_rows,
-    two_sample_noise,
+    sample_noise,
 )
 from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
 from skdiscrepancy.bandwidths import build_collection
@@ -107,8 +107,8 @@ def effect_of(kernel: KernelLike, X: Any, Y: Any, run: Run) -> DiscrepancyResult
     None if a scale of zero, as of constant samples, or numbers that are not finite
     leave no effect size.
     """
-    both = gram([kernel], X, Y, run=run)
-    found = two_sample_statistics(TwoSamples(both), unbiased=True)
+    both = TwoSamples(gram([kernel], X, Y, run=run))
+    found = two_sample_statistics(both, unbiased=True)
     values, scales = found.values, found.scales
     if not np.all(np.isfinite([values, scales, found.sizes])):
         return None
@@ -116,7 +116,9 @@ def effect_of(kernel: KernelLike, X: Any, Y: Any, run: Run) -> DiscrepancyResult
         return None
     [value] = normalize_statistics(values, scales, rounding=found.rounding)
     with np.errstate(all="ignore"):
-        noise = two_sample_noise(both, found, normalize=True, most=NOISE_ROWS)
+        noise = sample_noise(
+            both.gram, both.measures, found, normalize=True, most=NOISE_ROWS
+        )
     uncertainty = Uncertainty(float(value), noise, normalized=True)
     if not np.isfinite(uncertainty.interval(0.95)).all():
         return None

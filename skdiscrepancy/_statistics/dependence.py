@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -18,9 +19,10 @@ from skdiscrepancy._gram.tiles import Gram, PairWeights, ProductGram
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Noise,
+    RowMeans,
     doubly_centred,
+    noise_of,
     noise_rows,
-    one_sample_noise,
 )
 from skdiscrepancy._statistics.second_order import (
     Normal,
@@ -381,6 +383,7 @@ def hsic_noise(
     y: Gram,
     design: Design,
     statistics: Statistics,
+    weights: np.ndarray | None = None,
     *,
     second_order: bool,
     normalize: bool,
@@ -392,46 +395,50 @@ def hsic_noise(
     """
     if second_order or not design.complete:
         return design_noise(paired_core(x, y), design, statistics, normalize=normalize)
-    n, values, scales = x.n, statistics.values, statistics.scales
-    if n < LEAST_ROWS:
-        return too_few_rows(n)
-    if normalize or len(scales) == 1:
-        rows = noise_rows(n, len(scales))
-        return one_sample_noise(
-            centred_matrices(x, y, rows), n, values, scales, normalize=normalize
-        )
+    if x.n < LEAST_ROWS:
+        return too_few_rows(x.n)
+    measure = np.ones(x.n) if weights is None else weights
+    size = effective_size(measure)
+    n_products = len(statistics.scales)
+    if normalize or n_products == 1:
+        rows = noise_rows(x.n, n_products)
+        v = measure[rows] / measure[rows].sum()
+        matrices = centred_matrices(x, y, rows, v)
+        return noise_of(matrices, [v], [size], statistics, normalize=normalize)
     # The mean over products is the product of the mean kernels.
-    rows = noise_rows(n)
-    H = mean_centred(x, rows) * mean_centred(y, rows)
-    sums = H.sum(axis=1) - np.diag(H)
-    scale = 2 * np.std(sums / (len(H) - 1))
-    return one_sample_noise([(0, H)], n, values, np.array([scale]), normalize=False)
+    rows = noise_rows(x.n)
+    v = measure[rows] / measure[rows].sum()
+    H = mean_centred(x, rows, v) * mean_centred(y, rows, v)
+    scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
+    mean = replace(statistics, scales=scales)
+    return noise_of([(0, H)], [v], [size], mean, normalize=False)
 
 
-def mean_centred(gram: Gram, rows: np.ndarray) -> np.ndarray:
+def mean_centred(
+    gram: Gram, rows: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the mean over kernels of the centred Gram matrices of some rows."""
     [(_, mean)] = gram.mean().dense(rows, rows)
-    return doubly_centred(mean.astype(np.float64))
+    return doubly_centred(mean.astype(np.float64), weights)
 
 
 def centred_matrices(
-    x: Gram, y: Gram, rows: np.ndarray
+    x: Gram, y: Gram, rows: np.ndarray, v: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the product of the centred Gram matrices of each pair of kernels.
 
     With each product come the changes of the variance of its row means, to the first
-    order, if each row is left out of the centres of both matrices. Without row z, the
-    entry A_ij changes by (A_iz + A_jz) / n.
+    order, if each row is left out of the centres of both matrices. Without row z of
+    weight v_z, the entry A_ij changes by v_z (A_iz + A_jz).
     """
-    n = len(rows)
     others = np.empty((y.n_kernels, len(rows), len(rows)))
     for k, values in y.dense(rows, rows):
-        others[k] = doubly_centred(values.astype(np.float64))
+        others[k] = doubly_centred(values.astype(np.float64), v)
     for a, values in x.dense(rows, rows):
-        A = doubly_centred(values.astype(np.float64))
+        A = doubly_centred(values.astype(np.float64), v)
         for b, B in enumerate(others):
             H = A * B
-            r = (H.sum(axis=1) - np.diag(H)) / (n - 1)
-            r -= r.mean()
-            changes = 2 * (A @ (B @ r) + B @ (A @ r)) / (n**2 * (n - 1))
+            r = (H @ v - np.diag(H) * v) / (1 - v)
+            r = v * (r - v @ r)
+            changes = 2 * v / (1 - v) * (A @ (v * (B @ r)) + B @ (v * (A @ r)))
             yield a * y.n_kernels + b, H, changes

@@ -24,12 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import gammainccinv
 from scipy.stats import norm, t as student
+
+from skdiscrepancy._data.targets import effective_size
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,6 @@ MANY_KERNELS = 40
 # The jackknife leaves out a row and needs variances of the others.
 LEAST_ROWS = 4
 # Why random features have no standard error.
-NO_WEIGHTED_ERRORS = "sample_weight must be None for a standard error."
 NO_FEATURE_ERRORS = (
     "n_components must be None for a standard error. Random features have errors of "
     "their own, which `feature_errors` estimates."
@@ -307,175 +308,130 @@ def noise_rows(
     return np.sort(np.random.RandomState(SEED).choice(n, most, replace=False))
 
 
-def one_sample_noise(
+def noise_of(
     matrices: Iterable[tuple[Any, ...]],
-    n: int,
-    values: np.ndarray,
-    scales: np.ndarray,
+    masses: list[np.ndarray],
+    sizes: list[float],
+    statistics: Any,
     *,
     normalize: bool,
 ) -> Noise:
-    """Estimate the noise of the mean over kernels of one-sample statistics.
+    """Estimate the noise of the mean over kernels of statistics of one or two samples.
 
     Parameters
     ----------
     matrices : iterable of (int, ndarray of shape (n_some, n_some), ...)
-        The core of each kernel on some rows, with the diagonal. A core that depends on
-        estimated centres also has the changes of the variance of its row means, if each
-        row is left out of the centres.
-    n : int
-        Number of all rows.
-    values, scales : ndarray of shape (n_kernels,)
-        Statistics and their scales sigma_k, from all rows.
-    normalize : bool
-        Whether each statistic is divided by its scale.
-
-    Returns
-    -------
-    noise : Noise
-        Noise of the mean.
-    """
-    weights = _weights(scales, normalize=normalize)
-    total, bias, spread = None, 0.0, 0.0
-    left_out: Any = 0.0
-    for k, matrix, *changes in matrices:
-        H = matrix.astype(np.float64)
-        some = len(H)
-        size = 1 / np.sqrt(some * n)
-        total = weights[k] * H if total is None else total + weights[k] * H
-        if normalize and scales[k] > 0:
-            squares = _off_diagonal_squares(doubly_centred(H)) * size**4
-            factor = noise_factor(scales[k] ** 2 / (4 * n), squares)
-            bias += (1 - factor) * weights[k] * values[k]
-        np.fill_diagonal(H, 0)
-        scale = 2 * float(np.std(H.sum(axis=1) / (some - 1)))
-        spread += weights[k] * scale
-        if normalize and scale > ROUNDING * scales[k] > 0:
-            ratios = jackknife(H, values[k] / scales[k], *changes)
-            left_out = left_out + ratios * (factor / len(scales))
-    assert total is not None
-    rows = (total.sum(axis=1) - np.diag(total)) / (some - 1)
-    projections = _rescaled(
-        (rows - rows.mean()) * size, spread, weights @ scales, 2 * np.sqrt(n)
-    )
-    ratio = _jackknife_variance(left_out, n) if normalize else 0.0
-    G = doubly_centred(total) * size**2
-    return noise_of(projections, G, ratio, bias, normalize=normalize)
-
-
-def two_sample_noise(
-    gram: Any, statistics: Any, *, normalize: bool, most: int = MOST_ROWS
-) -> Noise:
-    """Estimate the noise of the mean over kernels of two-sample statistics.
-
-    Parameters
-    ----------
-    gram : KernelGram
-        The kernels on the stacked rows of both samples.
+        The core of each kernel on some rows, those of the samples stacked, with the
+        diagonal. A core that depends on estimated centres also has the changes of the
+        variance of its row means, if each row is left out of the centres.
+    masses : list of ndarray
+        Weights of these rows, which sum to one for each sample.
+    sizes : list of float
+        Effective numbers of all rows of each sample.
     statistics : Statistics
         Statistics and their scales sigma_k, from all rows.
     normalize : bool
         Whether each statistic is divided by its scale.
-    most : int, default=MOST_ROWS
-        Number of rows, of both samples, from which the noise is estimated.
 
     Returns
     -------
     noise : Noise
         Noise of the mean.
     """
-    (m, n), values, scales = gram.sizes, statistics.values, statistics.scales
-    first, others = (noise_rows(size, n_samples=2, most=most) for size in (m, n))
-    rows, n_first = np.concatenate((first, m + others)), len(first)
-    weights = _weights(scales, normalize=normalize)
-    total, bias, spread = None, 0.0, 0.0
-    left_out: list[Any] = [0.0, 0.0]
-    parts = 2 * n / (m + n), 2 * m / (m + n)
-    for k, matrix in gram.dense(rows, rows):
-        K = matrix.astype(np.float64)
-        if total is None:
-            total = np.zeros_like(K)
-            counts = n_first, len(K) - n_first
-            sizes = np.repeat(
-                (1 / np.sqrt(counts[0] * m), -1 / np.sqrt(counts[1] * n)), counts
-            )
-        total += weights[k] * K
+    values, scales, nu = statistics.values, statistics.scales, statistics.nu
+    weights, share = _weights(scales, normalize=normalize), 1 / len(scales)
+    shares = [effective_size(v) / size for v, size in zip(masses, sizes, strict=True)]
+    signs = (1.0, -1.0)
+    z = np.concatenate(
+        [s * np.sqrt(c) * v for s, c, v in zip(signs, shares, masses, strict=False)]
+    )
+    parts = [nu / size for size in sizes]
+    total: Any = 0.0
+    bias = spread = 0.0
+    left_out = [np.zeros(len(v)) for v in masses]
+    for k, matrix, *changes in matrices:
+        H = matrix.astype(np.float64)
+        total = total + weights[k] * H
         if normalize and scales[k] > 0:
-            G = _centred_by_sample(K, n_first) * np.outer(sizes, sizes)
-            linear = scales[k] ** 2 * (m + n) / (8 * m * n)
-            factor = noise_factor(linear, _off_diagonal_squares(G))
+            squares = _off_diagonal_squares(_centred(H, masses) * np.outer(z, z))
+            factor = noise_factor(scales[k] ** 2 / (4 * nu), squares)
             bias += (1 - factor) * weights[k] * values[k]
-        np.fill_diagonal(K, 0)
-        x, y = TwoSampleRows.of_both(K, n_first)
-        scale = x.scale(y, parts)
-        spread += weights[k] * scale
-        if normalize and scale > ROUNDING * scales[k] > 0:
-            share, ratio = factor / len(scales), values[k] / scales[k]
-            left_out[0] = left_out[0] + x.jackknife(y, parts, ratio) * share
-            left_out[1] = left_out[1] + y.jackknife(x, parts[::-1], ratio) * share
-    assert total is not None
-    if normalize and len(scales) == 1 and scales[0] > 0:
-        G *= weights[0]
+        rows = RowMeans.of(H, masses, parts)
+        spread += weights[k] * rows.scale
+        if normalize and rows.scale > ROUNDING * scales[k] > 0:
+            for a in range(len(masses)):
+                ratios = rows.without_each(a, values[k] / scales[k], *changes)
+                left_out[a] = left_out[a] + ratios * (factor * share)
+    G = _centred(total, masses) * np.outer(z, z)
+    rows = RowMeans.of(total, masses, parts)
+    centred = [m - v @ m for m, v in zip(rows.values, masses, strict=True)]
+    linear = np.abs(z) * np.concatenate(centred)
+    scale = weights @ scales
+    if spread > ROUNDING * scale:
+        # The scale is from all rows.
+        linear *= scale / spread
     else:
-        G = _centred_by_sample(total, n_first) * np.outer(sizes, sizes)
-    np.fill_diagonal(total, 0)
-    both = TwoSampleRows.of_both(total, n_first)
-    differences = np.concatenate([s.values - s.values.mean() for s in both])
-    size = np.sqrt(8 * m * n / (m + n))
-    projections = _rescaled(np.abs(sizes) * differences, spread, weights @ scales, size)
+        # If some rows do not differ, although others do, only the sum of squares is
+        # known.
+        linear = np.array([scale / (2 * np.sqrt(nu))])
     ratio = 0.0
     if normalize:
-        ratio = sum(map(_jackknife_variance, left_out, (m, n)))
-    return noise_of(projections, G, ratio, bias, normalize=normalize)
-
-
-def noise_of(
-    projections: np.ndarray,
-    G: np.ndarray,
-    ratio: float = 0.0,
-    ratio_bias: float = 0.0,
-    *,
-    normalize: bool = False,
-) -> Noise:
-    """Compute the moments of the noise from its linear and quadratic form.
-
-    The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out. The
-    interval of a normalised statistic does not need the third and fourth moment, which
-    take the time of a product of matrices.
-    """
-    bias = float(np.trace(G))
+        ratio = sum(map(_jackknife_variance, left_out, masses, shares))
     cubes = largest = 0.0
-    if normalize:
-        squares = _off_diagonal_squares(G)
-    else:
-        G = G - np.diag(np.diag(G))
-        square = G @ G
-        squares = float(np.trace(square))
-        cubes = float(np.vdot(square, G))
+    squares = _off_diagonal_squares(G)
+    if not normalize:
+        # The interval of a normalised statistic does not need these moments, which take
+        # the time of a product of matrices.
+        inside = G - np.diag(np.diag(G))
+        square = inside @ inside
+        squares, cubes = float(np.trace(square)), float(np.vdot(square, inside))
         largest = float(np.sqrt(np.linalg.norm(square)))
+    # The diagonal of G is the bias of a V-statistic. A U-statistic leaves it out.
     return Noise(
-        linear=float(projections @ projections),
-        squares=squares,
-        cubes=cubes,
-        largest=largest,
-        bias=bias,
-        ratio=ratio,
-        ratio_bias=ratio_bias,
+        float(linear @ linear), squares, cubes, largest, float(np.trace(G)), ratio, bias
     )
 
 
-def doubly_centred(H: np.ndarray) -> np.ndarray:
-    """Subtract the means of rows and columns from a symmetric matrix."""
-    means = H.mean(axis=1)
-    return H - means[:, np.newaxis] - means + means.mean()
+def sample_noise(
+    gram: Any,
+    measures: list[np.ndarray],
+    statistics: Any,
+    *,
+    normalize: bool,
+    most: int = MOST_ROWS,
+) -> Noise:
+    """Estimate the noise of complete statistics of one sample, or of two samples.
+
+    `measures` are the weights of all rows of each sample, of which `most` are used.
+    """
+    starts = np.cumsum([0, *map(len, measures)])
+    rows = [
+        noise_rows(len(w), gram.n_kernels, len(measures), most=most) for w in measures
+    ]
+    masses = [w[some] / w[some].sum() for w, some in zip(measures, rows, strict=True)]
+    stacked = np.concatenate(
+        [at + some for at, some in zip(starts, rows, strict=False)]
+    )
+    sizes = [effective_size(w) for w in measures]
+    matrices = gram.dense(stacked, stacked)
+    return noise_of(matrices, masses, sizes, statistics, normalize=normalize)
 
 
-def _centred_by_sample(K: np.ndarray, n_first: int) -> np.ndarray:
+def doubly_centred(H: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Subtract the weighted means of rows and columns from a symmetric matrix."""
+    if weights is None:
+        weights = np.full(len(H), 1 / len(H))
+    means = H @ weights
+    return H - means[:, np.newaxis] - means + means @ weights
+
+
+def _centred(K: np.ndarray, masses: list[np.ndarray]) -> np.ndarray:
     """Subtract the mean of its sample from each row and each column."""
-    centred = K.copy()
-    for side in (slice(0, n_first), slice(n_first, None)):
-        centred[side] -= centred[side].mean(axis=0)
-        centred[:, side] -= centred[:, side].mean(axis=1, keepdims=True)
+    centred, ends = K.copy(), np.cumsum([len(v) for v in masses])
+    for v, end in zip(masses, ends, strict=True):
+        side = slice(end - len(v), end)
+        centred[side] -= v @ centred[side]
+        centred[:, side] -= (centred[:, side] @ v)[:, np.newaxis]
     return centred
 
 
@@ -483,10 +439,10 @@ def _off_diagonal_squares(G: np.ndarray) -> float:
     return float(np.vdot(G, G) - np.vdot(np.diag(G), np.diag(G)))
 
 
-def _jackknife_variance(left_out: np.ndarray | float, n: int) -> float:
-    """Return the variance for n rows, from values without each of some rows."""
-    some = np.size(left_out)
-    return (some - 1) * float(np.var(left_out)) * some / n
+def _jackknife_variance(values: np.ndarray, masses: np.ndarray, share: float) -> float:
+    """Return the variance for all rows, from values without each of some rows."""
+    deviations = values - masses @ values
+    return float((1 - masses) @ np.square(deviations)) * share
 
 
 def _weights(scales: np.ndarray, *, normalize: bool) -> np.ndarray:
@@ -497,104 +453,95 @@ def _weights(scales: np.ndarray, *, normalize: bool) -> np.ndarray:
     return ones / len(scales)
 
 
-def _rescaled(
-    projections: np.ndarray, estimate: float, scale: float, size: float
-) -> np.ndarray:
-    """Return projections of some rows, multiplied so that their scale is from all rows.
+class RowMeans(NamedTuple):
+    """Means of a core over the rows of one sample, or the differences for two samples.
 
-    If some rows do not differ, although others do, only the sum of squares is known.
-    """
-    if estimate > ROUNDING * scale:
-        return projections * (scale / estimate)
-    return np.array([scale / size])
-
-
-def jackknife(
-    H: np.ndarray, ratio: float, changes: np.ndarray | float = 0.0
-) -> np.ndarray:
-    """Return the normalised one-sample statistic without each of the rows.
-
-    Parameters
+    Attributes
     ----------
-    H : ndarray of shape (n, n)
-        Symmetric core with a diagonal of zeros.
-    ratio : float
-        Normalised statistic of all rows, also of rows that are not in H.
-    changes : ndarray of shape (n,) or float, default=0.0
-        Further changes of the variance of the row means without each of the rows.
-
-    Returns
-    -------
-    values : ndarray of shape (n,)
-        U-statistic over twice the standard deviation of its row means, without row i,
-        to the first order and up to a constant.
-    """
-    n, sums = len(H), H.sum(axis=1)
-    statistics = (sums.sum() - 2 * sums) / ((n - 1) * (n - 2))
-    squares = sums @ sums - sums**2 - 2 * (H @ sums) + np.square(H).sum(axis=1)
-    variances = squares / ((n - 1) * (n - 2) ** 2) - statistics**2
-    return _ratios(statistics, variances + changes, ratio)
-
-
-class TwoSampleRows:
-    """The rows of one of two samples, and their sums.
-
-    Parameters
-    ----------
-    within : ndarray of shape (m, m)
-        Gram matrix of the sample, with a diagonal of zeros.
-    across : ndarray of shape (m, n)
-        Kernel values between this sample and the other sample.
+    blocks : list of list of ndarray
+        The core within and between the samples, with zeros on the diagonal.
+    masses : list of ndarray
+        Weights of the rows, which sum to one for each sample.
+    parts : list of float
+        Factors of the variances of the samples in the scale.
+    sums, cross : list of ndarray
+        Weighted sums over the other rows of the sample, and over the other sample.
     """
 
-    def __init__(self, within: np.ndarray, across: np.ndarray):
-        self.within, self.across = within, across
-        self.m, self.n = across.shape
-        self.own = within.sum(axis=1) / (self.m - 1)
-        self.others = across.mean(axis=1)
-        # Differences of row means, whose mean over both samples is the statistic.
-        self.values = self.own - self.others
+    blocks: list[list[np.ndarray]]
+    masses: list[np.ndarray]
+    parts: list[float]
+    sums: list[np.ndarray]
+    cross: list[Any]
 
     @classmethod
-    def of_both(cls, K: np.ndarray, m: int) -> tuple[TwoSampleRows, TwoSampleRows]:
-        """Return both samples of a Gram matrix with a diagonal of zeros."""
-        return cls(K[:m, :m], K[:m, m:]), cls(K[m:, m:], K[m:, :m])
+    def of(
+        cls, H: np.ndarray, masses: list[np.ndarray], parts: list[float]
+    ) -> RowMeans:
+        """Return the means of a core on the stacked rows, without the diagonal."""
+        H = H - np.diag(np.diag(H))
+        ends = np.cumsum([len(v) for v in masses])[:-1]
+        blocks = [np.split(rows, ends, axis=1) for rows in np.split(H, ends)]
+        sums = [blocks[a][a] @ v for a, v in enumerate(masses)]
+        cross: list[Any] = [0.0]
+        if len(masses) > 1:
+            cross = [blocks[0][1] @ masses[1], blocks[1][0] @ masses[0]]
+        return cls(blocks, masses, parts, sums, cross)
 
-    def scale(self, other: TwoSampleRows, parts: tuple[float, float]) -> float:
-        """Return sigma_k. The variances of both samples are weighted by `parts`."""
-        variance = parts[0] * np.var(self.values) + parts[1] * np.var(other.values)
+    @property
+    def values(self) -> list[np.ndarray]:
+        """Means over the sample, less means over the other one."""
+        each = zip(self.sums, self.masses, self.cross, strict=True)
+        return [sums / (1 - v) - cross for sums, v, cross in each]
+
+    @property
+    def scale(self) -> float:
+        """The scale sigma_k of these rows."""
+        variance = 0.0
+        for part, v, values in zip(self.parts, self.masses, self.values, strict=True):
+            variance += part * float(v @ np.square(values - v @ values))
         return 2 * float(np.sqrt(variance))
 
-    def jackknife(
-        self, other: TwoSampleRows, parts: tuple[float, float], ratio: float
+    def without_each(
+        self, a: int, ratio: float, changes: np.ndarray | float = 0.0
     ) -> np.ndarray:
-        """Return the normalised statistic without each of the rows of this sample."""
-        m, n, K, L = self.m, self.n, self.within, self.across
-        # Without row i, the values of this sample are u_j - K_ij / (m - 2), ...
-        u = self.values + self.own / (m - 2)
-        sums = u.sum() - u - K.sum(axis=1) / (m - 2)
-        squares = u @ u - u**2 - 2 * (K @ u) / (m - 2)
-        squares += np.square(K).sum(axis=1) / (m - 2) ** 2
-        means = sums / (m - 1)
-        variances = parts[0] * (squares / (m - 1) - means**2)
-        # ... and the values of the other sample are q_j + L_ij / (m - 1).
-        q = other.values - other.others / (m - 1)
-        other_means = (q.sum() + L.sum(axis=1) / (m - 1)) / n
-        squares = q @ q + 2 * (L @ q) / (m - 1)
-        squares += np.square(L).sum(axis=1) / (m - 1) ** 2
-        variances += parts[1] * (squares / n - other_means**2)
-        return _ratios(means + other_means, variances, ratio)
+        """Return the normalised statistic without each row of sample a.
 
+        Parameters
+        ----------
+        a : int
+            The sample.
+        ratio : float
+            Normalised statistic of all rows, also of rows that are not here.
+        changes : ndarray of shape (n,) or float, default=0.0
+            Further changes of the variance of the row means without each of the rows.
 
-def _ratios(statistics: np.ndarray, variances: np.ndarray, ratio: float) -> np.ndarray:
-    """Return statistics over scales, to the first order and up to a constant.
-
-    The ratios themselves would be erratic near the null hypothesis. There, some of the
-    rows have scales that are much noisier than the scale of all rows.
-    """
-    scales = 2 * np.sqrt(np.maximum(variances, 0))
-    scale = scales.mean() or 1.0
-    return (statistics - ratio * scales) / scale
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            The statistic over its scale, without row i, to the first order and up to a
+            constant.
+        """
+        w = self.masses[a][:, np.newaxis]
+        means, variances = np.zeros((2, len(w)))
+        for b, v in enumerate(self.masses):
+            removed = w * self.blocks[a][b]
+            if b == a:
+                values = (self.sums[b] - removed) / (1 - w - v) - self.cross[b]
+                mass = v / (1 - w)
+                np.fill_diagonal(mass, 0)
+            else:
+                own = self.sums[b] / (1 - v)
+                values = own - (self.cross[b] - removed) / (1 - w)
+                mass = np.broadcast_to(v, removed.shape)
+            mean = (values * mass).sum(axis=1)
+            means += mean
+            deviations = np.square(values - mean[:, np.newaxis])
+            variances += self.parts[b] * (deviations * mass).sum(axis=1)
+        # The ratios themselves would be erratic near the null hypothesis. There, some
+        # of the rows have scales that are much noisier than the scale of all rows.
+        scales = 2 * np.sqrt(np.maximum(variances + changes, 0))
+        return (means - ratio * scales) / (scales.mean() or 1.0)
 
 
 # Rows on which quadratic forms are computed. Only sums of their entries are needed.

@@ -14,7 +14,7 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._gram.two_sample_sums import KeptSums, TwoSamples, keep_sums
-from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, two_sample_noise
+from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, sample_noise
 from skdiscrepancy._statistics.second_order import (
     Normal,
     Statistics,
@@ -115,6 +115,7 @@ class Reference(NamedTuple):
         *,
         paired: bool,
         normalize: bool,
+        weights: np.ndarray | None = None,
     ) -> Noise | Normal | str:
         """Estimate the noise of the mean over kernels, or say why not."""
         least = min(self.rows.shape[0], len(Y))
@@ -122,8 +123,8 @@ class Reference(NamedTuple):
             return too_few_rows(least)
         if paired:
             return design_noise(self._core(Y), design, statistics, normalize=normalize)
-        both = self.against(Y).gram
-        return two_sample_noise(both, statistics, normalize=normalize)
+        both = self.against(Y, weights)
+        return sample_noise(both.gram, both.measures, statistics, normalize=normalize)
 
     def statistics_of_held_out(
         self, rows: np.ndarray, design: Design, *, paired: bool, **options: Any

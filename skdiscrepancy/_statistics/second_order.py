@@ -15,12 +15,7 @@ from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
 from skdiscrepancy._data.targets import effective_size, other_weights
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.tiles import Gram, Moments
-from skdiscrepancy._statistics.noise import (
-    LEAST_ROWS,
-    Noise,
-    noise_rows,
-    one_sample_noise,
-)
+from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
 from skdiscrepancy.designs import Cross, Design, Region, check_design
 from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
@@ -120,17 +115,23 @@ class Normal(NamedTuple):
 
 
 def design_noise(
-    core: Gram, design: Design, statistics: Statistics, *, normalize: bool
+    core: Gram,
+    design: Design,
+    statistics: Statistics,
+    weights: np.ndarray | None = None,
+    *,
+    normalize: bool,
 ) -> Noise | Normal | str:
-    """Estimate the noise of the mean of second-order statistics, or say why not."""
+    """Estimate the noise of the mean of second-order statistics, or say why not.
+
+    Complete designs may have weights of the rows.
+    """
     n = core.n
     if n < LEAST_ROWS:
         return too_few_rows(n)
     if design.complete:
-        rows = noise_rows(n, core.n_kernels)
-        values, scales = statistics.values, statistics.scales
-        matrices = core.dense(rows, rows)
-        return one_sample_noise(matrices, n, values, scales, normalize=normalize)
+        measures = [np.ones(n) if weights is None else weights]
+        return sample_noise(core, measures, statistics, normalize=normalize)
     if not isinstance(design, Cross):
         return (
             f"design == {design!r}, must be 'u', 'v' or 'x' for a standard error. "
