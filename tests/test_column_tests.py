@@ -19,7 +19,7 @@ from skdiscrepancy.inference import (
     mmd_column_tests,
     mmd_test,
 )
-from skdiscrepancy.inference._column_tests import _resamples, adjust_pvalues
+from skdiscrepancy.inference._column_tests import adjust_pvalues
 
 FEW = {"n_bandwidths": 2, "n_resamples": 49}
 
@@ -430,5 +430,5 @@ def test_tables_without_rows_are_refused_by_name():
 
 @pytest.mark.parametrize("n_columns", [1, 10**4, 10**6])
 def test_the_default_number_of_resamples_is_allowed(n_columns):
-    default = _resamples(None, n_columns)
+    default = resamples(n_columns)
     assert check_number(default, "n_resamples", integer=True, least=999) == default

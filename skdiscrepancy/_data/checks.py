@@ -255,7 +255,7 @@ def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Parameters that control how a result is computed.
-RUN = ("n_jobs", "random_state", "verbose")
+RUN = "n_jobs random_state verbose"
 # More threads than this, no machine starts.
 MOST_JOBS = 10_000
 # Names of parameters in other packages, and their names here.
@@ -412,9 +412,9 @@ def check_verbose(verbose: Any) -> None:
 
 def takes_parameters_of(
     *sources: Callable[..., Any],
-    names: Iterable[str] = (),
-    first: Iterable[str] = (),
-    without: Iterable[str] = (),
+    names: str = "",
+    first: str = "",
+    without: str = "",
     **defaults: Any,
 ) -> Callable[[Function], Function]:
     """Give a function, as its `**params`, the keywords of estimators and functions.
@@ -427,11 +427,12 @@ def takes_parameters_of(
     ----------
     *sources : classes and callables
         Where the keywords come from. The first source that has a keyword declares it.
-    names : iterable of str, default=()
-        The only keywords, in the order of the signature. No names take all keywords.
-    first : iterable of str, default=()
+    names : str, default=""
+        The only keywords, separated by spaces, in the order of the signature. No names
+        take all keywords.
+    first : str, default=""
         Keywords that come before all others in the signature.
-    without : iterable of str, default=()
+    without : str, default=""
         Keywords that the function does not have.
     **defaults : dict
         Defaults that differ from those of the sources, and are passed to the function.
@@ -449,10 +450,10 @@ def takes_parameters_of(
         for source in sources:
             changed |= getattr(source, "changed_defaults", {})
             for name, p in inspect.signature(source).parameters.items():
-                if p.kind is p.KEYWORD_ONLY and name not in (*known, *without):
+                if p.kind is p.KEYWORD_ONLY and name not in (*known, *without.split()):
                     known[name] = p.replace(default=defaults.get(name, p.default))
         data = [name for name, p in known.items() if p.kind is not p.KEYWORD_ONLY]
-        wanted = dict.fromkeys((*data, *(names or (*first, *known))))
+        wanted = dict.fromkeys((*data, *(names.split() or (*first.split(), *known))))
         order = {name: known[name] for name in wanted if name in known}
         signature = inspect.signature(function).replace(parameters=list(order.values()))
         changed |= defaults

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -54,6 +54,8 @@ class Settings:
         Checked options of a test.
     paired : bool
         Whether the rows of both samples of a test belong together.
+    correction : str or None
+        Correction of p-values for the number of tests.
     """
 
     design: Design
@@ -61,11 +63,14 @@ class Settings:
     target_kernels: list[Any] = field(default_factory=list)
     options: Any = None
     paired: bool = False
+    correction: str | None = None
 
 
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
     """Base class of the estimators: checks their parameters and pools."""
 
+    # Checks of parameters that differ from those of other estimators.
+    _own_checks: ClassVar[dict[str, Callable[[dict[str, Any]], Any]]] = {}
     # Parameters from which `fit` learns kernels and encoders.
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
 
@@ -84,16 +89,14 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     random_state: RandomStateLike
     verbose: int
 
-    def _check_params(
-        self, n_kernels: int = 1, **own: Callable[[dict[str, Any]], Any]
-    ) -> Settings:
+    def _check_params(self, n_kernels: int = 1) -> Settings:
         """Check every parameter. Public methods do so before they read data.
 
-        `n_kernels` is the number of kernels to pool, if it is known already. `own` are
-        checks that differ from those of other estimators.
+        `n_kernels` is the number of kernels to pool, if it is known already.
         """
-        given = {name: getattr(self, name) for name in CHECKS if hasattr(self, name)}
-        values = check_parameters(given, **own)
+        names = CHECKS | self._own_checks
+        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        values = check_parameters(given, **self._own_checks)
         design = values["design"]
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
@@ -103,6 +106,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             )
         if n_kernels > 1:
             check_pooling(self.pooling, n_kernels)
+        self._check_features(design)
         return Settings(design, values["kernel"], values.get("target_kernel", []))
 
     def _check_test(self, **given: Any) -> Settings:
@@ -177,24 +181,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             encoder_=getattr(self, "encoder_", None),
         )
 
-    def _collection(
-        self,
-        samples: list[np.ndarray],
-        kernels: list[KernelLike],
-        bandwidth: Any,
-        name: str = "bandwidth",
-        *,
-        table: Any = None,
-    ) -> list[Any]:
-        """Give kernels their bandwidths, from the rows of samples.
-
-        `table` is one of the samples before validation, with the names of the columns,
-        or the layout of an encoded table.
-        """
-        return collection_of(
-            samples, kernels, bandwidth, self.n_bandwidths, name, table, self.n_jobs
-        )
-
     def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
         """Normalise the statistics, or take their square roots, and pool them."""
         statistics.check_finite()
@@ -267,22 +253,25 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
 
 def collection_of(
+    estimator: Any,
     samples: list[np.ndarray],
     kernels: list[KernelLike],
-    bandwidth: Any,
-    n_bandwidths: int,
-    name: str,
-    table: Any,
-    n_jobs: int | None,
+    table: Any = None,
+    name: str = "bandwidth",
 ) -> list[Any]:
-    """Give kernels their columns and bandwidths, as an estimator does in `fit`."""
+    """Give kernels their columns and bandwidths, from the rows of samples.
+
+    `table` is one of the samples before validation, with the names of the columns, or
+    the layout of an encoded table. `name` is the parameter with the bandwidths.
+    """
     kernels = resolve_columns(kernels, table, samples[0].shape[1])
     warn_if_indefinite(kernels, samples[0].shape[1])
 
     def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
         # Threads for every joblib backend, because there are few rows.
-        return run_all(tasks, function, Run(n_jobs), require="sharedmem")
+        return run_all(tasks, function, Run(estimator.n_jobs), require="sharedmem")
 
+    bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
     return build_collection(samples, kernels, bandwidth, n_bandwidths, name, run=run)
 
 

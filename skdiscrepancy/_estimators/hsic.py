@@ -22,7 +22,12 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.targets import n_rows, tag_target
-from skdiscrepancy._estimators.base import NO_BALANCE, BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.base import (
+    NO_BALANCE,
+    BaseDiscrepancy,
+    Settings,
+    collection_of,
+)
 from skdiscrepancy._estimators.random_features import (
     check_features,
     draw_features,
@@ -393,13 +398,13 @@ class HSICEstimator(BaseDiscrepancy):
         if not isinstance(y, LazyRows):
             y = as_target(y, target_kernels, self.target_kernel)
         layout = layout_of(self.encoder_, tables[0])
-        collection = self._collection([X], kernels, self.bandwidth, table=layout)
-        target_collection = self._collection(
+        collection = collection_of(self, [X], kernels, layout)
+        target_collection = collection_of(
+            self,
             [y],
             target_kernels,
-            self.target_bandwidth,
+            layout_of(self.target_encoder_, tables[1]),
             "target_bandwidth",
-            table=layout_of(self.target_encoder_, tables[1]),
         )
         check_pooling(self.pooling, len(collection) * len(target_collection))
         encoder = self.target_encoder_
@@ -414,15 +419,14 @@ class HSICEstimator(BaseDiscrepancy):
         least = settings.design._least_rows(2)
         return self._reader(settings.kernels, least).pair_of_blocks(as_table(X), y)
 
-    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
-        settings = super()._check_params(n_kernels, **own)
+    def _check_features(self, design: Design) -> None:
+        """Refuse random features for designs on pairs."""
         check_features(
             self.n_components,
-            settings.design,
-            paired=self.second_order or not settings.design.complete,
+            design,
+            paired=self.second_order or not design.complete,
             pairs=" on the rows i and i + N/2",
         )
-        return settings
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -517,7 +521,7 @@ class HSICEstimator(BaseDiscrepancy):
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=OPTIONS, without=("n_groups",))
+    @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")
     def test(self, X: ArrayLike, y: ArrayLike, **given: Any) -> TestResult:
         """Test whether X and y are independent.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import as_table
-from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.ksd_features import (
     evaluate_features,
     means_of_features,
@@ -353,6 +353,10 @@ class KSDEstimator(BaseDiscrepancy):
     """
 
     _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
+    _own_checks: ClassVar = {
+        "model": lambda values: check_model(values["model"]),
+        "kernel": lambda values: check_differentiable(values["kernel"]),
+    }
 
     def __init__(
         self,
@@ -485,7 +489,7 @@ class KSDEstimator(BaseDiscrepancy):
         return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=OPTIONS)
+    @takes_parameters_of(check_options, names=" ".join(OPTIONS))
     def test(self, X: ArrayLike, y: Any = None, **given: Any) -> TestResult:
         """Test whether a sample comes from the model.
 
@@ -552,13 +556,9 @@ class KSDEstimator(BaseDiscrepancy):
             lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
         )
 
-    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
-        check_model(self.model)
-        own["kernel"] = lambda values: check_differentiable(values["kernel"])
-        settings = super()._check_params(n_kernels, **own)
-        design = settings.design
+    def _check_features(self, design: Design) -> None:
+        """Refuse random features for designs that are not complete."""
         check_features(self.n_components, design, paired=not design.complete)
-        return settings
 
     def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the null distributions of a test, and those for rows of a series."""
@@ -585,7 +585,7 @@ class KSDEstimator(BaseDiscrepancy):
         scale, rows = None, X
         if self.standardize:
             scale, rows = standardized(X)
-        collection = self._collection([rows], kernels, self.bandwidth)
+        collection = collection_of(self, [rows], kernels)
         check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)

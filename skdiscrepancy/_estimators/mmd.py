@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from operator import is_
@@ -29,7 +30,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.targets import check_weights
-from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings
+from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.random_features import check_features, draw_features
 from skdiscrepancy._estimators.readers import (
     n_columns,
@@ -424,12 +425,10 @@ class MMDEstimator(BaseDiscrepancy):
             self._reference = reference.with_sums()
         return self
 
-    def _check_params(self, n_kernels: int = 1, **own: Any) -> Settings:
-        settings = super()._check_params(n_kernels, **own)
-        design = settings.design
+    def _check_features(self, design: Design) -> None:
+        """Refuse random features for designs on pairs."""
         paired = self._is_paired(design)
         check_features(self.n_components, design, paired=paired, pairs=ON_PAIRS)
-        return settings
 
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
@@ -495,7 +494,7 @@ class MMDEstimator(BaseDiscrepancy):
         return self._evaluate(Y, design, weights, errors=errors)
 
     @explains_keywords
-    @takes_parameters_of(check_options, names=(*OPTIONS, "paired"))
+    @takes_parameters_of(check_options, first=" ".join(OPTIONS))
     def test(
         self, X: ArrayLike, y: Any = None, *, paired: bool = False, **given: Any
     ) -> TestResult:
@@ -558,12 +557,11 @@ class MMDEstimator(BaseDiscrepancy):
             reader.fit([self._reference_table, X])
             reference, Y = (reader.rows(Z) for Z in (self._reference_table, X))
         layout = layout_of(reader.encoder_, table_of(X))
-        bandwidth = self.bandwidth
+        own = copy(self)
         # Not by ==, which compares arrays entry by entry.
-        if isinstance(bandwidth, str) and bandwidth == "grid":
-            bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        how = {"bandwidth": bandwidth, "table": layout, "effect": True}
-        return test_samples(self, reference, Y, settings, **how)
+        if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
+            own.bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
+        return test_samples(own, reference, Y, settings, layout, effect=True)
 
     def _test_pair(
         self, X: ArrayLike, Y: ArrayLike, settings: Settings, *, effect: bool = True
@@ -573,8 +571,7 @@ class MMDEstimator(BaseDiscrepancy):
             refuse_other_order(X, Y)
         table, [rows, others] = self._read_together([X, Y], settings)
         layout = layout_of(self.encoder_, table)
-        how = {"bandwidth": self.bandwidth, "table": layout, "effect": effect}
-        return test_samples(self, rows, others, settings, **how)
+        return test_samples(self, rows, others, settings, layout, effect=effect)
 
     def _check_test(self, *, paired: bool = False, **given: Any) -> Settings:
         settings = self._check_params()
@@ -620,7 +617,7 @@ class MMDEstimator(BaseDiscrepancy):
         """Keep the first sample, and choose bandwidths from all samples."""
         kernels = settings.kernels
         layout = layout_of(self.encoder_, table)
-        collection = self._collection(samples, kernels, self.bandwidth, table=layout)
+        collection = collection_of(self, samples, kernels, layout)
         check_pooling(self.pooling, len(collection))
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table

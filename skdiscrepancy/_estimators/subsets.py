@@ -19,6 +19,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import Result
+from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, run_all
@@ -201,7 +202,7 @@ def mmd_subsets(
             f"{len(Y)}."
         )
     layout = layout_of(mmd.encoder_, table)
-    kernels = mmd._collection([X, Y], settings.kernels, bandwidth, table=layout)
+    kernels = collection_of(mmd, [X, Y], settings.kernels, layout)
     if len(kernels) > 1:
         raise ValueError(
             f"bandwidth == {shown(bandwidth)} makes {len(kernels)} kernels of "

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skdiscrepancy._data.checks import draw_seeds
-from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.base import Settings, collection_of
 from skdiscrepancy._estimators.random_features import features_of, seed_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -59,9 +59,8 @@ def choose_kernels(
     estimator: Any,
     samples: list[Any],
     kernels: list[KernelLike],
-    bandwidth: Any,
-    *,
     table: Any,
+    *,
     effect: bool,
 ) -> tuple[list[KernelLike], KernelLike | None]:
     """Return the kernels of a test, and the kernel of its effect size.
@@ -71,12 +70,9 @@ def choose_kernels(
     for kernels on some columns.
     """
     if not effect:
-        return estimator._collection(samples, kernels, bandwidth, table=table), None
-    first, by_rule, n_features = (
-        kernels[0],
-        isinstance(bandwidth, str),
-        samples[0].shape[1],
-    )
+        return collection_of(estimator, samples, kernels, table), None
+    first, bandwidth, n_features = kernels[0], estimator.bandwidth, samples[0].shape[1]
+    by_rule = isinstance(bandwidth, str)
     if (
         by_rule
         and isinstance(first, RadialKernel)
@@ -86,9 +82,9 @@ def choose_kernels(
         # One list of distances gives the bandwidths of the test and their median.
         median = clone(first).set_params(bandwidth="median")
         kernels = [*kernels, median]
-        *found, last = estimator._collection(samples, kernels, bandwidth, table=table)
+        *found, last = collection_of(estimator, samples, kernels, table)
         return found, last
-    found = estimator._collection(samples, kernels, bandwidth, table=table)
+    found = collection_of(estimator, samples, kernels, table)
     if len(found) == 1:
         return found, found[0]
     members = build_collection(
@@ -174,14 +170,7 @@ def test_of_features(
 
 @in_one_blas_thread
 def test_samples(
-    estimator: Any,
-    X: Any,
-    Y: Any,
-    settings: Settings,
-    *,
-    bandwidth: Any,
-    table: Any,
-    effect: bool,
+    estimator: Any, X: Any, Y: Any, settings: Settings, table: Any, *, effect: bool
 ) -> TestResult:
     """Test two validated samples with bandwidths from both.
 
@@ -203,7 +192,7 @@ def test_samples(
     effect = effect and not on_pairs and estimator.n_components is None
     effect = effect and not options.wants_blocks
     kernels, kernel = choose_kernels(
-        estimator, [X, Y], settings.kernels, bandwidth, table=table, effect=effect
+        estimator, [X, Y], settings.kernels, table, effect=effect
     )
     columns = [columns_of(Z, kernels, all_rows=options.wants_blocks) for Z in (X, Y)]
     if on_pairs:

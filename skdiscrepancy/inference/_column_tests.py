@@ -35,7 +35,6 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._data.frames import (
-    Column,
     as_numbers,
     check_column_encoder,
     in_order,
@@ -222,19 +221,16 @@ def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
             column if column.kind == kind else read_columns(table, name, [form])[0]
             for column, table, name in zip(columns, tables, names, strict=True)
         ]
-        return ColumnSample(_codes_of(labels), True, missing)
+        # One code for each label, the same in all tables.
+        codes = encode_labels(*(column.values[:, np.newaxis] for column in labels))
+        ends = np.cumsum([len(column.values) for column in labels])[:-1]
+        parts = [part[:, np.newaxis] for part in np.split(codes, ends)]
+        return ColumnSample(parts, True, missing)
     blocks = [np.asarray(encoder.transform(table)) for table in tables]
     if not any(missing):
         # One column is tested in less time than two.
         blocks = [block[:, :1] for block in blocks]
     return ColumnSample(blocks, False, missing)
-
-
-def _codes_of(columns: list[Column]) -> list[np.ndarray]:
-    """Return one code for each label, the same in all tables."""
-    codes = encode_labels(*(column.values[:, np.newaxis] for column in columns))
-    ends = np.cumsum([len(column.values) for column in columns])[:-1]
-    return [part[:, np.newaxis] for part in np.split(codes, ends)]
 
 
 def _array_of(values: Any, column: Any, name: str) -> np.ndarray:
@@ -381,18 +377,19 @@ def _test_columns(
     estimator: Any,
     settings: Settings,
     data: tuple[list[Any], list[ColumnSample]],
-    correction: str | None,
     *target: Any,
 ) -> ColumnTests:
     """Run a test for each column, in threads, and correct the p-values."""
-    names, columns = data
+    (names, columns), correction = data, settings.correction
     seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
-    # All tests look at the order of their rows together.
-    if settings.options.block_length is None:
-        settings = replace(settings, options=settings.options._replace(block_length=1))
+    options = settings.options._replace(
+        n_resamples=settings.options.n_resamples or resamples(len(columns)),
+        # All tests look at the order of their rows together.
+        block_length=settings.options.block_length or 1,
+    )
     # Threads run columns, not parts of them.
     one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
-    work = Work(_test_column, one, settings, target)
+    work = Work(_test_column, one, replace(settings, options=options), target)
     tasks = zip(names, columns, seeds, strict=True)
     results = list(run_all(tasks, work, estimator._run, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
@@ -424,11 +421,10 @@ def _test_column(
         settings = replace(settings, kernels=[IndicatorKernel()])
     own, samples = copy(estimator).set_params(random_state=seed), column.parts
     try:
-        if target:
-            return own._fit(*samples, *target, settings)._test(
-                *samples, *target, settings
-            )
-        return own._test_pair(*samples, settings, effect=False)
+        if not target:
+            return own._test_pair(*samples, settings, effect=False)
+        samples = [*samples, *target]
+        return own._fit(*samples, settings)._test(*samples, settings)
     except ValueError as error:
         raise ValueError(f"Column {name!r}: {error}") from error
 
@@ -471,20 +467,46 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
     return holm(pvalues)
 
 
-# Keywords that come first in the signature of tests of columns.
-FIRST = ("correction", "kernel", "n_resamples", "encoder", *RUN)
+def resamples(n_columns: int) -> int:
+    """Return a number of resamples that is enough for the correction."""
+    return min(max(999, 100 * n_columns - 1), MOST_DRAWS)
 
 
-@takes_parameters_of(mmd_test, first=FIRST, kernel="laplace")
-def mmd_column_tests(
-    X: ArrayLike,
-    Y: ArrayLike,
+def checked_tests(
+    make: Callable[..., Any],
     *,
     correction: str | None = "bh",
     n_resamples: int | None = None,
     encoder: Any = "auto",
     **params: Any,
-) -> ColumnTests:
+) -> tuple[Any, Settings]:
+    """Return an estimator and its settings, checked before the columns are read.
+
+    The options have no resamples if their number depends on the number of columns.
+    """
+    check_correction(correction)
+    params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
+    estimator, settings = checked_test(make, params)
+    for item in settings.kernels:
+        parts = item.members() if isinstance(item, Kernel) else []
+        if any(isinstance(part, ColumnKernel) for part in parts):
+            raise ValueError(
+                f"kernel == {shown(item)}, must not choose columns, because every "
+                "column has a test of its own."
+            )
+    estimator.encoder = encoder
+    options = settings.options
+    if n_resamples is None:
+        options = options._replace(n_resamples=0)
+    return estimator, replace(settings, options=options, correction=correction)
+
+
+# Keywords that come first in the signature of tests of columns.
+FIRST = f"correction kernel n_resamples encoder {RUN}"
+
+
+@takes_parameters_of(checked_tests, mmd_test, first=FIRST, kernel="laplace")
+def mmd_column_tests(X: ArrayLike, Y: ArrayLike, **params: Any) -> ColumnTests:
     """Test every column of two samples for a difference.
 
     Use it to see which columns of a table have drifted. Each column gets its own
@@ -556,36 +578,23 @@ def mmd_column_tests(
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.806, 0.003, 0.806]
     """
-    checked = checked_tests(MMDEstimator, correction, n_resamples, params)
-    data = read_samples((X, Y), ("X", "Y"), encoder)
-    return two_sample_columns(*checked, data, correction, n_resamples)
+    estimator, settings = checked_tests(MMDEstimator, **params)
+    return two_sample_columns(X, Y, estimator, settings)
 
 
 def two_sample_columns(
-    estimator: MMDEstimator,
-    settings: Settings,
-    data: tuple[list[Any], list[ColumnSample]],
-    correction: str | None,
-    n_resamples: int | None,
+    X: Any, Y: Any, estimator: MMDEstimator, settings: Settings
 ) -> ColumnTests:
-    """Test columns of two tables, with checked parameters."""
-    many = _with_resamples(settings, n_resamples, len(data[0]))
-    tests = _test_columns(estimator, many, data, correction)
+    """Test every column of two samples, with checked parameters."""
+    data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
+    tests = _test_columns(estimator, settings, data)
     if settings.options.block_length is None:
         _warn_of_order(*data, paired=settings.paired)
     return tests
 
 
-@takes_parameters_of(hsic_test, first=FIRST)
-def hsic_column_tests(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    correction: str | None = "bh",
-    n_resamples: int | None = None,
-    encoder: Any = "auto",
-    **params: Any,
-) -> ColumnTests:
+@takes_parameters_of(checked_tests, hsic_test, first=FIRST)
+def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
     """Test for every column of X whether y depends on it.
 
     Each column gets its own test, :func:`hsic_test`, and the p-values are corrected for
@@ -655,19 +664,18 @@ def hsic_column_tests(
     >>> tests.adjusted_pvalues.round(3).tolist()
     [0.164, 0.003, 0.852]
     """
-    estimator, settings = checked_tests(HSICEstimator, correction, n_resamples, params)
-    names, columns = read_samples((X,), ("X",), encoder)
-    reader = Reader(settings.kernels, encoder=encoder)
+    estimator, settings = checked_tests(HSICEstimator, **params)
+    names, columns = read_samples((X,), ("X",), estimator.encoder)
+    reader = Reader(settings.kernels, encoder=estimator.encoder)
     y = reader.target(y, labels=reads_labels(settings))
     # Checked here, so that the error does not name the first column.
     target = as_array(y, "y")
     refuse_missing(target, "y")
-    many = _with_resamples(settings, n_resamples, len(names))
-    if not many.target_kernels and target.ndim:
+    if not settings.target_kernels and target.ndim:
         # Columns of numbers and columns of labels use the same kernels on y.
         chosen = choose_target_kernels("auto", target, settings.kernels)
-        many = replace(many, target_kernels=chosen)
-    tests = _test_columns(estimator, many, (names, columns), correction, y)
+        settings = replace(settings, target_kernels=chosen)
+    tests = _test_columns(estimator, settings, (names, columns), y)
     options = settings.options
     if options.block_length is None and target.ndim and options.method != "shift":
         rows = target.reshape(len(target), -1)
@@ -691,37 +699,3 @@ def _warn_of_order(
         samples += parts
         owners += [name] * len(parts)
     warn_if_dependent(*samples, names=owners)
-
-
-def checked_tests(
-    make: Callable[..., Any],
-    correction: str | None,
-    n_resamples: int | None,
-    params: dict[str, Any],
-) -> tuple[Any, Settings]:
-    """Return an estimator and its settings, checked before the columns are read."""
-    check_correction(correction)
-    params["n_resamples"] = _resamples(n_resamples, 1)
-    estimator, settings = checked_test(make, params)
-    for item in settings.kernels:
-        parts = item.members() if isinstance(item, Kernel) else []
-        if any(isinstance(part, ColumnKernel) for part in parts):
-            raise ValueError(
-                f"kernel == {shown(item)}, must not choose columns, because every "
-                "column has a test of its own."
-            )
-    return estimator, settings
-
-
-def _with_resamples(
-    settings: Settings, n_resamples: int | None, n_columns: int
-) -> Settings:
-    """Return settings with the number of resamples for many columns."""
-    number = _resamples(n_resamples, n_columns)
-    return replace(settings, options=settings.options._replace(n_resamples=number))
-
-
-def _resamples(n_resamples: int | None, n_columns: int) -> int:
-    if n_resamples is not None:
-        return n_resamples
-    return min(max(999, 100 * n_columns - 1), MOST_DRAWS)

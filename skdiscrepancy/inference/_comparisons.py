@@ -196,16 +196,8 @@ def model_projections(
 
 # Keywords of a comparison, in this order.
 PARAMETERS = (
-    "names",
-    "kernel",
-    "target_kernel",
-    "bandwidth",
-    "target_bandwidth",
-    "n_bandwidths",
-    "standardize",
-    "encoder",
-    "n_jobs",
-    "verbose",
+    "names kernel target_kernel bandwidth target_bandwidth n_bandwidths standardize "
+    "encoder n_jobs verbose"
 )
 
 

@@ -296,17 +296,8 @@ DETERMINED = 0.97
 @takes_parameters_of(
     check_options,
     HSICEstimator,
-    names=(
-        "regressor",
-        *OPTIONS[1:],
-        "kernel",
-        "target_kernel",
-        "bandwidth",
-        "target_bandwidth",
-        "n_bandwidths",
-        "encoder",
-        *RUN,
-    ),
+    names="regressor n_resamples n_groups pooling block_length kernel target_kernel "
+    f"bandwidth target_bandwidth n_bandwidths encoder {RUN}",
     kernel="gaussian",
     bandwidth=None,
     target_bandwidth=None,

@@ -110,17 +110,8 @@ MIN_ROWS = 4
 
 @takes_parameters_of(
     hsic_test,
-    names=(
-        "method",
-        "kernel",
-        "bandwidth",
-        "n_bandwidths",
-        "n_resamples",
-        "pooling",
-        "block_length",
-        "encoder",
-        *RUN,
-    ),
+    names="method kernel bandwidth n_bandwidths n_resamples pooling block_length "
+    f"encoder {RUN}",
 )
 def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     r"""Test whether several variables are jointly independent (dHSIC).
@@ -234,7 +225,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     methods = ("permutation", "shift")
     given = {name: params.pop(name) for name in OPTIONS if name in params}
     values = HSICEstimator().get_params(deep=False) | params
-    names = ("kernel", "bandwidth", "n_jobs", "random_state", "verbose")
+    names = ("kernel", "bandwidth", *RUN.split())
     checked = check_parameters({name: values[name] for name in names})
     check_joint_kernels(checked["kernel"])
     # "dyadic" has `n_bandwidths` values here, which the rule of other tests refuses.

@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_table, is_table, take_columns
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.base import Settings, collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import CORRECTIONS, check_correction
 from skdiscrepancy._estimators.readers import Reader
@@ -270,17 +270,8 @@ class KSampleResult(Result):
 
 @takes_parameters_of(
     mmd_test,
-    names=(
-        "groups",
-        "correction",
-        "kernel",
-        "bandwidth",
-        "n_resamples",
-        "n_groups",
-        "pooling",
-        "encoder",
-        *RUN,
-    ),
+    names="groups correction kernel bandwidth n_resamples n_groups pooling encoder "
+    + RUN,
 )
 @in_one_blas_thread
 def k_sample_test(
@@ -399,9 +390,7 @@ def k_sample_test(
     options = settings.options
     if n_resamples is None:
         options = options._replace(n_resamples=max(999, 100 * len(pairs) - 1))
-    collection = estimator._collection(
-        rows, settings.kernels, estimator.bandwidth, table=layout
-    )
+    collection = collection_of(estimator, rows, settings.kernels, layout)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows.
     work = [float(len(rows[a]) + len(rows[b])) ** 2 for a, b in pairs]

@@ -26,7 +26,9 @@ from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
 
 # Keywords that come first in the signature of a test.
-FIRST = (*OPTIONS[:-1], "bandwidth", "target_bandwidth", "block_length", "paired")
+FIRST = (
+    "method n_resamples n_groups pooling bandwidth target_bandwidth block_length paired"
+)
 
 
 @takes_parameters_of(MMDEstimator.test, MMDEstimator, first=FIRST, bandwidth="dyadic")
@@ -314,13 +316,13 @@ def ksd_test(X: ArrayLike, model: Any = None, **params: Any) -> TestResult:
     return estimator._fit(X, settings)._test(X, settings)
 
 
-# Parameters of tests from Gram matrices that have data in place of kernels.
-OF_GRAMS = ("design", "second_order", *RUN)
-
-
-@takes_parameters_of(
-    mmd_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length", "paired")
+# Keywords of tests from Gram matrices.
+OF_GRAMS = (
+    f"method n_resamples n_groups pooling design second_order {RUN} block_length paired"
 )
+
+
+@takes_parameters_of(mmd_test, names=OF_GRAMS)
 def mmd_test_from_gram(
     K_xx: ArrayLike,
     K_yy: ArrayLike,
@@ -414,7 +416,7 @@ def mmd_test_from_gram(
     return estimator._test_pair(rows[:m], rows[m:], settings)
 
 
-@takes_parameters_of(hsic_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length"))
+@takes_parameters_of(hsic_test, names=OF_GRAMS)
 def hsic_test_from_gram(
     K: ArrayLike, L: ArrayLike, *, block_length: int | None = None, **params: Any
 ) -> TestResult:
@@ -493,7 +495,7 @@ def hsic_test_from_gram(
     return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
 
 
-@takes_parameters_of(ksd_test, names=(*OPTIONS[:-1], *OF_GRAMS, "block_length"))
+@takes_parameters_of(ksd_test, names=OF_GRAMS)
 def ksd_test_from_gram(
     H: ArrayLike, *, block_length: int | None = None, **params: Any
 ) -> TestResult:

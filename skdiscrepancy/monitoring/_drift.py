@@ -43,7 +43,7 @@ from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._column_tests import (
     ColumnTests,
     checked_tests,
-    read_samples,
+    resamples,
     two_sample_columns,
 )
 from skdiscrepancy.inference._tests import mmd_test
@@ -775,18 +775,16 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
 EXPLAINED_ROWS = 1000
 COMPARED_ROWS = 5000
 # Keywords that come first in the signature of a report.
-FIRST = ("level", "correction", "n_resamples", "max_columns", "max_rows", "encoder")
+FIRST = f"level correction n_resamples max_columns max_rows encoder {RUN}"
 
 
-@takes_parameters_of(mmd_test, first=(*FIRST, *RUN))
+@takes_parameters_of(checked_tests, mmd_test, first=FIRST)
 @in_one_blas_thread
 def drift_report(
     reference: ArrayLike,
     new: ArrayLike,
     *,
     level: float = 0.05,
-    correction: str | None = "bh",
-    n_resamples: int | None = None,
     max_columns: int = 10,
     max_rows: int = 10,
     encoder: Any = "auto",
@@ -887,20 +885,17 @@ def drift_report(
     own = {"level": level, "max_columns": max_columns, "max_rows": max_rows}
     values = check_parameters({**own, "encoder": encoder})
     kernels: list[Any] = [] if "kernel" in params else [LaplaceKernel()]
-    mmd, settings = checked_tests(MMDEstimator, correction, n_resamples, params)
+    mmd, settings = checked_tests(MMDEstimator, **params)
     new, columns = _read_tables(reference, new)
     with progress("drift report", 4, mmd.verbose) as line:
         tables = _Tables([reference, new], encoder, mmd.random_state, mmd.n_jobs)
-        column_tests = two_sample_columns(
-            mmd,
-            replace(settings, kernels=kernels or settings.kernels),
-            read_samples((reference, new), ("X", "Y"), "auto"),
-            correction,
-            n_resamples,
+        of_columns = replace(settings, kernels=kernels or settings.kernels)
+        column_tests = two_sample_columns(reference, new, mmd, of_columns)
+        options = settings.options._replace(
+            n_resamples=settings.options.n_resamples or resamples(1),
+            # The tests of columns have looked at the order of the rows.
+            block_length=settings.options.block_length or 1,
         )
-        # The tests of columns have looked at the order of the rows.
-        length = settings.options.block_length or 1
-        options = settings.options._replace(block_length=length)
         settings = replace(settings, options=options)
 
         def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
@@ -921,7 +916,10 @@ def drift_report(
         found = [j for group in groups for j in group]
         x, y = tables.of(found or list(range(len(columns))))
         kept, rows = tables.draw_rows(COMPARED_ROWS)
-        how = {name: getattr(mmd, name) for name in ("bandwidth", "n_bandwidths", *RUN)}
+        how = {
+            name: getattr(mmd, name)
+            for name in ("bandwidth", "n_bandwidths", *RUN.split())
+        }
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
         complete = Settings(CompleteU(), settings.kernels)

@@ -676,9 +676,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             remedy="watch the errors of a forecast instead",
             silence="shuffle the reference sample",
         )
-        layout = layout_of(encoder, X)
-        widths = self.bandwidth, self.n_bandwidths, "bandwidth"
-        collection = collection_of([rows], kernels, *widths, layout, self.n_jobs)
+        collection = collection_of(self, [rows], kernels, layout_of(encoder, X))
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
         run, n = Run(self.n_jobs, self.verbose), len(rows)
         source = gram(evaluated, rows, run=run)
