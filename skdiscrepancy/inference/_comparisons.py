@@ -50,21 +50,8 @@ STATISTIC: dict[str, Any] = {"design": "u", "normalize": False, "pooling": "mean
 def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[Any]:
     """Compare several samples with one sample, by the mean over kernels.
 
-    One walk computes all sums. The sums within X are shared by all candidates.
-
-    Parameters
-    ----------
-    estimator : MMDEstimator
-        Estimator of the U-statistic that is not fitted.
-    X : object
-        The sample.
-    candidates : list
-        Samples to compare with X.
-
-    Returns
-    -------
-    projections : list of Projections
-        The unbiased statistic of each candidate.
+    Returns the unbiased statistic of each candidate. One walk computes all sums, and
+    all candidates share the sums within X.
     """
     settings = estimator._check_params()
     names = [f"candidate {c}" for c in range(len(candidates))]
@@ -85,6 +72,7 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
     (within_x, _), *sums = source.walk(regions)
     first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
     own = within_x.mean(axis=0) / (m - 1)
+    shared = _block(source, first, first) / (len(first) * m)
     found = []
     for c, (start, stop) in enumerate(pairwise(ends)):
         (within_y, _), (cross_x, cross_y) = sums[2 * c : 2 * c + 2]
@@ -92,30 +80,16 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
         a = own - cross_x.mean(axis=0) / n
         b = within_y.mean(axis=0) / (n - 1) - cross_y.mean(axis=0) / m
         some = int(start) + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
-        name = names[c]
-        found.append(
-            Projections(
-                float(a.mean() + b.mean()),
-                {"reference": (a - a.mean()) / m, name: (b - b.mean()) / n},
-                _blocks(source, first, some, m, n, name),
-            )
-        )
-    # The block within X is in all quadratic forms, so it cancels in differences.
-    shared = _block(source, first, first) / (len(first) * m)
-    for projections in found:
-        projections.quadratic["reference", "reference"] = shared
+        size, name = np.sqrt(float(len(first)) * m * len(some) * n), names[c]
+        quadratic = {
+            ("reference", name): -_block(source, first, some) / size,
+            (name, name): _block(source, some, some) / (len(some) * n),
+            # In all quadratic forms, so it cancels in differences.
+            ("reference", "reference"): shared,
+        }
+        linear = {"reference": (a - a.mean()) / m, name: (b - b.mean()) / n}
+        found.append(Projections(float(a.mean() + b.mean()), linear, quadratic))
     return found
-
-
-def _blocks(
-    source: Any, first: np.ndarray, some: np.ndarray, m: int, n: int, name: str
-) -> dict[tuple[str, str], np.ndarray]:
-    """Return the blocks of the quadratic form that hold the rows of a candidate."""
-    size = np.sqrt(float(len(first)) * m * len(some) * n)
-    return {
-        ("reference", name): -_block(source, first, some) / size,
-        (name, name): _block(source, some, some) / (len(some) * n),
-    }
 
 
 def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:

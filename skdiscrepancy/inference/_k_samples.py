@@ -24,7 +24,7 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_table, is_table, take_columns
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings, collection_of
+from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import CORRECTIONS, check_correction
 from skdiscrepancy._estimators.readers import Reader
@@ -44,44 +44,40 @@ MIN_ROWS = 2
 
 
 def read_k_samples(
-    samples: Sequence[Any], groups: Any, estimator: MMDEstimator, settings: Settings
+    samples: Sequence[Any], groups: Any, reader: Reader
 ) -> tuple[list[Any], list[Any], Any]:
     """Read several samples, or one table that is divided by its groups.
 
     Returns the rows and the name of each sample, and the layout of their columns.
     """
-    reader = Reader(settings.kernels, encoder=estimator.encoder)
-    if groups is None:
-        if len(samples) < 2:
+    tables, labels = [as_table(sample) for sample in samples], None
+    if groups is not None:
+        if len(tables) != 1:
             raise ValueError(
-                f"k_sample_test got {len(samples)} samples, must be >= 2, or one table "
-                "with `groups`, the name of a column or one label for each row."
+                f"k_sample_test got {len(tables)} samples, must be 1 if you pass "
+                "`groups`."
             )
-        tables = [as_table(sample) for sample in samples]
-        titles = [f"samples[{i}]" for i in range(len(tables))]
-        rows, layout = _encoded(tables, titles, reader)
-        return rows, list(range(len(rows))), layout
-    if len(samples) != 1:
+        tables[0], labels = _divide(tables[0], groups)
+    elif len(tables) < 2:
         raise ValueError(
-            f"k_sample_test got {len(samples)} samples, must be 1 if you pass `groups`."
+            f"k_sample_test got {len(tables)} samples, must be >= 2, or one table with "
+            "`groups`, the name of a column or one label for each row."
         )
-    table, labels = _divide(as_table(samples[0]), groups)
-    [rows], layout = _encoded([table], ["samples[0]"], reader)
-    if len(labels) != len(rows):
-        raise ValueError(
-            f"groups has {len(labels)} labels, must have one for each of the "
-            f"{len(rows)} rows of samples[0]."
-        )
-    names, codes = _levels(labels)
-    if len(names) < 2:
-        raise ValueError(
-            f"groups has only the label {shown(names[0])}, must have at least two "
-            "different labels."
-        )
-    parts = [rows[np.flatnonzero(codes == code)] for code in range(len(names))]
-    for name, part in zip(names, parts, strict=True):
-        _check_size(len(part), f"The group {shown(name)} of `groups`")
-    return parts, names, layout
+    titles = [f"samples[{i}]" for i in range(len(tables))]
+    for table, title in zip(tables, titles, strict=True):
+        refuse_blocks(table, title)
+        own, first = names_of(table), names_of(tables[0])
+        if own and first and own != first:
+            raise ValueError(
+                f"{title} has the columns {shown(own)}, must have the columns of "
+                f"samples[0] in the same order, {shown(first)}."
+            )
+    rows, names = reader.together(tables, titles), list(range(len(tables)))
+    _check_sizes(rows, titles)
+    if labels is not None:
+        rows, names = _parts(rows[0], labels)
+        _check_sizes(rows, [f"The group {shown(name)} of `groups`" for name in names])
+    return rows, names, layout_of(reader.encoder_, tables[0])
 
 
 def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
@@ -117,45 +113,39 @@ def _divide(table: Any, groups: Any) -> tuple[Any, np.ndarray]:
     return table, found
 
 
-def _levels(labels: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """Return the distinct labels, sorted if possible, and the code of each row."""
+def _parts(rows: Any, labels: np.ndarray) -> tuple[list[Any], list[Any]]:
+    """Return the rows of each label, and the labels, sorted if possible."""
+    if len(labels) != len(rows):
+        raise ValueError(
+            f"groups has {len(labels)} labels, must have one for each of the "
+            f"{len(rows)} rows of samples[0]."
+        )
     codes = encode_labels(labels[:, np.newaxis])
-    first = np.unique(codes, return_index=True)[1]
+    found, first = np.unique(codes, return_index=True)
     names = [labels[i] for i in first]
     names = [name.item() if isinstance(name, np.generic) else name for name in names]
+    if len(names) < 2:
+        raise ValueError(
+            f"groups has only the label {shown(names[0])}, must have at least two "
+            "different labels."
+        )
     try:
         order = sorted(range(len(names)), key=lambda i: names[i])
     except TypeError:
         # Labels of several types stay in the order of their first rows.
         order = np.argsort(first).tolist()
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    return [names[i] for i in order], places[codes]
+    parts = [rows[np.flatnonzero(codes == found[i])] for i in order]
+    return parts, [names[i] for i in order]
 
 
-def _encoded(
-    tables: list[Any], titles: list[str], reader: Reader
-) -> tuple[list[Any], Any]:
-    """Return tables as the kernels read them, and the layout of their columns."""
-    for table, title in zip(tables, titles, strict=True):
-        refuse_blocks(table, title)
-        own, first = names_of(table), names_of(tables[0])
-        if own and first and own != first:
+def _check_sizes(samples: list[Any], titles: list[str]) -> None:
+    """Refuse samples that have too few rows."""
+    for rows, title in zip(samples, titles, strict=True):
+        if len(rows) < MIN_ROWS:
             raise ValueError(
-                f"{title} has the columns {shown(own)}, must have the columns of "
-                f"{titles[0]} in the same order, {shown(first)}."
+                f"{title} has {len(rows)} rows, must have at least {MIN_ROWS} for a "
+                "test."
             )
-    rows = reader.together(tables, titles)
-    for part, title in zip(rows, titles, strict=True):
-        _check_size(len(part), title)
-    return rows, layout_of(reader.encoder_, tables[0])
-
-
-def _check_size(n_rows: int, title: str) -> None:
-    if n_rows < MIN_ROWS:
-        raise ValueError(
-            f"{title} has {n_rows} rows, must have at least {MIN_ROWS} for a test."
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -385,7 +375,8 @@ def k_sample_test(
     check_correction(correction, ("shaffer", *CORRECTIONS))
     params["n_resamples"] = 999 if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
-    rows, names, layout = read_k_samples(samples, groups, estimator, settings)
+    reader = Reader(settings.kernels, encoder=estimator.encoder)
+    rows, names, layout = read_k_samples(samples, groups, reader)
     pairs = list(combinations(range(len(rows)), 2))
     options = settings.options
     if n_resamples is None:
