@@ -588,8 +588,19 @@ def two_sample_columns(
     """Test every column of two samples, with checked parameters."""
     data = read_samples((X, Y), ("X", "Y"), estimator.encoder)
     tests = _test_columns(estimator, settings, data)
-    if settings.options.block_length is None:
-        _warn_of_order(*data, paired=settings.paired)
+    if settings.options.block_length is not None:
+        return tests
+    # Warn once if rows of any columns depend on each other.
+    samples: list[Any] = []
+    owners: list[Any] = []
+    for name, column in zip(*data, strict=True):
+        parts: list[Any] = [column.order(part) for part in column.parts]
+        if settings.paired:
+            # Labels have no differences.
+            parts = [] if column.of_labels else [differences(*parts)]
+        samples += parts
+        owners += [name] * len(parts)
+    warn_if_dependent(*samples, names=owners)
     return tests
 
 
@@ -683,19 +694,3 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
         orders = [column.order(*column.parts) for column in columns]
         warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
     return tests
-
-
-def _warn_of_order(
-    names: list[Any], columns: list[ColumnSample], *, paired: bool
-) -> None:
-    """Warn once if rows of any columns of two tables depend on each other."""
-    samples: list[Any] = []
-    owners: list[Any] = []
-    for name, column in zip(names, columns, strict=True):
-        parts: list[Any] = [column.order(part) for part in column.parts]
-        if paired:
-            # Labels have no differences.
-            parts = [] if column.of_labels else [differences(*parts)]
-        samples += parts
-        owners += [name] * len(parts)
-    warn_if_dependent(*samples, names=owners)

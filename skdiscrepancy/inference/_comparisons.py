@@ -101,73 +101,6 @@ def _block(source: Any, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     return K
 
 
-def variable_projections(
-    estimator: HSICEstimator, variables: list[Any], y: Any
-) -> list[Projections]:
-    """Measure the dependence of y on several variables, by the mean over kernels.
-
-    Returns the unbiased statistic of each variable. The mean over all products of
-    kernels is the statistic of the product of the mean kernels.
-    """
-    settings = estimator._check_params()
-    found: list[Projections] = []
-    for X in variables:
-        fitted = clone(estimator)._fit(X, y, settings)
-        rows, target = fitted._validate_fitted(X, y, settings)
-        if found and len(rows) != len(found[0].linear["rows"]):
-            raise ValueError(
-                f"X has {len(rows)} rows, must have "
-                f"{len(found[0].linear['rows'])} as the other variables."
-            )
-        x = gram(fitted.kernels_, rows, run=estimator._run).mean()
-        z = gram(fitted.target_kernels_, target, run=estimator._run).mean()
-        n = len(rows)
-        centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
-        products = centred_products(x, z, centring, tuple)
-        [sums] = products.results
-        # The projection of the core of order four on a row, times two.
-        means = sums * ((n - 2) / ((n - 1) * (n - 3)))
-        value = float(sums.sum() / (n * (n - 3)))
-        some = noise_rows(n, most=QUADRATIC_ROWS)
-        core = mean_centred(x, some) * mean_centred(z, some)
-        found.append(one_sample_projections(value, means, core))
-    return found
-
-
-def model_projections(
-    X: Any, models: list[Any], names: list[Any], params: dict[str, Any]
-) -> list[Projections]:
-    """Compare a sample with several models, by the mean over kernels.
-
-    Returns the unbiased statistic of each model. `names` are for error messages, and
-    `params` the parameters of a KSDEstimator.
-    """
-    for name, model in zip(names, models, strict=True):
-        if model is None or (is_density_estimator(model) and not is_fitted(model)):
-            raise ValueError(
-                f"model {name!r} is {model!r}, must be fitted, a score function or an "
-                "array of gradients. Fit the models to other rows than X, because a "
-                "model that was fitted to X fits X too well."
-            )
-    givens = [as_given(model) for model in models]
-    estimator = KSDEstimator(givens[0], **STATISTIC, **params)
-    settings = estimator._check_params()
-    rows = estimator._validate_first(X, settings.design)
-    if len(rows) < LEAST_ROWS:
-        raise ValueError(too_few_rows(len(rows)))
-    estimator._fit_kernels(rows, settings.kernels)
-    n = len(rows)
-    some, found = noise_rows(len(rows), most=QUADRATIC_ROWS), []
-    for given in givens:
-        gradients = gradients_at(rows, score_function_of(given))
-        scaled = in_scale(estimator.scale_, rows, gradients)
-        core = SteinGram(estimator.kernels_, *scaled, estimator._run)
-        means = core.sums(diagonal=False).mean(axis=0) / (n - 1)
-        [(_, H)] = core.mean().dense(some, some)
-        found.append(one_sample_projections(float(means.mean()), means, H))
-    return found
-
-
 # Keywords of a comparison, in this order.
 PARAMETERS = (
     "names kernel target_kernel bandwidth target_bandwidth n_bandwidths standardize "
@@ -326,8 +259,30 @@ def ksd_compare(
     ('model 0', True)
     """
     names = _names(models, names, "a model", "model")
+    for name, model in zip(names, models, strict=True):
+        if model is None or (is_density_estimator(model) and not is_fitted(model)):
+            raise ValueError(
+                f"model {name!r} is {model!r}, must be fitted, a score function or an "
+                "array of gradients. Fit the models to other rows than X, because a "
+                "model that was fitted to X fits X too well."
+            )
+    givens = [as_given(model) for model in models]
+    estimator = KSDEstimator(givens[0], **STATISTIC, **params)
+    settings = estimator._check_params()
     refuse_blocks(X, "X")
-    found = model_projections(as_table(X), list(models), names, params)
+    rows = estimator._validate_first(as_table(X), settings.design)
+    if len(rows) < LEAST_ROWS:
+        raise ValueError(too_few_rows(len(rows)))
+    estimator._fit_kernels(rows, settings.kernels)
+    n = len(rows)
+    some, found = noise_rows(len(rows), most=QUADRATIC_ROWS), []
+    for given in givens:
+        gradients = gradients_at(rows, score_function_of(given))
+        scaled = in_scale(estimator.scale_, rows, gradients)
+        core = SteinGram(estimator.kernels_, *scaled, estimator._run)
+        means = core.sums(diagonal=False).mean(axis=0) / (n - 1)
+        [(_, H)] = core.mean().dense(some, some)
+        found.append(one_sample_projections(float(means.mean()), means, H))
     return ComparisonResult.of(names, found, "KSD")
 
 
@@ -407,7 +362,29 @@ def hsic_compare(
     names = _names(candidates, names, "an array")
     refuse_blocks(y, "y")
     estimator = HSICEstimator(**STATISTIC, **params)
-    found = variable_projections(estimator, _in_memory(candidates), y)
+    settings = estimator._check_params()
+    found: list[Projections] = []
+    # The mean over all products of kernels is the product of the mean kernels.
+    for X in _in_memory(candidates):
+        fitted = clone(estimator)._fit(X, y, settings)
+        rows, target = fitted._validate_fitted(X, y, settings)
+        if found and len(rows) != len(found[0].linear["rows"]):
+            raise ValueError(
+                f"X has {len(rows)} rows, must have "
+                f"{len(found[0].linear['rows'])} as the other variables."
+            )
+        x = gram(fitted.kernels_, rows, run=estimator._run).mean()
+        z = gram(fitted.target_kernels_, target, run=estimator._run).mean()
+        n = len(rows)
+        centring = Centring(partial(centring_offsets, unbiased=True), diagonal=False)
+        products = centred_products(x, z, centring, tuple)
+        [sums] = products.results
+        # The projection of the core of order four on a row, times two.
+        means = sums * ((n - 2) / ((n - 1) * (n - 3)))
+        value = float(sums.sum() / (n * (n - 3)))
+        some = noise_rows(n, most=QUADRATIC_ROWS)
+        core = mean_centred(x, some) * mean_centred(z, some)
+        found.append(one_sample_projections(value, means, core))
     return ComparisonResult.of(names, found, "HSIC", larger_is_better=True)
 
 
