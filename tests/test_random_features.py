@@ -23,7 +23,7 @@ from skdiscrepancy._estimators import two_sample_tests
 from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._loops.angles import waves
-from skdiscrepancy._nulls import feature_groups
+from skdiscrepancy._nulls import groups as groups_module
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
@@ -187,8 +187,8 @@ def spied_test(X, Y, **params):
 
     with (
         spy(features, "random_groups"),
-        spy(feature_groups, "draw_owners"),
-        spy(feature_groups, "combine"),
+        spy(groups_module, "draw_owners"),
+        spy(groups_module, "combine"),
         spy(two_sample_tests, "FeatureMaps"),
     ):
         seen["test"] = mmd_test(X, Y, **params)
@@ -230,7 +230,7 @@ def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_gr
         n, K = len(K), K - np.diag(np.diag(K))
         centred = (K**2).sum() - 2 * (K.sum(1) ** 2).sum() / (n - 2)
         centred += K.sum() ** 2 / (n - 1) / (n - 2)
-        unit = np.sqrt(2) * (1 / len(X) + 1 / len(Y)) / n
+        unit = groups_module._null_deviation([len(X), len(Y)])
         assert_allclose(scales[0][k], unit * np.sqrt(centred), rtol=1e-9)
         assert_allclose(scales[1][k], unit * np.sqrt((K**2).sum()), rtol=1e-9)
 

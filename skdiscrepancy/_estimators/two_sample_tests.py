@@ -21,7 +21,6 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights
-from skdiscrepancy._nulls.feature_groups import feature_permutation_test
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
     block_sign_test,
@@ -53,6 +52,8 @@ from skdiscrepancy.pooling import normalize_statistics
 ALL_ROWS, FRACTION = 300, 0.4
 # Rows of both samples for the noise of the effect size.
 NOISE_ROWS = 200
+# About this many rows give the scales of kernels that have features.
+EXAMPLES = 1024
 
 
 def choose_kernels(
@@ -164,8 +165,9 @@ def test_of_features(
     """Test whether two samples have the same distribution, with random features."""
     seed, division = draw_seeds(options.generator, 2)
     maps = FeatureMaps(options.kernels, estimator.n_components, seed, X, Y)
-    gram = FeatureGram(maps, blocks_of(X, Y, run=options.run), seed=division)
-    return feature_permutation_test(gram, options, unbiased=not design.biased)
+    blocks = blocks_of(X, Y, run=options.run)
+    core: Any = FeatureGram(maps, blocks, seed=division, n_examples=EXAMPLES)
+    return permutation_test(core, len(X), options, unbiased=not design.biased)
 
 
 @in_one_blas_thread

@@ -154,7 +154,11 @@ class FeatureGram:
         with its other rows. Needs `kept`.
     seed : int or None, default=None
         Seed of random groups of rows.
+    n_examples : int, default=0
+        About this many rows give the sums over rows, and of squares, of `group_sums`.
     """
+
+    dtype = np.dtype(np.float64)
 
     def __init__(
         self,
@@ -165,12 +169,14 @@ class FeatureGram:
         kept: KeptMeans | None = None,
         held_out: bool = False,
         seed: int | None = None,
+        n_examples: int = 0,
     ):
         self.maps, self.blocks, self.run = maps, blocks, blocks.run
         self.n_kernels = maps.n_kernels
-        self.kept, self.held_out, self.seed = kept, held_out, seed
+        self.kept, self.held_out = kept, held_out
+        self.seed, self.n_examples = seed, n_examples
         self.starts = np.cumsum([0, *blocks.sizes]).tolist()
-        self.sizes = list(blocks.sizes)
+        self.sizes, self.n = list(blocks.sizes), self.starts[-1]
         if held_out:
             self.sizes[0] -= self.sizes[1]
         weights = [*weights, *[None] * (len(self.sizes) - len(weights))]
@@ -399,7 +405,7 @@ class FeatureGram:
         parts = [part for _, part in self.blocks.each(work, samples=(sample,))]
         return np.concatenate(parts) / self.n_kernels
 
-    def group_sums(self, bounds: np.ndarray, n_examples: int = 0) -> GroupSums:
+    def group_sums(self, bounds: np.ndarray) -> GroupSums:
         """Sum the matrices over pairs of groups of rows, in one pass.
 
         The rows of each sample are divided into groups at random. The groups have the
@@ -414,7 +420,7 @@ class FeatureGram:
         G, n = len(sizes), int(bounds[-1])
         check_group_memory(K, G)
         owners = np.searchsorted(self.starts, bounds[:-1], side="right") - 1
-        shares = np.ceil(sizes * min(1, n_examples / n)).astype(np.int64)
+        shares = np.ceil(sizes * min(1, self.n_examples / n)).astype(np.int64)
         groups, diagonals = np.zeros((K, G, G)), np.zeros((K, G))
         passes, quiet = list(self.maps.passes(G)), np.errstate(all="ignore")
         with progress("kernel sums", len(passes), self.run.verbose) as line, quiet:
@@ -435,7 +441,7 @@ class FeatureGram:
             own = np.arange(G)
             groups[:, own, own] -= diagonals
             rows, squares = np.empty((K, 0)), np.empty(0)
-            if n_examples:
+            if self.n_examples:
                 rows, squares = _moments_of_examples(self.maps, examples, n)
         return GroupSums(groups, rows, squares, diagonals)
 

@@ -275,7 +275,9 @@ def mean_of_pairs(
             form = quadratic_forms(sums.groups, own, line)
         values += (weight - across) * form
         if not unbiased:
-            diagonal = np.add.reduceat(sums.diagonal, bounds[:-1], axis=1)
+            diagonal = sums.diagonal
+            if diagonal.shape[1] > len(bounds) - 1:
+                diagonal = np.add.reduceat(diagonal, bounds[:-1], axis=1)
             values += weight * (diagonal @ own.T)
     return values / total_weight
 
