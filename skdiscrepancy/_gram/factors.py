@@ -81,13 +81,14 @@ class StackedFactors:
 
 def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     """Tell whether a factor can be complete, before it is computed."""
-    if not _is_definite(kernel, rows.shape[1]):
+    # Factors are positive definite.
+    if not isinstance(kernel, Kernel) or not kernel.is_definite(rows.shape[1]):
         return False
-    if (
-        len(rows) <= MAX_RANK
-        or is_smooth(kernel)
-        or isinstance(kernel, IndicatorKernel)
-    ):
+    parts = kernel.members()
+    if any(isinstance(part, FunctionKernel) or _has_metric(part) for part in parts):
+        return False
+    known = is_smooth(kernel) or isinstance(kernel, IndicatorKernel)
+    if len(rows) <= MAX_RANK or known:
         return True
     if isinstance(kernel, RowKernel):
         return kernel.features(as_block(rows[:1])) is not None
@@ -95,17 +96,8 @@ def may_be_complete(rows: np.ndarray, kernel: KernelLike) -> bool:
     return rows.shape[1] == 1 and len(np.unique(rows)) <= ROUGH_RANK
 
 
-def _is_definite(kernel: KernelLike, n_features: int) -> bool:
-    """Return whether a kernel is known to be positive definite, as factors are."""
-    if not isinstance(kernel, Kernel):
-        return False
-    return kernel.is_definite(n_features) and not any(
-        isinstance(part, FunctionKernel) or _has_metric(part)
-        for part in kernel.members()
-    )
-
-
 def _has_metric(kernel: KernelLike) -> bool:
+    """Tell whether a kernel has a metric of its own."""
     return getattr(kernel, "metric", None) is not None
 
 

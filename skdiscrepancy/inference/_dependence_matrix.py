@@ -305,7 +305,10 @@ class HSICMatrixResult(MatrixResult):
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and columns of all pairs, in the order of the table."""
-        return _table_order(self.matrix, self.pvalues, symmetric=self.symmetric)
+        rows, cols = pairs = _pairs_of(self.matrix, self.symmetric)
+        # The smallest p-value, and then the largest CKA, is first.
+        order = np.lexsort((-self.matrix[pairs], self.pvalues[pairs]))
+        return rows[order], cols[order]
 
     def _summary(self) -> dict[str, Any]:
         return {
@@ -548,23 +551,15 @@ def _adjusted(
     pvalues: np.ndarray, correction: str | None, *, symmetric: bool
 ) -> np.ndarray:
     """Correct the p-values for the number of pairs, each pair once."""
-    adjusted = pvalues.copy()
-    if not symmetric:
-        adjusted[:] = adjust_pvalues(pvalues.ravel(), correction).reshape(pvalues.shape)
-        return adjusted
-    upper = np.triu_indices(len(pvalues), 1)
-    adjusted[upper] = adjust_pvalues(pvalues[upper], correction)
-    adjusted.T[upper] = adjusted[upper]
+    adjusted, pairs = pvalues.copy(), _pairs_of(pvalues, symmetric)
+    adjusted[pairs] = adjust_pvalues(pvalues[pairs], correction)
+    if symmetric:
+        adjusted.T[pairs] = adjusted[pairs]
     return adjusted
 
 
-def _table_order(
-    matrix: np.ndarray, pvalues: np.ndarray, *, symmetric: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs, with the smallest p-value and then the largest CKA first."""
-    rows, cols = np.indices(matrix.shape).reshape(2, -1)
+def _pairs_of(matrix: np.ndarray, symmetric: bool) -> Any:
+    """Return the rows and columns of all pairs, each symmetric pair once."""
     if symmetric:
-        rows, cols = np.triu_indices(len(matrix), 1)
-    # lexsort is stable, and sorts by the last key first.
-    order = np.lexsort((-matrix[rows, cols], pvalues[rows, cols]))
-    return rows[order], cols[order]
+        return np.triu_indices(len(matrix), 1)
+    return tuple(np.indices(matrix.shape).reshape(2, -1))
