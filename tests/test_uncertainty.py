@@ -354,7 +354,6 @@ def test_result_with_an_error_can_be_pickled_and_compared():
         ({"pooling": "max"}, "pooling == 'max', must be 'mean'"),
         ({"pooling": "mean", "design": "b"}, "must be 'u', 'v' or 'x'"),
         ({"pooling": "mean", "design": "x"}, "normalize == True, must be False"),
-        ({"pooling": "mean", "n_components": 16}, "n_components must be None"),
         (
             {"pooling": "mean", "squared": False, "normalize": False, "design": "v"},
             "squared == False, must be True",
@@ -368,6 +367,38 @@ def test_results_without_an_error_say_why(params, match):
     with pytest.raises(ValueError, match=match):
         result.standard_error  # noqa: B018
     with pytest.raises(ValueError, match=match):
+        result.confidence_interval()
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_errors_from_features_are_those_of_exact_kernels(normalize):
+    X, Y = samples(80, 60)
+    params = {**SMOOTH, "normalize": normalize, "random_state": 0}
+    exact = weighted_evaluations(X, Y, None, None, **params)
+    features = weighted_evaluations(X, Y, None, None, **params, n_components=4000)
+    for one, other in zip(exact, features, strict=True):
+        # Random features of 2000 frequencies have errors of a few percent.
+        assert_allclose(other.standard_error, one.standard_error, rtol=0.1)
+        bounds = np.array([one.confidence_interval(), other.confidence_interval()])
+        assert_allclose(*bounds, atol=0.3 * one.standard_error)
+
+
+def test_exact_features_have_the_errors_of_their_kernel():
+    X, Y = samples(40, 30)
+    found = [
+        MMDEstimator(kernel="linear", n_components=size, random_state=0)
+        .fit(X)
+        .evaluate(Y)
+        for size in (None, 8)
+    ]
+    assert_allclose(*(result.standard_error for result in found), rtol=1e-9)
+
+
+def test_rows_that_are_read_by_blocks_say_why_they_have_no_error():
+    X, Y = samples(40, 30)
+    mmd = MMDEstimator(kernel="gaussian", bandwidth=1.0, n_components=8).fit(X)
+    result = mmd.evaluate([Y[:10], Y[10:]])
+    with pytest.raises(ValueError, match=r"read by blocks .* If the rows fit"):
         result.confidence_interval()
 
 

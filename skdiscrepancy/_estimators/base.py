@@ -22,6 +22,7 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._estimators.parameters import CHECKS, check_parameters
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.pieces import UnreadError
 from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
@@ -212,7 +213,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         found: Any = self._without_standard_error(len(result.kernels))
         if not found and statistics is not None:
             with np.errstate(all="ignore"):
-                found = noise(statistics, normalize=self.normalize)
+                try:
+                    found = noise(statistics, normalize=self.normalize)
+                except UnreadError as error:
+                    found = str(error)
         if isinstance(found, Normal):
             found = NormalUncertainty(result.value, *found)
         elif isinstance(found, Noise):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -53,8 +54,10 @@ from skdiscrepancy._statistics.dependence import (
     unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_dependence import dependence_of_features
-from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS
+from skdiscrepancy._statistics.feature_dependence import (
+    dependence_of_features,
+    feature_noise,
+)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel
 from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
@@ -130,19 +133,6 @@ def _pair(
     blocks = paired_blocks(X, y, step=step, run=estimator._run)
     some = (X.some, y.some) if is_lazy else None
     return FeaturePair(maps, blocks, estimator.feature_seed_, some)
-
-
-def evaluate_features(
-    estimator: Any, X: np.ndarray, y: np.ndarray, design: Design
-) -> DiscrepancyResult | None:
-    """Compute the dependence from random features, None if no features are random."""
-    pair = _pair(estimator, X, y)
-    if pair is None:
-        return None
-    statistics = dependence_of_features(
-        pair, unbiased=not design.biased, scales=estimator.normalize
-    )
-    return estimator._result(statistics, estimator._pairs())
 
 
 def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:
@@ -497,27 +487,26 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        if self.n_components is not None:
-            result = evaluate_features(self, X, y, design)
-            if result is not None:
-                return replace(result, uncertainty=NO_FEATURE_ERRORS)
-        x = gram(self.kernels_, X, run=self._run)
-        z = gram(self.target_kernels_, y, run=self._run)
-        statistics = hsic_statistics(
-            x,
-            z,
-            design,
-            second_order=self.second_order,
-            random_state=self.random_state,
-            weights=weights,
-        )
+        pair = None if self.n_components is None else _pair(self, X, y)
+        noise: Callable[..., Any]
+        if pair is not None:
+            statistics = dependence_of_features(
+                pair, unbiased=not design.biased, scales=self.normalize or errors
+            )
+            noise = partial(feature_noise, pair)
+        else:
+            x = gram(self.kernels_, X, run=self._run)
+            z = gram(self.target_kernels_, y, run=self._run)
+            flags: Any = {"weights": weights, "second_order": self.second_order}
+            statistics = hsic_statistics(
+                x, z, design, random_state=self.random_state, **flags
+            )
+            noise = partial(hsic_noise, x, z, design, **flags)
         result = self._result(statistics, self._pairs())
-        if self.n_components is not None:
+        if self.n_components is not None and pair is None:
             result = without_errors(result)
         if not errors:
             return result
-        flags = {"weights": weights, "second_order": self.second_order}
-        noise = partial(hsic_noise, x, z, design, **flags)
         return self._with_uncertainty(result, statistics, design, noise)
 
     @explains_keywords

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -25,8 +24,8 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.ksd_features import (
-    evaluate_features,
     means_of_features,
+    stein_gram,
     test_of_features,
     witness_of_features,
 )
@@ -42,7 +41,11 @@ from skdiscrepancy._estimators.ksd_models import (
     standardized,
     unseeded,
 )
-from skdiscrepancy._estimators.random_features import check_features, draw_features
+from skdiscrepancy._estimators.random_features import (
+    check_features,
+    draw_features,
+    seed_of,
+)
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
 from skdiscrepancy._gram.stein import SteinGram
 from skdiscrepancy._gram.tiles import Gram
@@ -62,7 +65,7 @@ from skdiscrepancy._nulls.parametric import parametric_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.noise import NO_FEATURE_ERRORS
+from skdiscrepancy._statistics.feature_statistics import feature_statistics
 from skdiscrepancy._statistics.second_order import (
     design_noise,
     one_sample,
@@ -214,13 +217,17 @@ def evaluate_rows(
         weights = estimator._check_weights(sample_weight, X, design, least)
         X, gradients = X[weights > 0], gradients[weights > 0]
         weights = weights[weights > 0]
+    core: Any
     if estimator.n_components is not None:
-        result = evaluate_features(estimator, X, gradients, design, weights)
-        return replace(result, uncertainty=NO_FEATURE_ERRORS)
-    core = estimator._core(X, gradients)
-    if weights is None:
+        sample, unbiased = (X, gradients), not design.biased
+        core = stein_gram(estimator, seed_of(estimator), sample, weights=weights)
+        scales = estimator.normalize or errors
+        statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
+    elif weights is None:
+        core = estimator._core(X, gradients)
         statistics = over_design(core, design, estimator.random_state)
     else:
+        core = estimator._core(X, gradients)
         statistics = one_sample(core, weights, unbiased=not design.biased)
     result = estimator._result(statistics, list(estimator.kernels_))
     if not errors:

@@ -19,13 +19,8 @@ from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.stein import check_squares
 from skdiscrepancy._nulls.groups import means_of_groups, wild_test_of_groups
 from skdiscrepancy._nulls.pvalues import Options, TestResult
-from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_statistics import (
-    feature_statistics,
-    feature_witness,
-)
+from skdiscrepancy._statistics.feature_statistics import feature_witness
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.designs import Design
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
 # scale is a root of about 500 squares, so its standard error is about 3 %.
@@ -57,21 +52,6 @@ def stein_gram(
     check_squares(estimator.kernels_, np.dtype(np.float64))
     maps = SteinMaps(estimator.kernels_, estimator.n_components, seed, *scaled)
     return FeatureGram(maps, blocks, [weights], seed=division)
-
-
-def evaluate_features(
-    estimator: Any,
-    X: np.ndarray,
-    gradients: np.ndarray,
-    design: Design,
-    weights: np.ndarray | None,
-) -> DiscrepancyResult:
-    """Compute the discrepancy of a sample from random features."""
-    gram = stein_gram(estimator, seed_of(estimator), (X, gradients), weights=weights)
-    statistics = feature_statistics(
-        gram, 1, unbiased=not design.biased, scales=estimator.normalize
-    )
-    return estimator._result(statistics, list(estimator.kernels_))
 
 
 def witness_of_features(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from operator import is_
 from typing import Any, Self
 
 import numpy as np
@@ -31,14 +30,17 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.targets import check_weights
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.random_features import check_features, draw_features
+from skdiscrepancy._estimators.random_features import (
+    check_features,
+    draw_features,
+    seed_of,
+)
 from skdiscrepancy._estimators.readers import (
     n_columns,
     refuse_second_sample,
     refuse_weighted_reference,
 )
 from skdiscrepancy._estimators.two_sample_tests import (
-    feature_reference,
     refuse_other_order,
     test_samples,
     witness_of_features,
@@ -49,10 +51,8 @@ from skdiscrepancy._gram.two_sample_sums import Weights, stacked_weights
 from skdiscrepancy._nulls.one_sample import one_sample_methods
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_statistics import FeatureReference
 from skdiscrepancy._statistics.references import Reference
 from skdiscrepancy._statistics.second_order import check_finite, warn_unused
-from skdiscrepancy._statistics.two_samples import row_contributions
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design, Region
 from skdiscrepancy.kernels._base import KernelLike
@@ -344,7 +344,7 @@ class MMDEstimator(BaseDiscrepancy):
     """
 
     # The reference sample with its sums, if `fit` has computed them.
-    _reference: Reference | FeatureReference | None = None
+    _reference: Reference | None = None
 
     def __init__(
         self,
@@ -643,6 +643,7 @@ class MMDEstimator(BaseDiscrepancy):
         `errors` says whether the result has a standard error.
         """
         reference = self._known_reference()
+        reference = reference._replace(scales=self.normalize or errors)
         paired = self._is_paired(design)
         statistics = reference.statistics(
             Y, design, paired=paired, random_state=self.random_state, weights=weights
@@ -653,20 +654,27 @@ class MMDEstimator(BaseDiscrepancy):
         noise = partial(reference.noise, Y, design, paired=paired, weights=weights)
         return self._with_uncertainty(result, statistics, design, noise)
 
-    def _known_reference(self) -> Reference | FeatureReference:
+    def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
         self._refuse_changed()
-        if self.n_components is not None:
-            return feature_reference(self)
-        # Exact kernels refuse rows that are read by blocks.
-        self._reference_rows()
-        rows, weights = self.reference_, self.reference_weight_
-        found = Reference(rows, self.kernels_, weights, self._run)
+        features = None
+        if self.n_components is None:
+            # Exact kernels refuse rows that are read by blocks.
+            self._reference_rows()
+        else:
+            features = self.n_components, seed_of(self)
+        found = Reference(
+            self.reference_,
+            self.kernels_,
+            self.reference_weight_,
+            self._run,
+            features,
+            self.normalize,
+        )
         kept = self._reference
-        # Rows, kernels and weights are the same objects.
-        if isinstance(kept, Reference) and all(map(is_, kept[:3], found[:3])):
-            return kept._replace(run=self._run)
-        return found
+        if kept is None or not kept.is_like(found):
+            return found
+        return kept._replace(run=found.run, scales=found.scales)
 
     def _evaluate_pair(
         self,
@@ -905,9 +913,7 @@ class MMDEstimator(BaseDiscrepancy):
         if sample_weight is not None:
             _refuse_balanced(self.kernels_)
             weights = check_weights(sample_weight, len(Y), 1)
-        if isinstance(reference, FeatureReference):
-            return reference.contributions(Y, weights)
-        return row_contributions(reference.against(Y, weights))
+        return reference.contributions(Y, weights)
 
 
 @takes_parameters_of(MMDEstimator)

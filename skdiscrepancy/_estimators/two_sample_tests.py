@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.base import clone
 
 from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._estimators.base import Settings, collection_of
-from skdiscrepancy._estimators.random_features import features_of, seed_of
+from skdiscrepancy._estimators.random_features import features_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
@@ -30,10 +29,7 @@ from skdiscrepancy._nulls.one_sample import one_sample_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_statistics import (
-    FeatureReference,
-    feature_witness,
-)
+from skdiscrepancy._statistics.feature_statistics import feature_witness
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Uncertainty,
@@ -128,26 +124,6 @@ def _some_rows(Z: Any) -> Any:
     """Return a copy of all rows of a small sample, and of some of a large sample."""
     most = max(ALL_ROWS, int(np.ceil(FRACTION * len(Z))))
     return Z[noise_rows(len(Z), most=most)]
-
-
-def feature_reference(estimator: Any) -> FeatureReference:
-    """Return the reference sample of an estimator, with its sums if they are valid."""
-    found = FeatureReference(
-        estimator.reference_,
-        estimator.kernels_,
-        estimator.n_components,
-        seed_of(estimator),
-        estimator.normalize,
-        estimator.reference_weight_,
-        run=estimator._run,
-    )
-    kept = estimator._reference
-    if not isinstance(kept, FeatureReference):
-        return found
-    # Rows, kernels and weights are the same objects, and the features are the same.
-    same = all(map(is_, kept[:2], found[:2])) and kept[2:4] == found[2:4]
-    same = same and kept.weights is found.weights
-    return kept._replace(scales=found.scales, run=found.run) if same else found
 
 
 def witness_of_features(

@@ -397,6 +397,20 @@ class FeatureGram:
             features.append(mean)
         return KeptMeans(n, Means(features, diagonals), moments)
 
+    def dense(
+        self, rows: np.ndarray, cols: np.ndarray
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the matrix of each kernel on a few rows, which are the columns, too."""
+        block, maps = self.blocks.take(rows), self.maps
+        shapes = map(maps.shape, range(self.n_kernels))
+        found = [np.zeros((len(rows), *shape)) for shape in shapes]
+        for strip, k, F in maps.strips(block, rows):
+            out = found[k][strip]
+            maps.accumulate_groups(k, F, csr_array(np.eye(len(out))), out)
+        for k, sums in enumerate(found):
+            F = maps.finish(k, sums)
+            yield k, F @ F.T
+
     def values(self, vectors: list[np.ndarray], sample: int) -> np.ndarray:
         """Return the mean over kernels of f(x) . v for every row x of a sample."""
         work = self.blocks.task(

@@ -34,6 +34,10 @@ PIECE_ROWS = 2**14
 PIECE_NUMBERS = 2**21
 
 
+class UnreadError(Exception):
+    """Single rows were asked for that are read by blocks."""
+
+
 class Piece(NamedTuple):
     """Some rows of one sample.
 
@@ -133,6 +137,13 @@ class Blocks(ABC):
     def read(self, piece: Piece) -> Any:
         """Return the rows of a piece: an array, a sparse matrix, or several of them."""
 
+    def take(self, index: Any) -> Any:
+        """Return some rows, if they are in memory."""
+        raise UnreadError(
+            "A sample that is read by blocks has no standard error, which needs single "
+            "rows. If the rows fit into memory, pass an array."
+        )
+
     def task(
         self,
         function: Callable[..., Any],
@@ -231,7 +242,11 @@ class ArrayBlocks(Blocks):
 
     def read(self, piece: Piece) -> Any:
         """Return the rows of a piece."""
-        blocks = [rows.take(piece.rows) for rows in self.sides]
+        return self.take(piece.rows)
+
+    def take(self, index: Any) -> Any:
+        """Return some rows."""
+        blocks = [rows.take(index) for rows in self.sides]
         return blocks[0] if len(blocks) == 1 else tuple(blocks)
 
 

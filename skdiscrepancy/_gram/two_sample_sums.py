@@ -162,6 +162,11 @@ class TwoSamples:
     held_out: np.ndarray | None = None
 
     @property
+    def sizes(self) -> list[int]:
+        """Numbers of rows of both samples, without the rows that are held out."""
+        return [len(measure) for measure in self.measures]
+
+    @property
     def weighted(self) -> bool:
         """Whether rows of a sample have weights."""
         return any(of_rows is not None for of_rows in self.weights)

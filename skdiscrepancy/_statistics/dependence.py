@@ -20,6 +20,7 @@ from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Noise,
     RowMeans,
+    centred_product,
     doubly_centred,
     noise_of,
     noise_rows,
@@ -427,9 +428,7 @@ def centred_matrices(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield the product of the centred Gram matrices of each pair of kernels.
 
-    With each product come the changes of the variance of its row means, to the first
-    order, if each row is left out of the centres of both matrices. Without row z of
-    weight v_z, the entry A_ij changes by v_z (A_iz + A_jz).
+    With each product come the changes of the variance of its row means.
     """
     others = np.empty((y.n_kernels, len(rows), len(rows)))
     for k, values in y.dense(rows, rows):
@@ -437,8 +436,4 @@ def centred_matrices(
     for a, values in x.dense(rows, rows):
         A = doubly_centred(values.astype(np.float64), v)
         for b, B in enumerate(others):
-            H = A * B
-            r = (H @ v - np.diag(H) * v) / (1 - v)
-            r = v * (r - v @ r)
-            changes = 2 * v / (1 - v) * (A @ (v * (B @ r)) + B @ (v * (A @ r)))
-            yield a * y.n_kernels + b, H, changes
+            yield a * y.n_kernels + b, *centred_product(A[np.newaxis], B[np.newaxis], v)

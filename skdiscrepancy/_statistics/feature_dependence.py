@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,16 @@ from skdiscrepancy._gram.frequency_groups import (
     unbiased_products,
 )
 from skdiscrepancy._gram.run import progress
-from skdiscrepancy._statistics.second_order import Statistics
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Noise,
+    RowMeans,
+    centred_product,
+    doubly_centred,
+    noise_of,
+    noise_rows,
+)
+from skdiscrepancy._statistics.second_order import Statistics, too_few_rows
 
 
 def dependence_of_features(
@@ -82,6 +92,50 @@ def dependence_of_features(
         np.dtype(np.float64),
         errors.ravel(),
     )
+
+
+# Rows from which the noise is estimated, for all groups and kernels at once.
+NOISE_ROWS = 200
+
+
+def feature_noise(
+    pair: FeaturePair, statistics: Statistics, *, normalize: bool
+) -> Noise | str:
+    """Estimate the noise of the mean over all products of kernels from features.
+
+    The core is the mean over groups of the products of centred matrices.
+    """
+    n = pair.n
+    if n < LEAST_ROWS:
+        return too_few_rows(n)
+    rows = noise_rows(n, most=NOISE_ROWS)
+    v = np.full(len(rows), 1 / len(rows))
+    x, y = (
+        _centred_groups(side, block, rows)
+        for side, block in zip((pair.x, pair.y), pair.blocks.take(rows), strict=True)
+    )
+    if normalize or len(statistics.values) == 1:
+        places = np.ndindex(x.shape[1], y.shape[1])
+        matrices = (
+            (k, *centred_product(x[:, a], y[:, b], v))
+            for k, (a, b) in enumerate(places)
+        )
+        return noise_of(matrices, [v], [float(n)], statistics, normalize=normalize)
+    # The mean over products is the product of the mean kernels.
+    H = (x.mean(axis=1) * y.mean(axis=1)).mean(axis=0)
+    mean = replace(statistics, scales=np.array([RowMeans.of(H, [v], [1.0]).scale]))
+    return noise_of([(0, H)], [v], [float(n)], mean, normalize=False)
+
+
+def _centred_groups(side: Any, block: Any, rows: np.ndarray) -> np.ndarray:
+    """Return the centred matrix of each group and kernel, on some rows."""
+    found = []
+    for g in range(len(side.groups)):
+        F = side.features(g, block, rows)
+        F[side.is_norm[g]] = 0
+        bounds = zip(side.starts[g], side.ends[g], strict=True)
+        found.append([doubly_centred(F[a:b].T @ F[a:b]) for a, b in bounds])
+    return np.array(found)
 
 
 def _errors(values: np.ndarray, exact: np.ndarray) -> np.ndarray:

@@ -266,11 +266,6 @@ MOST_ROWS = 1000
 MANY_KERNELS = 40
 # The jackknife leaves out a row and needs variances of the others.
 LEAST_ROWS = 4
-# Why random features have no standard error.
-NO_FEATURE_ERRORS = (
-    "n_components must be None for a standard error. Random features have errors of "
-    "their own, which `feature_errors` estimates."
-)
 # Scales of some rows below this fraction of the scale of all rows are rounding errors.
 ROUNDING = 1e-9
 # The choice of rows adds no randomness to a standard error.
@@ -423,6 +418,23 @@ def doubly_centred(H: np.ndarray, weights: np.ndarray | None = None) -> np.ndarr
         weights = np.full(len(H), 1 / len(H))
     means = H @ weights
     return H - means[:, np.newaxis] - means + means @ weights
+
+
+def centred_product(
+    A: np.ndarray, B: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean product of centred matrices, and the changes by their centres.
+
+    The changes are of the variance of the row means of the product, to the first order,
+    if each row is left out of the centres. Without row z of weight v_z, the entry A_ij
+    changes by v_z (A_iz + A_jz).
+    """
+    H = np.einsum("gij,gij->ij", A, B) / len(A)
+    r = (H @ v - np.diag(H) * v) / (1 - v)
+    r = v * (r - v @ r)
+    both = zip(A, B, strict=True)
+    changes = np.sum([a @ (v * (b @ r)) + b @ (v * (a @ r)) for a, b in both], axis=0)
+    return H, 2 * v / (1 - v) * changes / len(A)
 
 
 def _centred(K: np.ndarray, masses: list[np.ndarray]) -> np.ndarray:

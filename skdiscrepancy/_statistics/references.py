@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.arrays import as_rows
+from skdiscrepancy._data.arrays import SparseRows, as_rows
 from skdiscrepancy._data.checks import RandomStateLike
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._gram.tiles import Gram
-from skdiscrepancy._gram.two_sample_sums import KeptSums, TwoSamples, keep_sums
+from skdiscrepancy._gram.two_sample_sums import TwoSamples, filled, keep_sums
+from skdiscrepancy._statistics.feature_statistics import feature_contributions
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, sample_noise
 from skdiscrepancy._statistics.second_order import (
     Normal,
@@ -22,7 +27,11 @@ from skdiscrepancy._statistics.second_order import (
     over_design,
     too_few_rows,
 )
-from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
+from skdiscrepancy._statistics.two_samples import (
+    paired_size,
+    row_contributions,
+    two_sample_statistics,
+)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike
 
@@ -40,20 +49,49 @@ class Reference(NamedTuple):
         Positive weights of the rows, if they have weights.
     run : Run
         Threads and progress.
-    sums : KeptSums or None
+    features : pair of int or None
+        Number and seed of random features, None for exact kernels.
+    scales : bool
+        Whether the scales are needed, which take a second pass over features.
+    sums : KeptSums, KeptMeans or None
         Sums within the sample, if they are kept.
+    maps : FeatureMaps or None
+        Features of the kernels on this sample, if their sums are kept.
     """
 
     rows: Any
     kernels: list[KernelLike]
     weights: np.ndarray | None = None
     run: Run = QUIET
-    sums: KeptSums | None = None
+    features: tuple[int, int] | None = None
+    scales: bool = True
+    sums: Any = None
+    maps: FeatureMaps | None = None
+
+    def is_like(self, other: Reference) -> bool:
+        """Tell whether rows, kernels and weights are those of another reference."""
+        same = all(map(is_, self[:3], other[:3]))
+        return same and self.features == other.features
+
+    def _maps(self, *samples: Any) -> FeatureMaps:
+        """Return the features of the kernels on some samples."""
+        assert self.features is not None
+        return FeatureMaps(self.kernels, *self.features, *samples)
 
     def with_sums(self) -> Reference:
         """Compute the sums within the sample, unless they depend on other rows too."""
+        X = as_rows(self.rows)
+        if self.features is not None:
+            maps = self._maps(X)
+            if maps.has_labels or self.weights is not None:
+                return self
+            own_features = FeatureGram(maps, blocks_of(X, run=self.run))
+            # Results that are not finite are refused in a score.
+            with np.errstate(all="ignore"):
+                kept = own_features.keep(X, scales=self.scales)
+            return self._replace(maps=maps, sums=kept)
         try:
-            own = gram(self.kernels, as_rows(self.rows), reference=True, run=self.run)
+            own = gram(self.kernels, X, reference=True, run=self.run)
         except ValueError:
             # These rows alone are out of the range of squares. Together with other rows
             # they may be in range, and if not, this error is raised then.
@@ -67,11 +105,29 @@ class Reference(NamedTuple):
         Y: Any,
         weights: np.ndarray | None = None,
         held_out: np.ndarray | None = None,
-    ) -> TwoSamples:
-        """Return the reference sample and another one, with the sums that are kept."""
-        X = as_rows(self.rows)
-        both = gram(self.kernels, X, Y, reference=True, run=self.run)
-        return TwoSamples(both, (self.weights, weights), self.sums, held_out)
+    ) -> TwoSamples | FeatureGram:
+        """Return the reference sample and another one, with the sums that are kept.
+
+        The rows `held_out` of the reference are the sample, and are compared with the
+        other rows.
+        """
+        X, of_both = as_rows(self.rows), (self.weights, weights)
+        if self.features is None:
+            both = gram(self.kernels, X, Y, reference=True, run=self.run)
+            return TwoSamples(both, of_both, self.sums, held_out)
+        maps, kept = self.maps, self.sums
+        # Sparse rows are not centred, so they are compared with sparse rows.
+        if maps is None or isinstance(X, SparseRows) != isinstance(Y, SparseRows):
+            maps, kept = self._maps(X, Y), None
+        blocks, out = blocks_of(X, Y, run=self.run), held_out is not None
+        return FeatureGram(maps, blocks, of_both, kept=kept, held_out=out)
+
+    def contributions(self, Y: Any, weights: np.ndarray | None) -> np.ndarray:
+        """Compute the contribution of each row of a sample, which may have weights."""
+        samples = self.against(Y, weights)
+        if isinstance(samples, FeatureGram):
+            return feature_contributions(samples)
+        return row_contributions(samples)
 
     def _core(self, Y: Any) -> Gram:
         """Return the core on pairs (X_i, Y_i)."""
@@ -91,13 +147,12 @@ class Reference(NamedTuple):
     ) -> Statistics:
         """Compute the statistics of a sample against the reference sample.
 
-        If `paired`, the core on pairs (X_i, Y_i) is used, which has no weights. The
-        rows `held_out` of the reference are the sample, and are compared with the other
-        rows.
+        If `paired`, the core on pairs (X_i, Y_i) is used, which has no weights.
         """
         if not paired:
             samples = self.against(Y, weights, held_out)
-            return two_sample_statistics(samples, unbiased=not design.biased)
+            unbiased = not design.biased
+            return two_sample_statistics(samples, unbiased=unbiased, scales=self.scales)
         if self.weights is not None:
             raise ValueError(
                 f"design == {design!r}, must be 'v' or 'u' with second_order=False, "
@@ -124,7 +179,9 @@ class Reference(NamedTuple):
         if paired:
             return design_noise(self._core(Y), design, statistics, normalize=normalize)
         both = self.against(Y, weights)
-        return sample_noise(both.gram, both.measures, statistics, normalize=normalize)
+        own = both if isinstance(both, FeatureGram) else both.gram
+        measures = filled((self.weights, weights), (self.rows.shape[0], len(Y)))
+        return sample_noise(own, measures, statistics, normalize=normalize)
 
     def statistics_of_held_out(
         self, rows: np.ndarray, design: Design, *, paired: bool, **options: Any

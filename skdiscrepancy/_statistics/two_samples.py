@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
 from skdiscrepancy._data.targets import effective_size, other_weights
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
+from skdiscrepancy._statistics.feature_statistics import feature_statistics
 from skdiscrepancy._statistics.second_order import (
     Statistics,
     check_finite,
@@ -150,26 +152,30 @@ def row_contributions(samples: TwoSamples) -> np.ndarray:
     return check_finite(values / samples.gram.n_kernels)
 
 
-def two_sample_statistics(samples: TwoSamples, *, unbiased: bool) -> Statistics:
-    """Compute the complete statistics of two samples.
+def two_sample_statistics(
+    samples: TwoSamples | FeatureGram, *, unbiased: bool, scales: bool = True
+) -> Statistics:
+    """Compute the complete statistics of two samples. Features may leave out scales.
 
     Takes O((m + n)^2) time, or O((m + n) log(m + n)) for kernels on one column whose
     sums can be computed in sorted order. If the sums within the first sample are kept,
     O(m n + n^2) time, or O(m + n log(m n)) in sorted order.
     """
-    of_x, of_y = samples.measures
-    least, gram = min(len(of_x), len(of_y)), samples.gram
+    least = min(samples.sizes)
     if least < 1 + unbiased:
         raise ValueError(f"n_samples == {least}, must be >= 2 for the unbiased MMD.")
+    if isinstance(samples, FeatureGram):
+        return feature_statistics(samples, 2, unbiased=unbiased, scales=scales)
+    (of_x, of_y), gram = samples.measures, samples.gram
     results, dtypes = np.empty((3, gram.n_kernels)), [gram.dtype] * gram.n_kernels
     finish = partial(two_sample_mmd, unbiased=unbiased)
     for part in samples.parts(finish, diagonal=not unbiased):
         results[:, part.kernels] = part.result
         for k in part.kernels:
             dtypes[k] = part.dtype
-    values, scales, sizes = results
+    values, sigma, sizes = results
     nu = harmonic_size(effective_size(of_x), effective_size(of_y))
-    return Statistics(values, scales, nu, sizes, dtypes)
+    return Statistics(values, sigma, nu, sizes, dtypes)
 
 
 def paired_size(m: int, n: int, design: Design) -> int:
