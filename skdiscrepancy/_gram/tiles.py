@@ -151,7 +151,12 @@ class Gram:
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the values for the pairs (rows[t], cols[t]), one row a kernel."""
-        raise AssertionError("a Gram defines its pairs")
+        values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
+        for start in range(0, len(rows), MIN_TILE):
+            part = slice(start, start + MIN_TILE)
+            tile = self.stack(rows[part], cols[part])
+            values[:, part] = np.diagonal(tile, axis1=1, axis2=2)
+        return values
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -204,6 +209,10 @@ class Gram:
         region = square(0, self.n, diagonal=diagonal)
         [(sums, _)] = self.walk([region], weights)
         return sums
+
+    def totals(self, *, diagonal: bool = True) -> np.ndarray:
+        """Return the sum of all entries of each matrix."""
+        return self.sums(diagonal=diagonal).sum(axis=1)
 
     def walk(
         self,
@@ -631,6 +640,13 @@ class WeightedGram(WrappedGram):
             values *= weights
             yield k, values
 
+    def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+        """Return the weighted values of pairs."""
+        weights = sum(
+            f * vector[rows] * vector[cols] for f, vector in self.weights.terms
+        )
+        return (self.inner.aligned(rows, cols) * weights).astype(self.dtype, copy=False)
+
 
 class ProductGram(Gram):
     """All products of a matrix of x with a matrix of y, entry by entry, times a factor.
@@ -684,17 +700,23 @@ class ProductGram(Gram):
         want_cols: bool = True,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the row sums and column sums of a tile, one row for each product."""
-        assert weights is None
-        stacks = [s.stack(rows, cols) for s in (self.x, self.y)]
+        x, y = (s.stack(rows, cols) for s in (self.x, self.y))
         if drop_diagonal:
-            for values in chain.from_iterable(stacks):
+            for values in chain(x, y):
                 np.fill_diagonal(values, 0)
+        of_rows, of_cols = weights_of_tile(weights, rows, cols) or (None, None)
         col_sums = None
         if want_cols:
-            col_sums = self._products(*(s.transpose(0, 2, 1).copy() for s in stacks))
-        return self._products(*stacks), col_sums
+            x_turned, y_turned = (s.transpose(0, 2, 1).copy() for s in (x, y))
+            col_sums = self._products(x_turned, y_turned, of_rows)
+        return self._products(x, y, of_cols), col_sums
 
-    def _products(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _products(
+        self, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the row sums of all products of a tile."""
+        if weights is not None:
+            y = y * weights
         sums = np.matmul(x.transpose(1, 0, 2), y.transpose(1, 2, 0))
         sums = sums.reshape(len(sums), self.n_kernels).T.astype(np.float64)
         return self.factor * sums
@@ -950,55 +972,6 @@ def _add_piece(
 def _pair_moments(gram: Gram, pairs: Pairs) -> Moments:
     # A method that is bound would not say how large its object is.
     return gram.pair_moments(pairs)
-
-
-class SignedPart(NamedTuple):
-    """Sums over some pairs: how many, with each vector of signs, and of squares."""
-
-    n_pairs: int
-    sums: np.ndarray
-    squares: np.ndarray
-
-    def merge(self, other: SignedPart) -> SignedPart:
-        """Return the sums over both sets of pairs."""
-        return SignedPart(
-            self.n_pairs + other.n_pairs,
-            self.sums + other.sums,
-            self.squares + other.squares,
-        )
-
-
-def signed_sums(
-    gram: Gram, design: Design, bits: np.ndarray, n_resamples: int, seed: Any
-) -> SignedPart:
-    """Sum s_i s_j h(i, j) over the pairs of a design, for many vectors of signs s.
-
-    The signs of row i are the bits of row i of `bits`. The first sum has no signs.
-    """
-    # The signs of all pairs of a chunk are stored as float64 at the same time.
-    most = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
-    options = {"most": most, "random_state": seed}
-    work = _signed_part, bits, n_resamples, most
-    return reduce(SignedPart.merge, gram.reduce_pairs(design, *work, **options))
-
-
-def _signed_part(
-    gram: Gram, bits: np.ndarray, n_resamples: int, most: int, pairs: Pairs
-) -> SignedPart:
-    """Return the sums over pairs, in several steps for a long row."""
-    parts = []
-    for start in range(0, len(pairs[0]), most):
-        rows, cols = (index[start : start + most] for index in pairs)
-        values = gram.aligned(rows, cols).astype(np.float64, copy=False)
-        sums = np.repeat(values.sum(axis=1, keepdims=True), 1 + n_resamples, 1)
-        if n_resamples:
-            # The product of two signs is negative if exactly one of them is negative.
-            differ = bits[rows] ^ bits[cols]
-            negative = np.unpackbits(differ, axis=1, count=n_resamples)
-            sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))
-        squares = np.einsum("kp,kp->k", values, values)
-        parts.append(SignedPart(len(rows), sums, squares))
-    return reduce(SignedPart.merge, parts)
 
 
 def _blocks(bounds: np.ndarray) -> list[slice]:

@@ -347,6 +347,7 @@ def _sums_in_order(
     cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
     if (ranks := samples.ranks) is not None:
         within_y, cross_y, of_y = within_y[ranks], cross_y[ranks], of_y[ranks]
+        held_out = None if held_out is None else held_out[ranks]
     if held_out is not None:
         of_x = np.delete(of_x, held_out)
     first, second, third, fourth = (

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.stats import t
 
 from skdiscrepancy._data.checks import draw_seeds
-from skdiscrepancy._gram.tiles import Gram, signed_sums
+from skdiscrepancy._gram.tiles import CHUNK_BYTES, Gram
 from skdiscrepancy._nulls.pvalues import (
     Options,
     TestResult,
@@ -17,7 +20,7 @@ from skdiscrepancy._nulls.pvalues import (
     refuse,
     warn_if_powerless,
 )
-from skdiscrepancy.designs import Blocks, Cross, Design, Linear
+from skdiscrepancy.designs import Blocks, Cross, Design, Linear, Pairs
 
 
 def one_sample_methods(design: Design) -> tuple[str, ...]:
@@ -63,6 +66,55 @@ def signed_means(
     nonzero = total.sums.any(axis=1)
     refuse(lost_squares(total.squares, total.n_pairs, nonzero))
     return total.sums / total.n_pairs, np.sqrt(total.squares) / total.n_pairs
+
+
+class SignedPart(NamedTuple):
+    """Sums over some pairs: how many, with each vector of signs, and of squares."""
+
+    n_pairs: int
+    sums: np.ndarray
+    squares: np.ndarray
+
+    def merge(self, other: SignedPart) -> SignedPart:
+        """Return the sums over both sets of pairs."""
+        return SignedPart(
+            self.n_pairs + other.n_pairs,
+            self.sums + other.sums,
+            self.squares + other.squares,
+        )
+
+
+def signed_sums(
+    gram: Gram, design: Design, bits: np.ndarray, n_resamples: int, seed: Any
+) -> SignedPart:
+    """Sum s_i s_j h(i, j) over the pairs of a design, for many vectors of signs s.
+
+    The signs of row i are the bits of row i of `bits`. The first sum has no signs.
+    """
+    # The signs of all pairs of a chunk are stored as float64 at the same time.
+    most = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
+    options = {"most": most, "random_state": seed}
+    work = _signed_part, bits, n_resamples, most
+    return reduce(SignedPart.merge, gram.reduce_pairs(design, *work, **options))
+
+
+def _signed_part(
+    gram: Gram, bits: np.ndarray, n_resamples: int, most: int, pairs: Pairs
+) -> SignedPart:
+    """Return the sums over pairs, in several steps for a long row."""
+    parts = []
+    for start in range(0, len(pairs[0]), most):
+        rows, cols = (index[start : start + most] for index in pairs)
+        values = gram.aligned(rows, cols).astype(np.float64, copy=False)
+        sums = np.repeat(values.sum(axis=1, keepdims=True), 1 + n_resamples, 1)
+        if n_resamples:
+            # The product of two signs is negative if exactly one of them is negative.
+            differ = bits[rows] ^ bits[cols]
+            negative = np.unpackbits(differ, axis=1, count=n_resamples)
+            sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))
+        squares = np.einsum("kp,kp->k", values, values)
+        parts.append(SignedPart(len(rows), sums, squares))
+    return reduce(SignedPart.merge, parts)
 
 
 def normal_test(core: Gram, design: Design, seed: int, options: Options) -> TestResult:
