@@ -94,6 +94,7 @@ def choose_kernels(
     return found, members[len(members) // 2]
 
 
+@in_one_blas_thread
 def effect_of(kernel: KernelLike, X: Any, Y: Any, run: Run) -> DiscrepancyResult | None:
     """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
 

@@ -346,9 +346,9 @@ def noise_of(
     left_out = [np.zeros(len(v)) for v in masses]
     for k, matrix, *changes in matrices:
         H = matrix.astype(np.float64)
-        total = total + weights[k] * H
+        total = weights[k] * H + total
         if normalize and scales[k] > 0:
-            squares = _off_diagonal_squares(_centred(H, masses) * np.outer(z, z))
+            squares = _off_diagonal_squares(_centred(H, masses, z))
             factor = noise_factor(scales[k] ** 2 / (4 * nu), squares)
             bias += (1 - factor) * weights[k] * values[k]
         rows = RowMeans.of(H, masses, parts)
@@ -357,7 +357,7 @@ def noise_of(
             for a in range(len(masses)):
                 ratios = rows.without_each(a, values[k] / scales[k], *changes)
                 left_out[a] = left_out[a] + ratios * (factor * share)
-    G = _centred(total, masses) * np.outer(z, z)
+    G = _centred(total, masses, z)
     rows = RowMeans.of(total, masses, parts)
     centred = [m - v @ m for m, v in zip(rows.values, masses, strict=True)]
     linear = np.abs(z) * np.concatenate(centred)
@@ -437,13 +437,15 @@ def centred_product(
     return H, 2 * v / (1 - v) * changes / len(A)
 
 
-def _centred(K: np.ndarray, masses: list[np.ndarray]) -> np.ndarray:
-    """Subtract the mean of its sample from each row and each column."""
+def _centred(K: np.ndarray, masses: list[np.ndarray], z: np.ndarray) -> np.ndarray:
+    """Subtract the mean of its sample from each row and column; multiply by z z'."""
     centred, ends = K.copy(), np.cumsum([len(v) for v in masses])
     for v, end in zip(masses, ends, strict=True):
         side = slice(end - len(v), end)
         centred[side] -= v @ centred[side]
         centred[:, side] -= (centred[:, side] @ v)[:, np.newaxis]
+    centred *= z[:, np.newaxis]
+    centred *= z
     return centred
 
 
@@ -491,7 +493,8 @@ class RowMeans(NamedTuple):
         cls, H: np.ndarray, masses: list[np.ndarray], parts: list[float]
     ) -> RowMeans:
         """Return the means of a core on the stacked rows, without the diagonal."""
-        H = H - np.diag(np.diag(H))
+        H = H.copy()
+        np.fill_diagonal(H, 0)
         ends = np.cumsum([len(v) for v in masses])[:-1]
         blocks = [np.split(rows, ends, axis=1) for rows in np.split(H, ends)]
         sums = [blocks[a][a] @ v for a, v in enumerate(masses)]
@@ -537,19 +540,24 @@ class RowMeans(NamedTuple):
         w = self.masses[a][:, np.newaxis]
         means, variances = np.zeros((2, len(w)))
         for b, v in enumerate(self.masses):
-            removed = w * self.blocks[a][b]
+            # Row i has the means of all rows without row i.
+            values, rest = -w * self.blocks[a][b], np.ones(len(w))
             if b == a:
-                values = (self.sums[b] - removed) / (1 - w - v) - self.cross[b]
-                mass = v / (1 - w)
-                np.fill_diagonal(mass, 0)
+                rest -= w[:, 0]
+                values += self.sums[b]
+                values /= 1 - w - v
+                values -= self.cross[b]
+                np.fill_diagonal(values, 0)
             else:
-                own = self.sums[b] / (1 - v)
-                values = own - (self.cross[b] - removed) / (1 - w)
-                mass = np.broadcast_to(v, removed.shape)
-            mean = (values * mass).sum(axis=1)
+                values += self.cross[b]
+                values /= w - 1
+                values += self.sums[b] / (1 - v)
+            mean = values @ v / rest
             means += mean
-            deviations = np.square(values - mean[:, np.newaxis])
-            variances += self.parts[b] * (deviations * mass).sum(axis=1)
+            values -= mean[:, np.newaxis]
+            if b == a:
+                np.fill_diagonal(values, 0)
+            variances += self.parts[b] * (np.square(values, out=values) @ v / rest)
         # The ratios themselves would be erratic near the null hypothesis. There, some
         # of the rows have scales that are much noisier than the scale of all rows.
         scales = 2 * np.sqrt(np.maximum(variances + changes, 0))
