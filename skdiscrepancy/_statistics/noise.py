@@ -345,7 +345,7 @@ def noise_of(
     bias = spread = 0.0
     left_out = [np.zeros(len(v)) for v in masses]
     for k, matrix, *changes in matrices:
-        H = matrix.astype(np.float64)
+        H = matrix.astype(np.float64, copy=False)
         total = weights[k] * H + total
         if normalize and scales[k] > 0:
             squares = _off_diagonal_squares(_centred(H, masses, z))
