@@ -17,13 +17,15 @@ from sklearn.base import clone
 from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_number, shown
 from skdiscrepancy._data.distances import (
+    MAX_ROWS,
     TOO_LARGE,
     ColumnDistances,
     ListedDistances,
+    Rows,
     block_distances,
     metric_distances,
+    representative_rows,
 )
-from skdiscrepancy._data.rows import MAX_ROWS, Rows, representative_rows
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,

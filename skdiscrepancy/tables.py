@@ -18,7 +18,13 @@ from scipy.sparse import issparse, vstack
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, names_of, refuse_masked
+from skdiscrepancy._data.arrays import (
+    are_integers,
+    are_labels,
+    check_columns,
+    names_of,
+    refuse_masked,
+)
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
@@ -37,7 +43,6 @@ from skdiscrepancy._data.frames import (
     read_columns,
     series_of,
 )
-from skdiscrepancy._data.targets import are_integers, are_labels
 
 # Kinds whose values have codes.
 CODED = ("ordered", "category")

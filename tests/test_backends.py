@@ -37,7 +37,7 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._data.distances import Rows
 from skdiscrepancy._gram import run, tiles
 from skdiscrepancy._gram.tiles import Gram, ProductGram
 from skdiscrepancy.designs import Blocks, RandomPairs, Subdiagonals

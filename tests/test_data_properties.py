@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 
 from skdiscrepancy._data.arrays import encode_labels
-from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._data.distances import Rows
 from skdiscrepancy.bandwidths import (
     bandwidth_grid,
     column_medians,

@@ -35,7 +35,7 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._data.distances import Rows
 from skdiscrepancy.feature_selection import (
     HSICSelector,
     HSICSelectorCV,

@@ -30,9 +30,9 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data import rows as rows_module
+from skdiscrepancy._data import distances as rows_module
 from skdiscrepancy._data.blocks import lazy_rows, spread_rows
-from skdiscrepancy._data.rows import representative_rows
+from skdiscrepancy._data.distances import representative_rows
 from skdiscrepancy._gram import features, pieces
 from skdiscrepancy.kernels import (
     ColumnKernel,

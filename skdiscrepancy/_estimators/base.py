@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
@@ -19,7 +20,6 @@ from skdiscrepancy._data.checks import (
     shown,
     values_of,
 )
-from skdiscrepancy._data.targets import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._estimators.parameters import CHECKS, check_parameters
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.pieces import UnreadError

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skdiscrepancy._data.arrays import tag_target
 from skdiscrepancy._data.checks import (
     KeywordHints,
     check_run_options,
@@ -24,7 +25,6 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
-from skdiscrepancy._data.targets import tag_target
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     Factor,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import is_on_disk
+from skdiscrepancy._data.arrays import is_on_disk, n_rows, tag_target
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -22,7 +22,6 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
-from skdiscrepancy._data.targets import n_rows, tag_target
 from skdiscrepancy._estimators.base import (
     NO_BALANCE,
     BaseDiscrepancy,

@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import as_array, as_block, as_rows, refuse_missing
+from skdiscrepancy._data.arrays import (
+    as_array,
+    as_block,
+    as_rows,
+    check_weights,
+    refuse_missing,
+)
 from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -28,7 +34,6 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
 )
 from skdiscrepancy._data.frames import as_table
-from skdiscrepancy._data.targets import check_weights
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._estimators.random_features import (
     check_features,

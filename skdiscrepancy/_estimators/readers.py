@@ -13,13 +13,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdiscrepancy._data.arrays import (
+    MAX_LABELS,
+    are_labels,
     as_labels,
     check_columns,
     check_rows,
     encode_labels,
     is_numeric,
     kind_of_blocks,
+    refuse_different_labels,
     unique_names,
+    validate_with_target,
 )
 from skdiscrepancy._data.blocks import (
     LazyRows,
@@ -30,12 +34,6 @@ from skdiscrepancy._data.blocks import (
     table_of,
 )
 from skdiscrepancy._data.frames import as_numbers
-from skdiscrepancy._data.targets import (
-    MAX_LABELS,
-    are_labels,
-    refuse_different_labels,
-    validate_with_target,
-)
 from skdiscrepancy._gram.run import BRIEF, progress
 from skdiscrepancy.kernels._base import KernelLike, accept_sparse
 from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, issparse
 from skdiscrepancy._data.arrays import aligned_products, as_block, encode_labels
 from skdiscrepancy._data.blocks import LazyCodes, LazyRows, spread_rows
 from skdiscrepancy._data.checks import check_number
-from skdiscrepancy._data.rows import Codes, Index, Rows
+from skdiscrepancy._data.distances import Codes, Index, Rows
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy._loops.angles import waves
 from skdiscrepancy.kernels._base import ColumnKernel, KernelLike, RowKernel, SumKernel

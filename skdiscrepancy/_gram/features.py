@@ -14,9 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
-from skdiscrepancy._data.arrays import aligned_products, as_block, inner_products
+from skdiscrepancy._data.arrays import (
+    aligned_products,
+    as_block,
+    inner_products,
+    other_weights,
+)
 from skdiscrepancy._data.blocks import spread_rows
-from skdiscrepancy._data.targets import other_weights
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import Blocks, Piece, PieceRows, add
 from skdiscrepancy._gram.run import progress

@@ -20,13 +20,15 @@ from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
 from skdiscrepancy._data.arrays import encode_labels, read_only
 from skdiscrepancy._data.distances import (
+    Codes,
     Distances,
+    Index,
+    Rows,
     aligned_distances,
     aligned_metric_distances,
     block_distances,
     metric_distances,
 )
-from skdiscrepancy._data.rows import Codes, Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
 from skdiscrepancy._gram.sorted_columns import (

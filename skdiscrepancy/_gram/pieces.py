@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skdiscrepancy._data.blocks import DaskRows, LazyRows, StreamRows, of_blocks
-from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._data.distances import Rows
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,

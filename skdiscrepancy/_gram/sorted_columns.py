@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.rows import Codes, Index, Rows
+from skdiscrepancy._data.distances import Codes, Index, Rows
 from skdiscrepancy._gram.run import held_bytes
 from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._loops.jit import compiled

@@ -11,11 +11,12 @@ import numpy as np
 
 from skdiscrepancy._data.distances import (
     Distances,
+    Index,
+    Rows,
     aligned_distances,
     block_distances,
     cross_products,
 )
-from skdiscrepancy._data.rows import Index, Rows
 from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.kernel_gram import decay_rate, group_bounds, stein_kind
 from skdiscrepancy._gram.run import QUIET, Run

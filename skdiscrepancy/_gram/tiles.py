@@ -20,7 +20,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skdiscrepancy._data.checks import RandomStateLike, warn_user
-from skdiscrepancy._data.rows import Index
+from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
-from skdiscrepancy._data.targets import effective_size, other_weights
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.tiles import Gram, PairWeights, ProductGram
 from skdiscrepancy._statistics.noise import (

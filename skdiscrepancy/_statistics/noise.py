@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 from scipy.special import gammainccinv
 from scipy.stats import norm, t as student
 
-from skdiscrepancy._data.targets import effective_size
+from skdiscrepancy._data.arrays import effective_size
 
 
 @dataclass(frozen=True)

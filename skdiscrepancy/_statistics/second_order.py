@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag, warn_user
-from skdiscrepancy._data.targets import effective_size, other_weights
 from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.tiles import Gram, Moments
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise

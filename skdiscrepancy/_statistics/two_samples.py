@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdiscrepancy._data.arrays import effective_size, other_weights
 from skdiscrepancy._data.checks import RandomStateLike, check_flag
-from skdiscrepancy._data.targets import effective_size, other_weights
 from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._statistics.feature_statistics import feature_statistics

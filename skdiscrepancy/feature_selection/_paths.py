@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from skdiscrepancy._data.distances import block_distances
-from skdiscrepancy._data.rows import Index
+from skdiscrepancy._data.distances import Index, block_distances
 from skdiscrepancy._estimators.cka import Variable
 from skdiscrepancy._gram.run import Run, progress, run_all
 from skdiscrepancy._gram.sorted_columns import FactorGram

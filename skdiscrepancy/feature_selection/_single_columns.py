@@ -20,7 +20,14 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.arrays import check_columns, names_of, readable, refuse_missing
+from skdiscrepancy._data.arrays import (
+    check_columns,
+    names_of,
+    readable,
+    refuse_missing,
+    tag_target,
+    validate_with_target,
+)
 from skdiscrepancy._data.checks import check_number, shown, text_of
 from skdiscrepancy._data.frames import (
     Column,
@@ -30,7 +37,6 @@ from skdiscrepancy._data.frames import (
     read_columns,
     take_columns,
 )
-from skdiscrepancy._data.targets import tag_target, validate_with_target
 from skdiscrepancy._estimators.cka import Variable, alignments, cka
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,

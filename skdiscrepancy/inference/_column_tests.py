@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from skdiscrepancy._data.arrays import (
+    are_labels,
     as_array,
     check_rows,
     encode_labels,
@@ -44,7 +45,6 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._data.targets import are_labels
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
 from skdiscrepancy._estimators.mmd import MMDEstimator

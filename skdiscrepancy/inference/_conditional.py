@@ -25,8 +25,8 @@ from skdiscrepancy._data.checks import (
     takes_parameters_of,
     warn_user,
 )
+from skdiscrepancy._data.distances import Index
 from skdiscrepancy._data.frames import as_table, is_table
-from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import factor_of

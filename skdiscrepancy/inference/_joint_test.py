@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from skdiscrepancy._data.arrays import as_array, as_labels
-from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
-from skdiscrepancy._data.frames import as_numbers, check_column_encoder
-from skdiscrepancy._data.targets import (
+from skdiscrepancy._data.arrays import (
     are_labels,
+    as_array,
+    as_labels,
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
+from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
+from skdiscrepancy._data.frames import as_numbers, check_column_encoder
 from skdiscrepancy._estimators.hsic import HSICEstimator
 from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._estimators.readers import Reader

@@ -25,8 +25,7 @@ from skdiscrepancy._data.arrays import (
 )
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import check_number, shown
-from skdiscrepancy._data.distances import aligned_distances, block_distances
-from skdiscrepancy._data.rows import Rows
+from skdiscrepancy._data.distances import Rows, aligned_distances, block_distances
 from skdiscrepancy.kernels._base import RowKernel, read_both
 
 # Names of `pairwise_kernels` that take dense rows only.

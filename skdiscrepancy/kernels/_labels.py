@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skdiscrepancy._data.arrays import as_labels, check_rows, encode_labels
 from skdiscrepancy._data.checks import check_flag
-from skdiscrepancy._data.rows import Codes
+from skdiscrepancy._data.distances import Codes
 from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel, accept_sparse
 
 

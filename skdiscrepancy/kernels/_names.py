@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
 
-from skdiscrepancy._data.arrays import as_labels, is_numeric
-from skdiscrepancy._data.checks import shown
-from skdiscrepancy._data.frames import as_numbers
-from skdiscrepancy._data.targets import (
+from skdiscrepancy._data.arrays import (
     are_labels,
+    as_labels,
+    is_numeric,
     refuse_different_labels,
     refuse_numbers_among_labels,
 )
+from skdiscrepancy._data.checks import shown
+from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,

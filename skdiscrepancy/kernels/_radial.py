@@ -23,13 +23,13 @@ from skdiscrepancy._data.arrays import check_rows
 from skdiscrepancy._data.checks import check_number, shown, warn_user
 from skdiscrepancy._data.distances import (
     SPARSE_METRICS,
+    Rows,
     aligned_distances,
     aligned_metric_distances,
     block_distances,
     check_metric,
     metric_distances,
 )
-from skdiscrepancy._data.rows import Rows
 from skdiscrepancy._loops.constants import FAR
 from skdiscrepancy._loops.tile_loops import decay
 from skdiscrepancy.kernels._base import (

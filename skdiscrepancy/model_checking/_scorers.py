@@ -31,8 +31,12 @@ from skdiscrepancy._estimators.ksd_models import (
     gradients_at,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._models.dispatch import draw_from, score_function_of
-from skdiscrepancy._models.gradients import widths, without_names
+from skdiscrepancy._models.dispatch import (
+    draw_from,
+    score_function_of,
+    widths,
+    without_names,
+)
 from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth

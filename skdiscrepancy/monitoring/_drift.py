@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.checks import RUN, generator_of, takes_parameters_of
-from skdiscrepancy._data.distances import block_distances
+from skdiscrepancy._data.distances import Index, block_distances
 from skdiscrepancy._data.frames import (
     Column,
     as_table,
@@ -29,7 +29,6 @@ from skdiscrepancy._data.frames import (
     read_columns,
 )
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._data.rows import Index
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import check_parameters
