@@ -30,8 +30,7 @@ from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertaint
 from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import KernelLike, resolve_columns
-from skdiscrepancy.kernels._labels import refuse_balanced
+from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
 

@@ -58,8 +58,7 @@ from skdiscrepancy._statistics.feature_dependence import (
     feature_noise,
 )
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import Kernel
-from skdiscrepancy.kernels._labels import refuse_balanced, sample_dtype
+from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of

@@ -60,8 +60,7 @@ from skdiscrepancy._statistics.references import Reference
 from skdiscrepancy._statistics.second_order import check_finite, warn_unused
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design, Region
-from skdiscrepancy.kernels._base import KernelLike
-from skdiscrepancy.kernels._labels import refuse_balanced
+from skdiscrepancy.kernels._base import KernelLike, refuse_balanced
 from skdiscrepancy.kernels._names import tag_sparse
 from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import layout_of

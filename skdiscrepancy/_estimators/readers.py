@@ -35,8 +35,12 @@ from skdiscrepancy._data.blocks import (
 )
 from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy._gram.run import BRIEF, progress
-from skdiscrepancy.kernels._base import KernelLike, accept_sparse
-from skdiscrepancy.kernels._labels import IndicatorKernel, sample_dtype
+from skdiscrepancy.kernels._base import (
+    IndicatorKernel,
+    KernelLike,
+    accept_sparse,
+    sample_dtype,
+)
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.tables import (
     encode,

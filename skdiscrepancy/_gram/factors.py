@@ -21,9 +21,13 @@ from sklearn.utils.sparsefuncs import csc_median_axis_0
 from skdiscrepancy._data.arrays import SparseRows, as_block, encode_labels
 from skdiscrepancy._data.distances import block_distances
 from skdiscrepancy._gram.kernel_gram import is_smooth
-from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel
-from skdiscrepancy.kernels._functions import FunctionKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import (
+    FunctionKernel,
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RowKernel,
+)
 
 # The factor is complete if the residual is below this fraction of the trace of the
 # centred matrix. Inner products of normalised matrices are then right to about 1e-9.

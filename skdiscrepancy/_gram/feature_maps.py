@@ -23,9 +23,14 @@ from skdiscrepancy._data.checks import check_number
 from skdiscrepancy._data.distances import Codes, Index, Rows
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy._loops.angles import waves
-from skdiscrepancy.kernels._base import ColumnKernel, KernelLike, RowKernel, SumKernel
-from skdiscrepancy.kernels._functions import FeatureKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    FeatureKernel,
+    IndicatorKernel,
+    KernelLike,
+    RowKernel,
+    SumKernel,
+)
 from skdiscrepancy.kernels._radial import SpectralDraws, Spectrum
 
 # Rows whose features are computed at a time, so that they fit into the cache.

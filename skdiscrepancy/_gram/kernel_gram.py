@@ -54,9 +54,13 @@ from skdiscrepancy._loops.tile_loops import (
     decay_values,
     in_band,
 )
-from skdiscrepancy.kernels._base import Kernel, KernelLike, RowKernel
-from skdiscrepancy.kernels._functions import EnergyKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import (
+    EnergyKernel,
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
+    RowKernel,
+)
 from skdiscrepancy.kernels._radial import (
     LARGEST,
     GaussianKernel,

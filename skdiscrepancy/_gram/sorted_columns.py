@@ -36,8 +36,7 @@ from skdiscrepancy._loops.sorted_loops import (
     scan_states,
     scan_sums,
 )
-from skdiscrepancy.kernels._base import RowKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import IndicatorKernel, RowKernel
 
 # Rows whose features are computed at a time.
 BLOCK_ROWS = 2048

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
 from skdiscrepancy._data.checks import check_number, shown, warn_user
-from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
+from skdiscrepancy.kernels._base import IndicatorKernel, PrecomputedKernel
 
 # A test needs this many blocks of each sample. "auto" leaves at least twice as many.
 MIN_BLOCKS = 4

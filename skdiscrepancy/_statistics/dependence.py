@@ -36,7 +36,7 @@ from skdiscrepancy._statistics.second_order import (
     warn_unused,
 )
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._labels import check_gram
+from skdiscrepancy.kernels._base import check_gram
 
 
 class Norms(NamedTuple):

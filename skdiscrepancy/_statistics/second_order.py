@@ -17,7 +17,7 @@ from skdiscrepancy._gram.kernel_gram import KernelGram, gram
 from skdiscrepancy._gram.tiles import Gram, Moments
 from skdiscrepancy._statistics.noise import LEAST_ROWS, Noise, noise_rows, sample_noise
 from skdiscrepancy.designs import Cross, Design, Region, check_design
-from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
+from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram
 from skdiscrepancy.pooling import normalize_statistics
 
 # A number below this many units of the working precision, relative to the terms of its

@@ -32,7 +32,7 @@ from skdiscrepancy.feature_selection._single_columns import (
     check_single_kernel,
     read_inputs,
 )
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import IndicatorKernel
 
 # Up to this many rows, all permutations are used.
 MAX_LISTED = 6

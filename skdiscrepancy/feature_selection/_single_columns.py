@@ -48,8 +48,13 @@ from skdiscrepancy._gram.factors import (
 from skdiscrepancy._gram.kernel_gram import is_smooth
 from skdiscrepancy._gram.run import Run, run_all, steps
 from skdiscrepancy.bandwidths import column_medians, median_bandwidth
-from skdiscrepancy.kernels._base import ColumnKernel, Kernel, RowKernel
-from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    IndicatorKernel,
+    Kernel,
+    PrecomputedKernel,
+    RowKernel,
+)
 from skdiscrepancy.kernels._names import (
     KERNELS,
     as_target,

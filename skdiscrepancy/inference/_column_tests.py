@@ -60,8 +60,7 @@ from skdiscrepancy._nulls.row_order import (
 )
 from skdiscrepancy._statistics.evaluations import holm
 from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
-from skdiscrepancy.kernels._base import ColumnKernel, Kernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.tables import TableEncoder
 

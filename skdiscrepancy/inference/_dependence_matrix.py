@@ -46,8 +46,7 @@ from skdiscrepancy.inference._column_tests import (
     read_samples,
 )
 from skdiscrepancy.inference._joint_test import check_joint_kernels
-from skdiscrepancy.kernels._base import Kernel
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import kernel_name
 
 # Rank of a factor in estimates of memory.

@@ -32,8 +32,12 @@ from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.inference._tests import hsic_test
-from skdiscrepancy.kernels._base import ColumnKernel, Kernel
-from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
+from skdiscrepancy.kernels._base import (
+    ColumnKernel,
+    IndicatorKernel,
+    Kernel,
+    PrecomputedKernel,
+)
 from skdiscrepancy.kernels._names import kernel_bandwidth
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 

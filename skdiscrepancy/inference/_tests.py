@@ -23,7 +23,7 @@ from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
-from skdiscrepancy.kernels._labels import PrecomputedKernel, check_gram
+from skdiscrepancy.kernels._base import PrecomputedKernel, check_gram
 
 # Keywords that come first in the signature of a test.
 FIRST = (

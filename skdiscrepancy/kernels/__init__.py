@@ -4,20 +4,19 @@
 
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
-    Kernel,
-    ProductKernel,
-    RowKernel,
-    SumKernel,
-)
-from skdiscrepancy.kernels._functions import (
     CosineKernel,
     EnergyKernel,
     FeatureKernel,
     FunctionKernel,
+    IndicatorKernel,
+    Kernel,
     LinearKernel,
     PolynomialKernel,
+    PrecomputedKernel,
+    ProductKernel,
+    RowKernel,
+    SumKernel,
 )
-from skdiscrepancy.kernels._labels import IndicatorKernel, PrecomputedKernel
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.kernels._radial import (
     GaussianKernel,

@@ -25,21 +25,17 @@ from skdiscrepancy._data.frames import as_numbers
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
-    Kernel,
-    KernelLike,
-    SumKernel,
-    accept_sparse,
-)
-from skdiscrepancy.kernels._functions import (
     CosineKernel,
     EnergyKernel,
     FunctionKernel,
+    IndicatorKernel,
+    Kernel,
+    KernelLike,
     LinearKernel,
     PolynomialKernel,
-)
-from skdiscrepancy.kernels._labels import (
-    IndicatorKernel,
     PrecomputedKernel,
+    SumKernel,
+    accept_sparse,
     sample_dtype,
 )
 from skdiscrepancy.kernels._radial import (

@@ -46,7 +46,7 @@ from skdiscrepancy.inference._column_tests import (
     two_sample_columns,
 )
 from skdiscrepancy.inference._tests import mmd_test
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import IndicatorKernel
 from skdiscrepancy.kernels._radial import LaplaceKernel
 from skdiscrepancy.tables import TableEncoder, encode, fit_encoder
 

@@ -49,8 +49,7 @@ from skdiscrepancy._loops.tile_loops import (
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import check_bandwidths
-from skdiscrepancy.kernels._base import ColumnKernel, KernelLike
-from skdiscrepancy.kernels._labels import IndicatorKernel
+from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 from skdiscrepancy.kernels._names import check_kernel
 from skdiscrepancy.tables import check_encoder, layout_of
 
