@@ -44,8 +44,10 @@ if TYPE_CHECKING:
         ComparisonResult as ComparisonResult,
         DiscrepancyResult as DiscrepancyResult,
     )
-    from skdiscrepancy._statistics.second_order import ksd_from_gram as ksd_from_gram
-    from skdiscrepancy._statistics.two_samples import mmd_from_gram as mmd_from_gram
+    from skdiscrepancy._statistics.second_order import (
+        ksd_from_gram as ksd_from_gram,
+        mmd_from_gram as mmd_from_gram,
+    )
     from skdiscrepancy.inference import (
         conditional_hsic_test as conditional_hsic_test,
         hsic_column_tests as hsic_column_tests,
@@ -76,8 +78,7 @@ _NAMES = {
     "_estimators.subsets": "MMDSubsetsResult mmd_subsets",
     "_statistics.dependence": "hsic_from_gram",
     "_statistics.evaluations": "ComparisonResult DiscrepancyResult",
-    "_statistics.second_order": "ksd_from_gram",
-    "_statistics.two_samples": "mmd_from_gram",
+    "_statistics.second_order": "ksd_from_gram mmd_from_gram",
     "inference": "conditional_hsic_test hsic_column_tests hsic_compare hsic_matrix "
     "hsic_test hsic_test_from_gram joint_independence_test k_sample_test ksd_compare "
     "ksd_test ksd_test_from_gram mmd_column_tests mmd_compare mmd_test "

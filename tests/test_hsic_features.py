@@ -17,7 +17,7 @@ from skdiscrepancy import HSICEstimator, hsic_column_tests, hsic_score, hsic_tes
 from skdiscrepancy._estimators import hsic as hsic_module
 from skdiscrepancy._gram import frequency_groups, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._nulls import windows
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy.kernels import (
     ColumnKernel,
     CosineKernel,
@@ -210,9 +210,9 @@ def spied_test(X, y, **params):
         return mock.patch.object(module, name, wrapper)
 
     with (
-        spy(windows, "combine"),
+        spy(shifts, "combine"),
         spy(hsic_module, "feature_window_test"),
-        mock.patch.object(windows, "TILE_BYTES", 2**14),
+        mock.patch.object(shifts, "TILE_BYTES", 2**14),
         few_rows_at_a_time(),
     ):
         seen["result"] = hsic_test(X, y, **params)

@@ -42,7 +42,7 @@ from skdiscrepancy import (
 from skdiscrepancy._data.checks import generator_of
 from skdiscrepancy._estimators import hsic, ksd, two_sample_tests
 from skdiscrepancy._estimators.ksd_models import fingerprint
-from skdiscrepancy._statistics import references
+from skdiscrepancy._statistics import second_order
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.feature_selection import HSICSelector
 from skdiscrepancy.kernels import GaussianKernel
@@ -164,7 +164,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     def engine(*args, **kwargs):
         raise AssertionError("The engine runs")
 
-    monkeypatch.setattr(references, "gram", engine)
+    monkeypatch.setattr(second_order, "gram", engine)
     monkeypatch.setattr(two_sample_tests, "gram", engine)
     monkeypatch.setattr(hsic, "gram", engine)
     monkeypatch.setattr(ksd, "SteinGram", engine)

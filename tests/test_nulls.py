@@ -15,13 +15,13 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Work
 from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._nulls import shifts
+from skdiscrepancy._nulls.groups import _signed_part, signed_means
 from skdiscrepancy._nulls.limits import (
     gamma_pvalue,
     invariants,
     least_pvalue,
     permutation_moments,
 )
-from skdiscrepancy._nulls.one_sample import _signed_part, signed_means
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square

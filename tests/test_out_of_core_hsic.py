@@ -18,7 +18,7 @@ from skdiscrepancy._data import blocks as blocks_module
 from skdiscrepancy._data.checks import draw_seeds
 from skdiscrepancy._estimators import hsic as hsic_module
 from skdiscrepancy._gram import pieces
-from skdiscrepancy._nulls import windows
+from skdiscrepancy._nulls import shifts as shifts_module
 from skdiscrepancy.kernels import (
     ColumnKernel,
     GaussianKernel,
@@ -128,12 +128,12 @@ def test_labels_are_labels_in_blocks_too(labels):
 def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
     X, y = sample(n=101, d=2)
     monkeypatch.setattr(pieces, "PIECE_ROWS", 37)
-    monkeypatch.setattr(windows, "WINDOW", 8)
+    monkeypatch.setattr(shifts_module, "WINDOW", 8)
     # A few windows at a time, and several passes.
-    monkeypatch.setattr(windows, "STRIP", 17)
+    monkeypatch.setattr(shifts_module, "STRIP", 17)
     if kind in ("tiles", "memory"):
-        monkeypatch.setattr(windows, "PASS_BYTES", 2**14)
-        monkeypatch.setattr(windows, "TILE_BYTES", 2**13)
+        monkeypatch.setattr(shifts_module, "PASS_BYTES", 2**14)
+        monkeypatch.setattr(shifts_module, "TILE_BYTES", 2**13)
     seen = {}
 
     def spy(pair, options, length):
@@ -142,9 +142,9 @@ def test_shifts_of_windows_are_those_of_the_gram_matrices(kind, monkeypatch):
         return test(pair, options, length)
 
     test = hsic_module.feature_window_test
-    combine = mock.Mock(wraps=windows.combine)
+    combine = mock.Mock(wraps=shifts_module.combine)
     monkeypatch.setattr(hsic_module, "feature_window_test", spy)
-    monkeypatch.setattr(windows, "combine", combine)
+    monkeypatch.setattr(shifts_module, "combine", combine)
     lazy = (cut(X, 60), [y])
     if kind == "dask":
         lazy = da.from_array(X, chunks=(37, -1)), da.from_array(y, chunks=37)

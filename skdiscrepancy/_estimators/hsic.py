@@ -39,24 +39,25 @@ from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._nulls.groups import far_offsets
+from skdiscrepancy._nulls.groups import far_offsets, one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
-from skdiscrepancy._nulls.one_sample import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
-from skdiscrepancy._nulls.shifts import shift_test
-from skdiscrepancy._nulls.windows import feature_window_test, window_length, windows
+from skdiscrepancy._nulls.shifts import (
+    feature_window_test,
+    shift_test,
+    window_length,
+    windows,
+)
 from skdiscrepancy._statistics.dependence import (
+    dependence_of_features,
+    feature_noise,
     hsic_noise,
     hsic_statistics,
     paired_core,
     unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_dependence import (
-    dependence_of_features,
-    feature_noise,
-)
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse

@@ -55,19 +55,26 @@ from skdiscrepancy._models.dispatch import (
     draw_from,
     is_density_estimator,
 )
-from skdiscrepancy._nulls.groups import block_sign_test, complete_means, wild_test
-from skdiscrepancy._nulls.one_sample import (
+from skdiscrepancy._nulls.groups import (
+    block_sign_test,
+    complete_means,
     one_sample_methods,
     one_sample_test,
     signed_means,
+    wild_test,
 )
-from skdiscrepancy._nulls.parametric import parametric_test
-from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
+from skdiscrepancy._nulls.pvalues import (
+    OPTIONS,
+    Options,
+    TestResult,
+    check_options,
+    parametric_test,
+)
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_statistics import feature_statistics
 from skdiscrepancy._statistics.second_order import (
     design_noise,
+    feature_statistics,
     one_sample,
     over_design,
     stein_witness,

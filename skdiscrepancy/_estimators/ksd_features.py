@@ -19,8 +19,7 @@ from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.stein import check_squares
 from skdiscrepancy._nulls.groups import means_of_groups, wild_test_of_groups
 from skdiscrepancy._nulls.pvalues import Options, TestResult
-from skdiscrepancy._statistics.feature_statistics import feature_witness
-from skdiscrepancy._statistics.second_order import check_finite
+from skdiscrepancy._statistics.second_order import check_finite, feature_witness
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
 # scale is a root of about 500 squares, so its standard error is about 3 %.

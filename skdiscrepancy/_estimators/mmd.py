@@ -53,11 +53,10 @@ from skdiscrepancy._estimators.two_sample_tests import (
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, run_all
 from skdiscrepancy._gram.two_sample_sums import Weights, stacked_weights
-from skdiscrepancy._nulls.one_sample import one_sample_methods
+from skdiscrepancy._nulls.groups import one_sample_methods
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.references import Reference
-from skdiscrepancy._statistics.second_order import check_finite, warn_unused
+from skdiscrepancy._statistics.second_order import Reference, check_finite, warn_unused
 from skdiscrepancy.bandwidths import N_BANDWIDTHS
 from skdiscrepancy.designs import Design, Region
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced

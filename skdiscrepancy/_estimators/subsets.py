@@ -24,8 +24,7 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, Task, run_all
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
-from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy._statistics.two_samples import two_sample_statistics
+from skdiscrepancy._statistics.second_order import check_finite, two_sample_statistics
 from skdiscrepancy.kernels._names import kernel_name
 from skdiscrepancy.tables import layout_of
 

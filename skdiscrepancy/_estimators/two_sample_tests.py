@@ -23,20 +23,23 @@ from skdiscrepancy._gram.two_sample_sums import TwoSamples, Weights
 from skdiscrepancy._nulls.groups import (
     block_permutation_test,
     block_sign_test,
+    one_sample_test,
     permutation_test,
 )
-from skdiscrepancy._nulls.one_sample import one_sample_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.feature_statistics import feature_witness
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
     Uncertainty,
     noise_rows,
     sample_noise,
 )
-from skdiscrepancy._statistics.two_samples import paired_size, two_sample_statistics
+from skdiscrepancy._statistics.second_order import (
+    feature_witness,
+    paired_size,
+    two_sample_statistics,
+)
 from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import KernelLike, resolve_columns

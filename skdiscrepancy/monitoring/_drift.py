@@ -37,7 +37,7 @@ from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
-from skdiscrepancy._statistics.two_samples import two_sample_statistics
+from skdiscrepancy._statistics.second_order import two_sample_statistics
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._column_tests import (
     ColumnTests,
