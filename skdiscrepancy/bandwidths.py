@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
 from math import ceil, log2, sqrt
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,6 @@ from skdiscrepancy._data.distances import (
     ListedDistances,
     Rows,
     block_distances,
-    metric_distances,
     representative_rows,
 )
 from skdiscrepancy.kernels._base import (
@@ -36,7 +36,7 @@ from skdiscrepancy.kernels._base import (
     resolve_columns,
 )
 from skdiscrepancy.kernels._names import check_kernel
-from skdiscrepancy.kernels._radial import RadialKernel
+from skdiscrepancy.kernels._radial import RadialKernel, order_or_metric
 
 __all__ = [
     "bandwidth_grid",
@@ -56,8 +56,8 @@ BLOCK_ROWS = 256
 ROUNDING = 1e-12
 # The smallest and the largest positive float.
 SMALLEST, LARGEST = float(np.nextafter(0, 1)), float(np.finfo(np.float64).max)
-# Columns that distances are computed in, None for all columns, their norm and metric.
-Key: TypeAlias = tuple[tuple[int, ...] | None, Any, Any]
+# Columns that distances are computed in, None for all columns, and order or metric.
+Key: TypeAlias = tuple[tuple[int, ...] | None, Any]
 
 
 def inter_sample_distances(X: ArrayLike, *, p: float = 2) -> np.ndarray:
@@ -284,7 +284,7 @@ def build_collection(
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
     # Each kernel has the distances of its columns in its norm or metric.
-    keys = [(columns, kernel.norm, kernel.metric) for kernel, columns in parts]
+    keys = [(columns, order_or_metric(kernel)) for kernel, columns in parts]
     rules: dict[Key, dict[str, list[float]]] = {}
     for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):
@@ -362,16 +362,14 @@ def _apply_rules(
 ) -> tuple[Key, dict[str, list[float]]]:
     """Return the bandwidths that each rule gives for one kind of distances."""
     key, rules = key_and_rules
-    columns, norm, metric = key
+    columns, p = key
     rows = rows_of[columns]
     distances: ColumnDistances | ListedDistances
-    if metric is not None:
-        distances = ListedDistances(_distances(rows, metric=metric))
-    elif rows.shape[1] == 1 and len(rows) > 1:
+    if isinstance(p, Real) and rows.shape[1] == 1 and len(rows) > 1:
         # On one column all norms agree, and sorting replaces the list of distances.
         distances = ColumnDistances(rows[:, 0])
     else:
-        distances = ListedDistances(_distances(rows, norm))
+        distances = ListedDistances(_distances(rows, p))
     return key, {rule: _choose(distances, rule, n_bandwidths) for rule in rules}
 
 
@@ -426,20 +424,16 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
         return np.minimum(np.ldexp(starts, halves // 2), LARGEST).tolist()
 
 
-def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
-    """Compute the non-zero distances between rows, of order p or in a metric."""
+def _distances(X: Any, p: Any) -> np.ndarray:
+    """Compute the non-zero distances between rows, of order p or in the metric p."""
     with np.errstate(over="ignore", invalid="ignore"):
         n = len(X)
-        X = Rows(X, centred=metric is None).take(slice(0, n))
+        X = Rows(X, centred=isinstance(p, Real)).take(slice(0, n))
         distances = np.empty(n * (n - 1) // 2)
         at = 0
         for start in range(0, n, BLOCK_ROWS):
             rows = X[start : start + BLOCK_ROWS]
-            if metric is None:
-                found = block_distances(rows, X[start:], p)
-            else:
-                found = metric_distances(rows, X[start:], metric)
-            block = found.read(squared=False)
+            block = block_distances(rows, X[start:], p).read(squared=False)
             own, others = np.split(block, [rows.shape[0]], axis=1)
             for part in (own[np.triu_indices(len(own), 1)], others.ravel()):
                 distances[at : at + part.size] = part
@@ -447,7 +441,7 @@ def _distances(X: Any, p: float = 2, *, metric: Any = None) -> np.ndarray:
     if distances.size and not np.isfinite(distances.max()):
         raise ValueError(TOO_LARGE)
     # Distances of equal rows are rounding errors in metrics such as "cosine".
-    least = ROUNDING * distances.max(initial=0) if isinstance(metric, str) else 0
+    least = ROUNDING * distances.max(initial=0) if isinstance(p, str) else 0
     # We copy two million numbers only if some of them are zero.
     if distances.size and distances.min() > least:
         return distances

@@ -77,11 +77,13 @@ class Distances:
         return self._forms[squared]
 
 
-def block_distances(A: Any, B: Any, p: float) -> Distances:
-    """Compute Minkowski distances of order `p` between all rows of A and of B.
+def block_distances(A: Any, B: Any, p: Any) -> Distances:
+    """Compute distances of order `p`, or in the metric `p`, between all rows.
 
-    Sparse blocks have distances of order 1 and 2 only.
+    Sparse blocks have Minkowski distances of order 1 and 2 only.
     """
+    if isinstance(p, str) or callable(p):
+        return _metric_distances(A, B, p)
     if p == 2:
         return Distances(squared_distances(A, B), squared=True)
     if issparse(A):
@@ -93,8 +95,10 @@ def block_distances(A: Any, B: Any, p: float) -> Distances:
     return Distances(values, squared=False)
 
 
-def aligned_distances(A: Any, B: Any, p: float) -> Distances:
+def aligned_distances(A: Any, B: Any, p: Any) -> Distances:
     """Compute the distance between row i of A and row i of B, for all i."""
+    if isinstance(p, str) or callable(p):
+        return _aligned_metric_distances(A, B, p)
     dtype = A.dtype
     if issparse(A):
         A, B = A.astype(np.float64), B.astype(np.float64)
@@ -234,7 +238,7 @@ def check_metric(metric: Any) -> None:
         )
 
 
-def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
+def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     """Compute the distances between all rows of A and of B in a metric."""
     dtype = A.dtype
     if issparse(A) and metric in SPARSE_ORDERS:
@@ -251,7 +255,7 @@ def metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     return Distances(_checked(values, metric), squared=False)
 
 
-def aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
+def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     """Compute the distance between row i of A and row i of B, for all i."""
     n = A.shape[0]
     values = np.empty(n, dtype=A.dtype)
@@ -262,7 +266,7 @@ def aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Dista
         return Distances(_checked(values, metric), squared=False)
     for start in range(0, n, PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
-        block = metric_distances(A[part], B[part], metric)
+        block = _metric_distances(A[part], B[part], metric)
         values[part] = np.diagonal(block.read(squared=False))
     return Distances(values, squared=False)
 

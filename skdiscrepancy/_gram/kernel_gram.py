@@ -25,9 +25,7 @@ from skdiscrepancy._data.distances import (
     Index,
     Rows,
     aligned_distances,
-    aligned_metric_distances,
     block_distances,
-    metric_distances,
 )
 from skdiscrepancy._gram.feature_maps import have_features
 from skdiscrepancy._gram.run import QUIET, Run, Work, progress, run_all
@@ -70,6 +68,7 @@ from skdiscrepancy.kernels._radial import (
     RadialKernel,
     inverse_power,
     matern_polynomial,
+    order_or_metric,
 )
 
 
@@ -174,21 +173,19 @@ class Reading(ABC):
 
 
 class DistanceReading(Reading):
-    """Radial kernels: functions of a Minkowski distance of one order."""
+    """Radial kernels: functions of a distance of order `p`, or in the metric `p`."""
 
-    def __init__(self, rows: Rows, p: float):
+    def __init__(self, rows: Rows, p: Any):
         self.rows = rows.check_range() if p == 2 else rows
         self.p = p
         self.dtype = rows.dtype
         self.n_features = rows.row_size
-        self.block_distances = partial(block_distances, p=p)
-        self.aligned_distances = partial(aligned_distances, p=p)
 
     def distances(self, rows: Index, cols: Index) -> Distances:
         """Return the distances of a tile."""
         A = self.rows.take(rows)
         B = A if cols is rows else self.rows.take(cols)
-        return self.block_distances(A, B)
+        return block_distances(A, B, self.p)
 
     def block(
         self, members: Members, rows: Index, cols: Index, out: np.ndarray
@@ -223,17 +220,8 @@ class DistanceReading(Reading):
     ) -> None:
         """Write the values of radial kernels for pairs."""
         A, B = self.rows.take(rows), self.rows.take(cols)
-        for _ in self.evaluate(members, self.aligned_distances(A, B), out):
+        for _ in self.evaluate(members, aligned_distances(A, B, self.p), out):
             pass
-
-
-class MetricReading(DistanceReading):
-    """Radial kernels of one metric of scikit-learn or scipy, or of a function."""
-
-    def __init__(self, rows: Rows, metric: Any):
-        super().__init__(rows, np.nan)
-        self.block_distances = partial(metric_distances, metric=metric)
-        self.aligned_distances = partial(aligned_metric_distances, metric=metric)
 
 
 class LabelReading(Reading):
@@ -564,9 +552,7 @@ class KernelGram(Gram):
 def reading_key(kernel: Kernel | GaussianProcessKernel) -> Hashable:
     """Return how a kernel reads rows: in a norm or metric, as labels, or in blocks."""
     if isinstance(kernel, RadialKernel):
-        if kernel.metric is not None:
-            return MetricReading, kernel.metric
-        return kernel.norm
+        return order_or_metric(kernel)
     return LabelReading if isinstance(kernel, IndicatorKernel) else FunctionReading
 
 
@@ -586,11 +572,11 @@ def gram(
             readings[key] = LabelReading(Codes(encode_labels(*samples), dtype))
         elif key is FunctionReading:
             readings[key] = FunctionReading(Rows(*samples, centred=False))
-        elif isinstance(key, tuple):
-            readings[key] = MetricReading(Rows(*samples, centred=False), key[1])
         elif isinstance(key, Real):
             centred = centred or Rows(*samples, reference=reference)
             readings[key] = DistanceReading(centred, float(key))
+        else:
+            readings[key] = DistanceReading(Rows(*samples, centred=False), key)
     return KernelGram(kernels, readings, tuple(map(len, samples)), run)
 
 

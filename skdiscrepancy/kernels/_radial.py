@@ -25,10 +25,8 @@ from skdiscrepancy._data.distances import (
     SPARSE_METRICS,
     Rows,
     aligned_distances,
-    aligned_metric_distances,
     block_distances,
     check_metric,
-    metric_distances,
 )
 from skdiscrepancy._loops.constants import FAR
 from skdiscrepancy._loops.tile_loops import decay
@@ -332,12 +330,8 @@ class RadialKernel(Kernel):
     def _evaluate(self, A: Any, B: Any, *, aligned: bool = False) -> np.ndarray:
         """Return the kernel of all pairs of rows, or of rows with the same position."""
         with np.errstate(all="ignore"):
-            if self.metric is None:
-                distances = aligned_distances if aligned else block_distances
-                found = distances(A, B, self.norm)
-            else:
-                by_metric = aligned_metric_distances if aligned else metric_distances
-                found = by_metric(A, B, self.metric)
+            distances = aligned_distances if aligned else block_distances
+            found = distances(A, B, order_or_metric(self))
             distance = found.read(squared=self.on_squared)
             return self.evaluate(distance, distance)
 
@@ -365,6 +359,11 @@ class RadialKernel(Kernel):
             )
         with np.errstate(over="ignore", under="ignore"):
             return distance**2 if self.on_squared else distance
+
+
+def order_or_metric(kernel: RadialKernel) -> Any:
+    """Return the metric of a kernel, or the order of its Minkowski distance."""
+    return kernel.norm if kernel.metric is None else kernel.metric
 
 
 def warn_if_indefinite(kernels: list[KernelLike], n_features: int) -> None:
