@@ -34,9 +34,9 @@ from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._models.dispatch import draw_from
 from skdiscrepancy._nulls.groups import (
     draw_owners,
-    group_bounds,
     mean_of_pairs,
     permutation_test,
+    sample_groups,
     wild_test,
 )
 from skdiscrepancy._nulls.pvalues import Options, aggregate, combine, null_scales
@@ -97,17 +97,18 @@ def test_group_sums_are_sums_over_groups(bounds, n_jobs, dtype):
     [(30, 50, 256), (2, 2, 256), (300, 411, 64), (700, 300, 50), (20, 5000, 64)],
 )
 def test_groups_are_of_one_size_and_keep_both_samples(m, n, n_groups):
-    bounds, moves = group_bounds(m, n, n_groups)
-    sizes = np.diff(bounds)
+    bounds, owners, levels = sample_groups([m, n], n_groups)
+    sizes, moves = np.diff(bounds), levels == 0
     assert bounds[-1] == m + n
     assert m in bounds
     assert np.count_nonzero(moves) <= max(n_groups, 2)
     assert len(set(sizes[moves])) == 1
     in_x = bounds[:-1] < m
+    assert_array_equal(in_x, owners == 0)
     assert np.any(moves & in_x)
     assert np.any(moves & ~in_x)
     options = Options("permutation", 20, n_groups, "max").ready([], 0, QUIET)
-    divisions = draw_owners(in_x, np.where(moves, 0, -1), options)
+    divisions = draw_owners(in_x, levels, options)
     assert_array_equal(divisions @ sizes, np.full(21, m))
     assert_array_equal(divisions[0], in_x)
     assert_array_equal(divisions[:, ~moves], np.tile(in_x[~moves], (21, 1)))
@@ -118,11 +119,10 @@ def test_groups_are_of_one_size_and_keep_both_samples(m, n, n_groups):
 def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
     rng = np.random.RandomState(0)
     X = rng.normal(size=(m + n, 2))
-    bounds, moves = group_bounds(m, n, n_groups)
+    bounds, owners, levels = sample_groups([m, n], n_groups)
     sums = gram_of(KERNELS, X).group_sums(bounds)
     options = Options("permutation", 6, n_groups, "max").ready([], rng, QUIET)
-    owners = (bounds[:-1] >= m).astype(int)
-    drawn = draw_owners(owners, np.where(moves, 0, -1), options)
+    drawn = draw_owners(owners, levels, options)
     values = mean_of_pairs(sums, bounds, [m, n], drawn, unbiased=unbiased)
     for b, own in enumerate(drawn):
         in_x = np.repeat(own == 0, np.diff(bounds))
@@ -285,7 +285,7 @@ def test_permutations_of_groups_hold_their_level(kind):
         X, Y = draw_null(kind, rng)
         result = permutation_test(
             gram_of(KERNELS, X, Y),
-            len(X),
+            [len(X), len(Y)],
             Options("permutation", 39, 30, "max").ready(KERNELS, rng, QUIET),
             unbiased=True,
         )

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from skdiscrepancy import k_sample_test, mmd_score, mmd_test
-from skdiscrepancy._nulls.groups import draw_owners, group_bounds, sample_groups
+from skdiscrepancy._nulls.groups import draw_owners, sample_groups
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
 from skdiscrepancy.inference._k_samples import shaffer_pvalues
@@ -111,13 +111,15 @@ def test_pairs_that_are_equal_are_not_found_beside_a_sample_that_differs():
     assert abs(result.pvalues[0] - alone.pvalue) < 0.25
 
 
-def test_groups_of_two_samples_are_those_of_the_two_sample_test():
+def test_two_samples_have_one_level_of_groups_that_keep_most_rows():
     for m, n, n_groups in product((7, 50, 600), (9, 300, 5000), (64, 256, 2**62)):
         bounds, owners, levels = sample_groups([m, n], n_groups)
-        expected, moves = group_bounds(m, n, n_groups)
-        assert_array_equal(bounds, expected)
-        assert_array_equal(levels >= 0, moves)
+        assert_array_equal(np.unique(levels[levels >= 0]), [0])
         assert_array_equal(owners, bounds[:-1] >= m)
+        lengths, small = np.diff(bounds), owners == (n < m)
+        # Less than one group of the smaller sample remains.
+        assert lengths[small & (levels < 0)].sum() < lengths[levels == 0][0]
+        assert np.count_nonzero(small & (levels == 0)) >= min(m, n, 16)
 
 
 @pytest.mark.parametrize(

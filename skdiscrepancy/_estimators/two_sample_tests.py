@@ -147,7 +147,8 @@ def test_of_features(
     maps = FeatureMaps(options.kernels, estimator.n_components, seed, X, Y)
     blocks = blocks_of(X, Y, run=options.run)
     core: Any = FeatureGram(maps, blocks, seed=division, n_examples=EXAMPLES)
-    return permutation_test(core, len(X), options, unbiased=not design.biased)
+    sizes, unbiased = [len(X), len(Y)], not design.biased
+    return permutation_test(core, sizes, options, unbiased=unbiased)
 
 
 @in_one_blas_thread
@@ -244,7 +245,8 @@ def two_sample_test(
         # Groups must hold random rows, because neighbouring rows may be similar.
         X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
         both = gram(options.kernels, X, Y, run=run)
-        return permutation_test(both, len(X), options, unbiased=not design.biased)
+        sizes, unbiased = [len(X), len(Y)], not design.biased
+        return permutation_test(both, sizes, options, unbiased=unbiased)
     size = paired_size(len(X), len(Y), design)
     by_groups = design.complete and (in_series or by_groups)
     order = np.arange(size)

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.fft import irfft, rfft
-from scipy.special import comb, gammaln
+from scipy.special import gammaln
 from scipy.stats import t
 
 from skdiscrepancy._data.checks import draw_seeds
@@ -106,53 +105,6 @@ def quadratic_forms(
     return forms
 
 
-def group_bounds(
-    m: int, n: int, n_groups: int, least: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Divide two samples into groups of equal size, and rows that are not permuted.
-
-    Return the bounds of the groups, first of X, then of Y, and which groups are
-    permuted. The other groups hold the remaining rows. At most `n_groups` groups are
-    permuted, and they have `least` rows or more. If there are no more rows than groups,
-    each group is a single row.
-    """
-    smaller = min(m, n)
-    size = 1 if m + n <= n_groups else -(-(m + n) // n_groups)
-    # A small sample is still divided into several groups.
-    size = max(least, min(size, smaller // 16))
-    of_smaller = min(smaller // size, n_groups // 2)
-    of_larger = min(max(m, n) // size, n_groups - of_smaller)
-    counts = (of_smaller, of_larger) if m <= n else (of_larger, of_smaller)
-    lengths, moves = [], []
-    for rows, count in zip((m, n), counts, strict=True):
-        left = rows - count * size
-        lengths += [size] * count + [left] * (left > 0)
-        moves += [True] * count + [False] * (left > 0)
-    return np.cumsum([0, *lengths]), np.array(moves)
-
-
-def permutation_test(
-    gram: Gram, m: int, options: Options, *, unbiased: bool
-) -> TestResult:
-    """Test whether m rows and the other rows have the same distribution.
-
-    The rows of both samples are divided into at most `n_groups` groups of equal size,
-    which are permuted as a whole, so that O(n_groups^2) sums give the statistic of any
-    permutation. The groups must hold random rows. The statistic is the complete MMD,
-    unbiased or not.
-    """
-    bounds, moves = group_bounds(m, gram.n - m, options.n_groups)
-    levels, owners = np.where(moves, 0, -1), (bounds[:-1] >= m).astype(np.int64)
-    return _owners_test(gram, (bounds, owners, levels), options, unbiased=unbiased)
-
-
-def n_divisions(in_x: np.ndarray, moves: np.ndarray, m: int, n: int) -> float:
-    """Return how many divisions of the groups differ in their statistic, at most."""
-    number = comb(np.count_nonzero(moves), np.count_nonzero(moves & in_x))
-    # Samples of equal size can change their roles.
-    return number / 2 if m == n and np.all(moves) else number
-
-
 # A sample has at least this many groups, if it has as many rows.
 GROUPS_OF_SAMPLE = 16
 # Samples with a larger fraction of rows that no permutation moves get further groups.
@@ -160,19 +112,20 @@ MAX_UNMOVED = 0.25
 
 
 def sample_groups(
-    sizes: list[int], n_groups: int
+    sizes: list[int], n_groups: int, least: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Divide samples into groups of rows, and rows that are not permuted.
 
     Groups of one level have the same number of rows and exchange their places. The
     smallest sample determines the size of the groups of the first level. If this leaves
     many rows of larger samples, these rows form larger groups of a second level, and so
-    on. All permutations within the levels form a group in the algebraic sense.
+    on. Two samples have one level. All permutations within the levels form a group in
+    the algebraic sense.
 
     Return the bounds of the groups, with the samples in order, the sample of each
     group, and its level, which is -1 for remaining rows that are not permuted. A level
-    has at most `n_groups` groups. If there are no more rows than that, each group is a
-    single row.
+    has at most `n_groups` groups, of `least` rows or more. If there are no more rows
+    than groups, each group is a single row.
     """
     n_groups = max(n_groups, GROUPS_OF_SAMPLE * len(sizes))
     lengths: list[list[int]] = [[] for _ in sizes]
@@ -180,11 +133,11 @@ def sample_groups(
     left = list(sizes)
     members = list(range(len(sizes)))
     level = 0
-    while len(members) > 1:
+    while len(members) > 1 and (level == 0 or len(sizes) > 2):
         total, smallest = sum(left[a] for a in members), min(left[a] for a in members)
         size = 1 if total <= n_groups else -(-total // n_groups)
         # A small sample is still divided into several groups.
-        size = max(1, min(size, smallest // GROUPS_OF_SAMPLE))
+        size = max(least, min(size, smallest // GROUPS_OF_SAMPLE))
         room = n_groups
         ordered = sorted(members, key=lambda a: left[a])
         for i, a in enumerate(ordered):
@@ -213,39 +166,23 @@ def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.
     return drawn
 
 
-def k_sample_permutation_test(
-    gram: Gram, sizes: list[int], options: Options
+def permutation_test(
+    gram: Gram, sizes: list[int], options: Options, *, unbiased: bool = True
 ) -> TestResult:
-    """Test whether several stacked samples have the same distribution.
+    """Test whether stacked samples have the same distribution.
 
-    The statistic is the weighted mean of the unbiased MMD of all pairs of samples, and
-    the groups are permuted as in :func:`permutation_test`.
+    The rows of the samples are divided into groups, which are permuted as a whole, so
+    that O(n_groups^2) sums give the statistic of any permutation. The groups must hold
+    random rows. The statistic is the weighted mean of the complete MMD, unbiased or
+    not, of all pairs of samples.
     """
-    division = sample_groups(sizes, options.n_groups)
-    return _owners_test(gram, division, options, unbiased=True)
-
-
-def _owners_test(
-    gram: Gram,
-    division: tuple[np.ndarray, np.ndarray, np.ndarray],
-    options: Options,
-    *,
-    unbiased: bool,
-) -> TestResult:
-    """Test whether samples have the same distribution, by other owners of the groups.
-
-    The division is the bounds of groups, the sample of each group, and the level within
-    which it is exchanged, -1 for a group that stays.
-    """
-    bounds, owners, levels = division
-    sizes = np.bincount(owners, np.diff(bounds)).astype(np.int64).tolist()
+    bounds, owners, levels = sample_groups(sizes, options.n_groups)
     warn_if_powerless(_n_arrangements(owners, levels, sizes), "permutations")
     sums = accurate_group_sums(gram, bounds)
     drawn = draw_owners(owners, levels, options)
     statistics = partial(mean_of_pairs, sums, bounds, sizes, unbiased=unbiased)
-    values = resampled(
-        drawn, statistics, options, n_forms=len(sizes) - (len(sizes) < 3)
-    )
+    n_forms = len(sizes) - (len(sizes) < 3)
+    values = resampled(drawn, statistics, options, n_forms)
     # The first scale is in units of the standard deviation under the null.
     scales = _null_deviation(sizes) * null_scales(sums.rows, sums.squares)
     return combine(values, scales, options)
@@ -310,21 +247,15 @@ def _null_deviation(sizes: list[int]) -> float:
 
 def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) -> float:
     """Return how many divisions of the groups differ in their statistic, at most."""
-    if len(sizes) == 2:
-        return n_divisions(owners == 0, levels >= 0, *sizes)
     logarithm = 0.0
     for level in range(levels.max() + 1):
         counts = np.bincount(owners[levels == level])
         logarithm += gammaln(1.0 + counts.sum()) - gammaln(1.0 + counts).sum()
-    number = float(np.exp(min(logarithm, 700.0)))
-    # Samples of equal size can change their roles.
-    _, repeats = np.unique(sizes, return_counts=True)
-    moved = np.all(levels >= 0)
-    return number / prod(map(_factorial, repeats)) if moved else number
-
-
-def _factorial(number: int) -> float:
-    return float(np.exp(min(gammaln(1.0 + number), 700.0)))
+    if np.all(levels >= 0):
+        # Samples of equal size can change their roles.
+        _, repeats = np.unique(sizes, return_counts=True)
+        logarithm -= gammaln(1.0 + repeats).sum()
+    return float(np.round(np.exp(min(logarithm, 600.0)), 6))
 
 
 # Fraction of the norm of a matrix that centring a constant leaves by rounding.
@@ -338,10 +269,12 @@ def block_permutation_test(gram: Gram, m: int, options: Options) -> TestResult:
     neighbouring blocks are left out, because they are alike also without a difference.
     """
     n = gram.n - m
-    bounds, moves = group_bounds(m, n, options.n_groups, least=options.block_length)
-    in_x = bounds[:-1] < m
-    warn_if_powerless(n_divisions(in_x, moves, m, n), "permutations", "blocks")
-    Z = draw_owners(in_x, np.where(moves, 0, -1), options)
+    division = sample_groups([m, n], options.n_groups, least=options.block_length)
+    bounds, owners, levels = division
+    in_x = owners == 0
+    n_distinct = _n_arrangements(owners, levels, [m, n])
+    warn_if_powerless(n_distinct, "permutations", "blocks")
+    Z = draw_owners(in_x, levels, options)
     sums = accurate_group_sums(gram, bounds)
     used = far_blocks(np.flatnonzero(~in_x)[0], len(in_x))
     counts = used * np.multiply.outer(np.diff(bounds), np.diff(bounds))
@@ -448,38 +381,30 @@ def _warn_of_few_signs(n: int, of: str = "rows") -> None:
 
 
 def wild_test(gram: Gram, options: Options, *, inflation: float = 1.0) -> TestResult:
-    """Test whether a degenerate core has mean zero, by random signs of the rows.
-
-    The rows of a group share a sign. The resamples leave out pairs within a group, and
-    are multiplied by `inflation`.
-    """
+    """Test whether a degenerate core has mean zero, by random signs of the rows."""
     n = gram.n
     bounds = np.linspace(0, n, min(n, options.n_groups) + 1).astype(np.int64)
-    sums = accurate_group_sums(gram, np.unique(bounds))
-    means, scale = _means(sums, n)
-    values = _signed_values(means, sums.groups, n, options, inflation)
-    return combine(values, (scale,), options)
+    sums = accurate_group_sums(gram, bounds)
+    moments = _means(sums, n)
+    return wild_test_of_groups(sums.groups, n, options, moments, inflation=inflation)
 
 
-def wild_test_of_groups(groups: np.ndarray, n: int, options: Options) -> TestResult:
-    """Do the same from sums of the core over pairs of groups alone.
-
-    The n rows are divided into groups at random. The scale of a kernel is the standard
-    deviation of its statistic under random signs of the groups, and random signs do not
-    change it.
-    """
-    means, scale = means_of_groups(groups, n)
-    return combine(_signed_values(means, groups, n, options), (scale,), options)
-
-
-def _signed_values(
-    means: np.ndarray,
+def wild_test_of_groups(
     groups: np.ndarray,
     n: int,
     options: Options,
+    moments: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
     inflation: float = 1.0,
-) -> np.ndarray:
-    """Return the statistics of the data, and of random signs of the groups."""
+) -> TestResult:
+    """Test whether a core has mean zero from its sums over pairs of groups of n rows.
+
+    The rows of a group share a sign. The resamples leave out pairs within a group, and
+    are multiplied by `inflation`. The `moments` are the statistics and their scales. By
+    default, the scale of a kernel is the standard deviation under random signs of the
+    groups, which hold random rows.
+    """
+    means, scale = moments or means_of_groups(groups, n)
     own = np.arange(groups.shape[1])
     if len(own) >= n:
         _warn_of_few_signs(n)
@@ -487,7 +412,8 @@ def _signed_values(
     # Pairs within a group always have the sign +1, so they are left out.
     groups[:, own, own] = 0
     values = resampled(signs, partial(quadratic_forms, groups), options)
-    return np.column_stack((means, inflation * values / (n * (n - 1))))
+    values = np.column_stack((means, inflation * values / (n * (n - 1))))
+    return combine(values, (scale,), options)
 
 
 def means_of_groups(groups: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -538,8 +464,7 @@ def one_sample_test(core: Gram, design: Design, options: Options) -> TestResult:
     [seed] = draw_seeds(options.generator, 1)
     if options.method == "asymptotic":
         return normal_test(core, design, seed, options)
-    # All signs can change together.
-    warn_if_powerless(2.0 ** min(core.n - 1, 64), "vectors of signs")
+    _warn_of_few_signs(core.n)
     means, scale = signed_means(core, design, seed, options)
     return combine(means, (scale,), options)
 

@@ -31,7 +31,7 @@ from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._estimators.two_sample_tests import two_sample_test
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
-from skdiscrepancy._nulls.groups import k_sample_permutation_test
+from skdiscrepancy._nulls.groups import permutation_test
 from skdiscrepancy._nulls.pvalues import Options, TestResult
 from skdiscrepancy._statistics.evaluations import step_down
 from skdiscrepancy.designs import CompleteU
@@ -425,7 +425,7 @@ def _test_all(samples: list[Any], options: Options) -> TestResult:
     # Groups must hold random rows, because neighbouring rows may be similar.
     mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
     source = gram(options.kernels, *mixed)
-    return k_sample_permutation_test(source, list(map(len, mixed)), options)
+    return permutation_test(source, list(map(len, mixed)), options)
 
 
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:
