@@ -20,13 +20,9 @@ LARGEST = 2**63 - 1
 # Largest number of draws. More take days, and much memory.
 MOST_DRAWS = 10**7
 # Largest numbers by the name of a parameter, whatever the function is.
-MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000)
-
-
-for _name in ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"):
-    MOST[_name] = MOST_DRAWS
-
-
+MOST = dict.fromkeys(("n_bandwidths", "grid_resolution"), 10_000) | dict.fromkeys(
+    ("n_points", "n_probes", "n_resamples", "n_samples", "n_subsets"), MOST_DRAWS
+)
 # Types that work in arithmetic with arrays. Decimals and fractions do not.
 NUMBERS = (int, float, np.integer, np.floating)
 # Packages that run tasks of this package.
@@ -298,8 +294,6 @@ def refuse_unknown_keywords(
     given: Iterable[str],
     allowed: Iterable[str],
     called: str,
-    *,
-    estimator: str = "",
     parameters: Iterable[str] = (),
 ) -> None:
     """Raise a TypeError for keywords that a function does not have.
@@ -311,11 +305,9 @@ def refuse_unknown_keywords(
     allowed : iterable of str
         Keywords that the function accepts.
     called : str
-        Name of the function that was called.
-    estimator : str, default=""
-        Name of the class, if the function is a method of an estimator.
+        Name of the function that was called, with the name of its class.
     parameters : iterable of str, default=()
-        Parameters of the estimator.
+        Parameters of the estimator, if the function is a method of an estimator.
     """
     allowed, parameters = list(allowed), list(parameters)
     for keyword in given:
@@ -334,7 +326,7 @@ def refuse_unknown_keywords(
         if meant is not None:
             message += (
                 f" {meant!r} is a parameter of the estimator. Pass it to "
-                f"{estimator}({meant}=...)."
+                f"{called.partition('.')[0]}({meant}=...)."
             )
         elif keyword == "gamma" and nearest == "bandwidth":
             message += (
@@ -360,22 +352,7 @@ class KeywordHints:
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
-            cls.__init__ = _explained(cls.__init__)  # type: ignore[method-assign]
-
-
-def _explained(init: Callable[..., None]) -> Callable[..., None]:
-    """Make an ``__init__`` refuse unknown keywords by name."""
-    parameters = inspect.signature(init).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return init
-    allowed = list(parameters)[1:]
-
-    @wraps(init)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        refuse_unknown_keywords(kwargs, allowed, type(self).__name__)
-        init(self, *args, **kwargs)
-
-    return checked
+            cls.__init__ = explains_keywords(cls.__init__)  # type: ignore[method-assign]
 
 
 def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
@@ -457,9 +434,7 @@ def takes_parameters_of(
         order = {name: known[name] for name in wanted if name in known}
         signature = inspect.signature(function).replace(parameters=list(order.values()))
         changed |= defaults
-        changed = {
-            name: changed[name] for name in (set(order) - set(own)) & set(changed)
-        }
+        changed = {n: changed[n] for n in (set(order) - set(own)) & set(changed)}
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -474,31 +449,20 @@ def takes_parameters_of(
 
 
 def explains_keywords(method: Function) -> Function:
-    """Make a method explain where an unknown keyword belongs.
-
-    Parameters
-    ----------
-    method : callable
-        Method of an estimator.
-
-    Returns
-    -------
-    checked : callable
-        The method, which refuses unknown keywords by name.
-    """
-    allowed = list(inspect.signature(method).parameters)[1:]
+    """Make a method of an estimator explain where an unknown keyword belongs."""
+    parameters = inspect.signature(method).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return method
+    allowed = list(parameters)[1:]
 
     @wraps(method)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not kwargs.keys() <= set(allowed):
-            estimator = type(self).__name__
-            refuse_unknown_keywords(
-                kwargs,
-                allowed,
-                f"{estimator}.{method.__name__}",
-                estimator=estimator,
-                parameters=self.get_params(deep=False),
-            )
+            called, known = type(self).__name__, ()
+            if method.__name__ != "__init__":
+                called = f"{called}.{method.__name__}"
+                known = self.get_params(deep=False)
+            refuse_unknown_keywords(kwargs, allowed, called, known)
         return method(self, *args, **kwargs)
 
     return cast(Function, checked)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import stats
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import digamma, log_ndtr, softmax
+from sklearn import preprocessing
 from sklearn.base import BaseEstimator
 from sklearn.covariance import EllipticEnvelope, EmpiricalCovariance
 from sklearn.decomposition import PCA, FactorAnalysis
@@ -29,12 +30,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    RobustScaler,
-    StandardScaler,
-)
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
@@ -83,6 +78,12 @@ class ModelScore:
         return gradients
 
 
+SCALERS = (
+    preprocessing.MaxAbsScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.RobustScaler,
+    preprocessing.StandardScaler,
+)
 # Numbers of the shifted rows that a log-density computes at once.
 SHIFTED_NUMBERS = 2**22
 # Step of the difference quotient, as a fraction of the standard deviation of a column.
@@ -136,43 +137,36 @@ def difference_gradients(
     return np.concatenate(parts, axis=1)
 
 
-def torch_gradients(log_density: Callable[[Any], Any], X: np.ndarray) -> np.ndarray:
-    """Return the gradients of a log-density written in torch."""
-    torch = _import("torch")
-    with torch.enable_grad():
-        x = torch.tensor(np.asarray(X), requires_grad=True)
-        values = _checked(log_density(x), len(X))
-        [gradients] = torch.autograd.grad(values.sum(), x)
-    return gradients.detach().cpu().numpy()
+def automatic_gradients(
+    backend: str, log_density: Callable[[Any], Any], X: np.ndarray
+) -> np.ndarray:
+    """Return the gradients of a log-density written in torch or jax.
 
-
-def jax_gradients(log_density: Callable[[Any], Any], X: np.ndarray) -> np.ndarray:
-    """Return the gradients of a log-density in jax, in the precision set in jax."""
-    jax = _import("jax")
-    gradient = jax.grad(lambda x: _checked(log_density(x), len(X)).sum())
-    return np.asarray(gradient(jax.numpy.asarray(X)))
-
-
-BACKENDS = {"torch": torch_gradients, "jax": jax_gradients}
-
-
-def _checked(values: Any, n: int) -> Any:
-    """Return log-densities, or raise an error unless there is one for each row."""
-    if tuple(values.shape) != (n,):
-        raise ValueError(
-            f"model gives log-densities of shape {tuple(values.shape)}, must give "
-            f"{(n,)}, one number for each row of X."
-        )
-    return values
-
-
-def _import(name: str) -> Any:
+    The precision in jax is the one that is set in jax.
+    """
     try:
-        return __import__(name)
+        library = __import__(backend)
     except ImportError as error:
         raise ImportError(
-            f"backend == {name!r} needs the package {name}, which is not installed."
+            f"backend == {backend!r} needs the package {backend}, which is not "
+            "installed."
         ) from error
+
+    def total(x: Any) -> Any:
+        values = log_density(x)
+        if tuple(values.shape) != (len(X),):
+            raise ValueError(
+                f"model gives log-densities of shape {tuple(values.shape)}, must give "
+                f"{(len(X),)}, one number for each row of X."
+            )
+        return values.sum()
+
+    if backend == "jax":
+        return np.asarray(library.grad(total)(library.numpy.asarray(X)))
+    with library.enable_grad():
+        x = library.tensor(np.asarray(X), requires_grad=True)
+        [gradients] = library.autograd.grad(total(x), x)
+    return gradients.detach().cpu().numpy()
 
 
 def transformed_gradients(
@@ -206,22 +200,26 @@ def without_names(model: Any) -> Any:
     return model
 
 
-@singledispatch
 def pull_back(step: Any, gradients: np.ndarray) -> np.ndarray:
     """Turn the gradients after an affine step into the gradients before the step."""
-    raise TypeError(
-        f"model has the step {step!r}, must have invertible affine steps before its "
-        "density: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, or PCA "
-        "with all components. To check the density after these steps, use KSDScorer."
-    )
-
-
-@pull_back.register(StandardScaler)
-@pull_back.register(MaxAbsScaler)
-@pull_back.register(RobustScaler)
-@pull_back.register(MinMaxScaler)
-def _(step: Any, gradients: np.ndarray) -> np.ndarray:
+    if not isinstance(step, (*SCALERS, PCA)):
+        raise TypeError(
+            f"model has the step {step!r}, must have invertible affine steps before "
+            "its density: StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, or "
+            "PCA with all components. To check the density after these steps, use "
+            "KSDScorer."
+        )
     check_is_fitted(step)
+    if isinstance(step, PCA):
+        if step.n_components_ != step.n_features_in_:
+            raise ValueError(
+                f"model has the step {step!r} with {step.n_components_} of "
+                f"{step.n_features_in_} components, must have all components. "
+                "Otherwise the step is not invertible."
+            )
+        if step.whiten:
+            gradients = gradients / np.sqrt(step.explained_variance_)
+        return gradients @ step.components_
     # Only newer releases of scikit-learn have this parameter in MaxAbsScaler.
     if getattr(step, "clip", False):
         raise ValueError(
@@ -231,24 +229,11 @@ def _(step: Any, gradients: np.ndarray) -> np.ndarray:
     if step.scale_ is None:
         return gradients
     # MinMaxScaler multiplies by its scale, and the others divide.
-    divides = not isinstance(step, MinMaxScaler)
+    divides = not isinstance(step, preprocessing.MinMaxScaler)
     return gradients / step.scale_ if divides else gradients * step.scale_
 
 
-@pull_back.register(PCA)
-def _(step: PCA, gradients: np.ndarray) -> np.ndarray:
-    check_is_fitted(step)
-    if step.n_components_ != step.n_features_in_:
-        raise ValueError(
-            f"model has the step {step!r} with {step.n_components_} of "
-            f"{step.n_features_in_} components, must have all components. Otherwise "
-            "the step is not invertible."
-        )
-    if step.whiten:
-        gradients = gradients / np.sqrt(step.explained_variance_)
-    return gradients @ step.components_
-
-
+BACKENDS = ("torch", "jax")
 # Size of a block of distances to the points of a kernel density.
 BLOCK_NUMBERS = 2**20
 ScoreFunction = Callable[[np.ndarray], Any]
@@ -367,7 +352,7 @@ def score_function(
             raise ValueError(
                 f"finite_differences == True, must be False for backend == {backend!r}."
             )
-        return ModelScore(partial(BACKENDS[backend], model))
+        return ModelScore(partial(automatic_gradients, backend, model))
     if finite_differences:
         gradients_at = partial(difference_gradients, log_density(model))
         return ModelScore(gradients_at, n_variables(model))
@@ -737,19 +722,14 @@ def mixture_score(model: Any) -> ModelScore:
                 "reg_param."
             )
     else:
-        weights, means, factors = (
-            model.weights_,
-            model.means_,
-            model.precisions_cholesky_,
-        )
+        weights, means = model.weights_, model.means_
+        factors = model.precisions_cholesky_
         if model.covariance_type == "tied":
             factors = np.broadcast_to(factors, (len(means), *factors.shape))
         elif model.covariance_type == "spherical":
             factors = np.repeat(factors[:, np.newaxis], means.shape[1], axis=1)
-    if isinstance(model, BayesianGaussianMixture):
-        logs = _expected_log_weights(model)
-    else:
-        logs = log_weights_of(weights)
+    bayesian = isinstance(model, BayesianGaussianMixture)
+    logs = _expected_log_weights(model) if bayesian else log_weights_of(weights)
     if factors.ndim == 3:
         logs = logs + np.linalg.slogdet(factors)[1]
     else:
@@ -802,11 +782,9 @@ def kernel_density_score(model: Any) -> ModelScore:
             f"model == {model!r} has the metric {model.metric!r}, must have "
             "'euclidean'."
         )
-    weights = model.tree_.sample_weight
+    weights, points = model.tree_.sample_weight, np.asarray(model.tree_.data)
     log_weights = 0.0 if weights is None else log_weights_of(np.asarray(weights))
-    points = np.asarray(model.tree_.data)
-    factor = 1 / model.bandwidth_
-    kernel = points, log_weights, factor, model.kernel == "exponential"
+    kernel = points, log_weights, 1 / model.bandwidth_, model.kernel == "exponential"
     return ModelScore(partial(points_gradients, *kernel), points.shape[1])
 
 

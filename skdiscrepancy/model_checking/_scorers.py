@@ -124,12 +124,9 @@ def compare_scores(
         )
     if test_fraction is None:
         test_fraction = 1 / n_splits
+    context = ", 0 and 1 excluded"
     test_fraction = check_number(
-        test_fraction,
-        "test_fraction",
-        strict=True,
-        most=1,
-        context=", 0 and 1 excluded",
+        test_fraction, "test_fraction", strict=True, most=1, context=context
     )
     if test_fraction >= 1:
         raise ValueError(f"test_fraction == {test_fraction}, must be > 0 and < 1.")
@@ -284,16 +281,13 @@ class KSDScorer(KeywordHints, BaseEstimator):
         kernels = check_differentiable(self.kernel)
         model, X = last_step(estimator, X)
         bandwidth = factor * median_bandwidth(X)
-        kernels = [
-            clone(kernel).set_params(bandwidth=bandwidth)
-            if kernel.bandwidth is None
-            else kernel
-            for kernel in kernels
-        ]
         params = self.get_params(deep=False)
         del params["bandwidth_factor"]
-        params.update(model=freeze(model), kernel=kernels)
-        return -KSDEstimator(**params).fit(X).score(X)
+        params["kernel"] = [
+            clone(k).set_params(bandwidth=bandwidth) if k.bandwidth is None else k
+            for k in kernels
+        ]
+        return -KSDEstimator(freeze(model), **params).fit(X).score(X)
 
 
 class HyvarinenScorer(KeywordHints, BaseEstimator):
@@ -474,11 +468,10 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, np.ndarray]:
     if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
         refuse_missing(np.asarray(X), "X")
     # A frozen model, or a search within a search.
-    attribute = (
-        "estimator" if isinstance(estimator, FrozenEstimator) else "best_estimator_"
-    )
-    if hasattr(estimator, attribute):
-        return last_step(getattr(estimator, attribute), X)
+    frozen = isinstance(estimator, FrozenEstimator)
+    if frozen or hasattr(estimator, "best_estimator_"):
+        inner = estimator.estimator if frozen else estimator.best_estimator_
+        return last_step(inner, X)
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             try:

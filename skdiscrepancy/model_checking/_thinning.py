@@ -214,24 +214,17 @@ class SteinThinning(KeywordHints, BaseEstimator):
         self : SteinThinning
             Fitted estimator.
         """
-        n_points = _check_params(
-            self.n_points, self.standardize, self.preconditioner, self.verbose
-        )
+        params = self.get_params(deep=False)
+        model = params.pop("model")
+        _check_params(**params)
         if gradients is None:
-            check_model(self.model)
+            check_model(model)
         rows: np.ndarray = check_rows(
             X, estimator=self, dtype=np.float64, ensure_min_samples=2
         )
         if gradients is None:
-            gradients = gradients_at(rows, fit_model(self.model, rows, y)[1])
-        self.support_ = stein_thinning(
-            rows,
-            gradients,
-            n_points,
-            standardize=self.standardize,
-            preconditioner=self.preconditioner,
-            verbose=self.verbose,
-        )
+            gradients = gradients_at(rows, fit_model(model, rows, y)[1])
+        self.support_ = stein_thinning(rows, gradients, **params)
         self.points_ = rows[self.support_]
         return self
 
