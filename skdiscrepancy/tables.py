@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
@@ -169,9 +169,8 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
                 f"{n_rows * width / 2**27:.1f} GiB."
             )
         encoded = np.zeros((n_rows, width))
-        for block, column, where in zip(
-            self._blocks, columns, self.output_slices_, strict=True
-        ):
+        parts = zip(self._blocks, columns, self.output_slices_, strict=True)
+        for block, column, where in parts:
             block.write(column, encoded[:, where], "X")
         return encoded
 
@@ -197,7 +196,9 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         found: dict[str, None] = {}
         for name, block in zip(names, self._blocks, strict=True):
             for suffix in block.suffixes:
-                found[_unused(f"{name}{suffix}", found)] = None
+                label = f"{name}{suffix}"
+                labels = chain([label], (f"{label}_{i}" for i in count(2)))
+                found[next(one for one in labels if one not in found)] = None
         return np.array(list(found), dtype=object)
 
     def _fit_tables(self, tables: Sequence[Any], names: Sequence[str]) -> TableEncoder:
@@ -318,12 +319,8 @@ class _NumberBlock:
         ordered = np.sort(np.append(known - median, np.zeros(m)))
         ranks = np.arange(1 - n, n, 2)
         difference = np.sum(ranks * ordered) / (n * (n - 1) / 2)
-        return cls(
-            form,
-            exponent,
-            median,
-            float(difference / (1 - m * (n - m) / (n * (n - 1) / 2))),
-        )
+        scale = float(difference / (1 - m * (n - m) / (n * (n - 1) / 2)))
+        return cls(form, exponent, median, scale)
 
     def write(self, column: Column, out: np.ndarray, table: str) -> None:
         values, unseen = _numbers_like(self.form, column, table)
@@ -492,12 +489,6 @@ def _numbers_like(
     )
 
 
-def _unused(name: str, used: Collection[str]) -> str:
-    """Return a name that is not used yet."""
-    names = chain([name], (f"{name}_{i}" for i in count(2)))
-    return next(name for name in names if name not in used)
-
-
 def check_encoder(encoder: Any) -> None:
     """Refuse a parameter `encoder` that is not "auto", None or a transformer."""
     if encoder is None or (isinstance(encoder, str) and encoder == "auto"):
@@ -529,16 +520,12 @@ def fit_encoder(
     encoder : transformer or None
         The fitted transformer. None if the tables need no encoding.
     """
-    if any(isinstance(table, LazyRows) for table in tables):
+    if lazy := any(isinstance(table, LazyRows) for table in tables):
         refuse_encoder_of_blocks(encoder)
+    auto = isinstance(encoder, str)
+    if lazy or encoder is None or (auto and not any(map(needs_encoding, tables))):
         return None
-    if encoder is None:
-        return None
-    if isinstance(encoder, str):
-        if not any(map(needs_encoding, tables)):
-            return None
-        encoder = TableEncoder()
-    fitted = clone(encoder)
+    fitted = TableEncoder() if auto else clone(encoder)
     titles = [*names, *[names[-1]] * len(tables)][: len(tables)]
     if isinstance(fitted, TableEncoder):
         return fitted._fit_tables(tables, titles)
@@ -719,13 +706,15 @@ def _are_labels(table: Any, columns: list[Column]) -> bool:
     if not columns:
         return False
     values = _objects(table)
-    for j, column in enumerate(columns):
-        if column.kind not in CODED and not are_integers(values[~column.missing, j]):
-            return False
-    if any(column.kind in CODED for column in columns):
-        return True
-    known = ~np.any([column.missing for column in columns], axis=0)
-    return bool(np.any(known) and are_labels(values[known]))
+    coded = [column.kind in CODED for column in columns]
+    missing = np.array([column.missing for column in columns])
+    if not all(
+        is_coded or are_integers(values[~missing[j], j])
+        for j, is_coded in enumerate(coded)
+    ):
+        return False
+    known = ~missing.any(axis=0)
+    return any(coded) or bool(np.any(known) and are_labels(values[known]))
 
 
 def _objects(table: Any) -> np.ndarray:

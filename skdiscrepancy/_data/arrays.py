@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from narwhals.stable.v2.dependencies import is_into_dataframe
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
-from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_X_y, validate_data
 
 from skdiscrepancy._data.checks import shown
@@ -138,12 +137,6 @@ class SparseRows:
         # A column number takes half of the memory of a value.
         return 1 + 3 * self.matrix.nnz // (2 * len(self))
 
-    def spread(self) -> float:
-        """Return the largest difference of two values in one column."""
-        least, most = min_max_axis(self.matrix, axis=0)
-        with np.errstate(over="ignore"):
-            return float(np.max(np.subtract(most, least, dtype=np.float64)))
-
 
 def as_rows(X: Any) -> Any:
     """Return a sparse matrix as :class:`SparseRows`, and an array as it is.
@@ -197,13 +190,6 @@ def of_one_kind(*parts: Any) -> tuple[Any, ...]:
         part if isinstance(part, SparseRows) else SparseRows(csr_array(part))
         for part in parts
     )
-
-
-def stack_sparse(*parts: SparseRows) -> SparseRows:
-    """Return the rows of several sparse samples in one matrix."""
-    if len(parts) == 1:
-        return parts[0]
-    return SparseRows(csr_array(vstack([part.matrix for part in parts], format="csr")))
 
 
 def inner_products(A: Any, B: Any) -> np.ndarray:

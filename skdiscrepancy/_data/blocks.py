@@ -63,7 +63,9 @@ def read_block(
         Rows. Values may be missing or infinite.
     """
     if is_a(block, "pyarrow", "Table"):
-        block = _arrow_values(block, name)
+        columns = [np.asarray(column) for column in block.columns]
+        _refuse_others(block.column_names, [v.dtype for v in columns], f"{name} has")
+        block = np.column_stack(columns) if columns else np.empty((len(block), 0))
     # Values are checked by `refuse_not_finite` and `view_of`.
     rows = check_rows(block, name, ensure_all_finite=False, ensure_min_samples=0)
     if n_features is not None and rows.shape[1] != n_features:
@@ -150,13 +152,6 @@ def on_partition(
             f"{len(rows)} rows, must have {size} as before."
         )
     return function(view_of(rows, view, start, seen), extra)
-
-
-def _arrow_values(table: Any, name: str) -> np.ndarray:
-    """Return the columns of an arrow table as an array."""
-    columns = [np.asarray(column) for column in table.columns]
-    _refuse_others(table.column_names, [v.dtype for v in columns], f"{name} has")
-    return np.column_stack(columns) if columns else np.empty((len(table), 0))
 
 
 def _refuse_others(columns: list[Any], types: list[Any], has: str) -> None:
@@ -433,9 +428,17 @@ class LazyRows:
         """Merge what a function returns for the blocks, in their order."""
         raise NotImplementedError
 
-    def scan(self) -> LazyRows:
-        """Check all values, and keep some rows. The size must be known."""
+    def scan(self, least: int = 1, progress: Watch | None = None) -> LazyRows:
+        """Check the shape and all values, and keep some rows."""
         n, d = self.shape
+        if n < least:
+            raise ValueError(
+                f"Found array with {n} sample(s) (shape={self.shape}) while a minimum "
+                f"of {least} is required for {self.name}."
+            )
+        if not d:
+            raise ValueError(f"{self.name} has no columns, must have at least one.")
+        self.progress = progress
         n_sample = min(SAMPLE_ROWS, max(1, SAMPLE_NUMBERS // d))
         steps = -(-n // CENTRE_ROWS), -(-n // n_sample)
         extras = [(self.labels, start, *steps) for start in self._starts]
@@ -644,7 +647,7 @@ def lazy_rows(
     """
     if isinstance(X, LazyRows):
         return X
-    return finish_rows(open_rows(X, name), least, progress)
+    return open_rows(X, name).scan(least, progress)
 
 
 def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
@@ -652,9 +655,9 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
 
     The blocks of a function may be single `columns`.
     """
-    kind = kind_of_blocks(X)
     if isinstance(X, LazyRows):
         return X
+    kind = kind_of_blocks(X)
     if kind == "an iterator":
         refuse_iterator(X, name)
     if is_dask(X, "Series"):
@@ -667,19 +670,6 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
         X = partial(cut_rows, check_rows(X, name, ensure_all_finite=False))
     # Partial functions can be pickled.
     return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
-
-
-def finish_rows(rows: LazyRows, least: int, progress: Watch | None) -> LazyRows:
-    """Check the shape and all values of rows that are read by blocks."""
-    if len(rows) < least:
-        raise ValueError(
-            f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a "
-            f"minimum of {least} is required for {rows.name}."
-        )
-    if not rows.shape[1]:
-        raise ValueError(f"{rows.name} has no columns, must have at least one.")
-    rows.progress = progress
-    return rows.scan()
 
 
 def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
@@ -829,7 +819,7 @@ def lazy_pair(
         whole: LazyRows = _JointPartitions(x_rows, y_rows, X, y)
     else:
         whole = _JointStream(x_rows, y_rows)
-    finish_rows(whole, least, progress)
+    whole.scan(least, progress)
     views = []
     for rows, start in zip(sides, (0, x_rows.shape[1]), strict=True):
         view = whole.take(np.arange(start, start + rows.shape[1]))

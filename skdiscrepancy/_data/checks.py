@@ -254,28 +254,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 RUN = "n_jobs random_state verbose"
 # More threads than this, no machine starts.
 MOST_JOBS = 10_000
-# Names of parameters in other packages, and their names here.
+# Names of parameters in other packages, by their names here.
 OTHER_WORDS = {
-    "gamma": "bandwidth",
-    "k": "n_features_to_select",
-    "lengthscale": "bandwidth",
-    "length_scale": "bandwidth",
-    "metric": "kernel",
-    "n_boot": "n_resamples",
-    "n_bootstraps": "n_resamples",
-    "n_perm": "n_resamples",
-    "n_permutations": "n_resamples",
-    "n_reps": "n_resamples",
-    "n_threads": "n_jobs",
-    "num_permutations": "n_resamples",
-    "num_resamples": "n_resamples",
-    "permutations": "n_resamples",
-    "reps": "n_resamples",
-    "rng": "random_state",
-    "seed": "random_state",
-    "sigma": "bandwidth",
-    "weights": "sample_weight",
-    "workers": "n_jobs",
+    "bandwidth": "gamma lengthscale length_scale sigma",
+    "kernel": "metric",
+    "n_features_to_select": "k",
+    "n_jobs": "n_threads workers",
+    "n_resamples": "n_boot n_bootstraps n_perm n_permutations n_reps num_permutations "
+    "num_resamples permutations reps",
+    "random_state": "rng seed",
+    "sample_weight": "weights",
+}
+# How to convert a bandwidth in another convention.
+CONVERSIONS = {
+    "gamma": "Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel 'rbf', or "
+    "bandwidth=1 / gamma for exp(-gamma d), 'laplacian'.",
+    "sigma": "Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the kernel "
+    "'rbf'.",
 }
 # Names of weights of rows.
 WEIGHTS = ("sample_weight", "sample_weight_Y", "weights")
@@ -284,10 +279,8 @@ WEIGHTS = ("sample_weight", "sample_weight_Y", "weights")
 def nearest_keyword(keyword: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed keyword that was most likely meant, if there is one."""
     allowed = list(allowed)
-    if OTHER_WORDS.get(keyword) in allowed:
-        return OTHER_WORDS[keyword]
-    close = get_close_matches(keyword, allowed, n=1)
-    return close[0] if close else None
+    meant = [name for name in allowed if keyword in OTHER_WORDS.get(name, "").split()]
+    return next(iter(meant or get_close_matches(keyword, allowed, n=1)), None)
 
 
 def refuse_unknown_keywords(
@@ -328,16 +321,8 @@ def refuse_unknown_keywords(
                 f" {meant!r} is a parameter of the estimator. Pass it to "
                 f"{called.partition('.')[0]}({meant}=...)."
             )
-        elif keyword == "gamma" and nearest == "bandwidth":
-            message += (
-                " Pass bandwidth=1 / sqrt(gamma) for exp(-gamma d^2), the kernel "
-                "'rbf', or bandwidth=1 / gamma for exp(-gamma d), 'laplacian'."
-            )
-        elif keyword == "sigma" and nearest == "bandwidth":
-            message += (
-                " Pass bandwidth=sqrt(2) * sigma for exp(-d^2 / (2 sigma^2)), the "
-                "kernel 'rbf'."
-            )
+        elif keyword in CONVERSIONS and nearest == "bandwidth":
+            message += f" {CONVERSIONS[keyword]}"
         elif nearest is not None:
             message += f" Did you mean {nearest!r}?"
         raise TypeError(message)

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse, vstack
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, manhattan_distances
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from skdiscrepancy._data.arrays import (
     SparseRows,
@@ -25,7 +26,6 @@ from skdiscrepancy._data.arrays import (
     inner_products,
     of_one_kind,
     read_only,
-    stack_sparse,
 )
 from skdiscrepancy._data.blocks import (
     LazyRows,
@@ -445,7 +445,10 @@ class Rows:
     def __init__(self, *parts: Any, centred: bool = True, reference: bool = False):
         parts = of_one_kind(*parts)
         self.sparse = isinstance(parts[0], SparseRows)
-        self.parts = (stack_sparse(*parts),) if self.sparse else parts
+        if self.sparse and len(parts) > 1:
+            joint = vstack([part.matrix for part in parts], format="csr")
+            parts = (SparseRows(csr_array(joint)),)
+        self.parts = parts
         self.starts = np.cumsum([0, *(len(part) for part in self.parts)])
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.centre = None
@@ -484,7 +487,14 @@ class Rows:
 
     def check_range(self) -> Rows:
         """Raise an error if squared differences overflow or underflow."""
-        spread = self.parts[0].spread() if self.sparse else self._spread()
+        if self.sparse:
+            least, most = min_max_axis(self.parts[0].matrix, axis=0)
+        else:
+            most = np.max([part.max(axis=0) for part in self.parts], axis=0)
+            least = np.min([part.min(axis=0) for part in self.parts], axis=0)
+        with np.errstate(over="ignore"):
+            # The largest difference of two values in one column.
+            spread = float(np.max(np.subtract(most, least, dtype=np.float64)))
         limit = RANGE[self.dtype]
         if spread > limit or 0 < spread < 1 / limit:
             raise ValueError(
@@ -493,13 +503,6 @@ class Rows:
                 "outside this range. Rescale the data."
             )
         return self
-
-    def _spread(self) -> float:
-        """Return the largest difference of two values in one column."""
-        most = np.max([part.max(axis=0) for part in self.parts], axis=0)
-        least = np.min([part.min(axis=0) for part in self.parts], axis=0)
-        with np.errstate(over="ignore"):
-            return float(np.max(np.subtract(most, least, dtype=np.float64)))
 
     def _gather(self, index: Index) -> np.ndarray:
         if len(self.parts) == 1:
@@ -567,22 +570,19 @@ class Codes:
         """Return the codes of some rows, and how often the label of each row occurs."""
         return self.codes[index], self.counts[index]
 
-    def block(
+    def compare(
         self, rows: Index, cols: Index, out: np.ndarray, *, balanced: bool
     ) -> np.ndarray:
-        """Write 1 for equal labels, else 0. Divide by the counts if balanced."""
-        np.equal(self.codes[rows, np.newaxis], self.codes[cols], out=out)
-        if balanced:
-            out /= self.counts[rows, np.newaxis]
-        return out
+        """Write 1 for equal labels, else 0. Divide by the counts if balanced.
 
-    def aligned(
-        self, rows: np.ndarray, cols: np.ndarray, out: np.ndarray, *, balanced: bool
-    ) -> np.ndarray:
-        """Write the kernel values for pairs of rows."""
-        np.equal(self.codes[rows], self.codes[cols], out=out)
+        For all pairs of a row and a column if `out` is a matrix, else for aligned ones.
+        """
+        codes, counts = self.codes[rows], self.counts[rows]
+        if out.ndim == 2:
+            codes, counts = codes[:, np.newaxis], counts[:, np.newaxis]
+        np.equal(codes, self.codes[cols], out=out)
         if balanced:
-            out /= self.counts[rows]
+            out /= counts
         return out
 
 

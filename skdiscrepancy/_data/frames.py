@@ -96,7 +96,9 @@ def as_table(X: Any) -> Any:
         A sample that is not one-dimensional.
     """
     if isinstance(X, (list, tuple)):
-        return [[value] for value in X] if is_flat(X) else X
+        # numpy has no number of dimensions for a row that holds lists.
+        flat = any(not isinstance(v, (list, tuple)) and not np.ndim(v) for v in X[:1])
+        return [[value] for value in X] if flat else X
     if len(getattr(X, "shape", ())) != 1:
         return X
     if issparse(X):
@@ -109,13 +111,6 @@ def as_table(X: Any) -> Any:
     if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
         return table
     return np.asarray(X)[:, np.newaxis]
-
-
-def is_flat(values: Sequence[Any]) -> bool:
-    """Return whether a list holds values, and not rows."""
-    # numpy has no number of dimensions for a row that holds lists.
-    rows = (list, tuple)
-    return any(not isinstance(v, rows) and np.ndim(v) == 0 for v in values[:1])
 
 
 def is_table(X: Any) -> bool:

@@ -239,14 +239,14 @@ class LabelReading(Reading):
         """Yield the tiles of label kernels."""
         for k, kernel in members.items():
             values = place(out, k)
-            yield k, self.labels.block(rows, cols, values, balanced=kernel.balanced)
+            yield k, self.labels.compare(rows, cols, values, balanced=kernel.balanced)
 
     def aligned(
         self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
     ) -> None:
         """Write the values of label kernels for pairs."""
         for k, kernel in members.items():
-            self.labels.aligned(rows, cols, out[k], balanced=kernel.balanced)
+            self.labels.compare(rows, cols, out[k], balanced=kernel.balanced)
 
 
 class FunctionReading(Reading):

@@ -785,7 +785,7 @@ class IndicatorKernel(Kernel):
         labels = Codes(encode_labels(*parts), np.float32 if both else np.float64)
         rows, cols = slice(0, n), slice(len(labels) - m, len(labels))
         K = np.empty((n, m), dtype=labels.dtype)
-        return labels.block(rows, cols, K, balanced=self.balanced)
+        return labels.compare(rows, cols, K, balanced=self.balanced)
 
     def check_params(self) -> None:
         check_flag(self.balanced, "balanced")
