@@ -29,9 +29,8 @@ from skdiscrepancy._estimators import cka
 from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy.feature_selection import _single_columns
-from skdiscrepancy.feature_selection._scores import HSICScore, Permutations
-from skdiscrepancy.feature_selection._selector import HSICSelector
-from skdiscrepancy.feature_selection._selector_cv import HSICSelectorCV
+from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection._single_columns import HSICScore, Permutations
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IndicatorKernel,

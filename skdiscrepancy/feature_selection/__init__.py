@@ -2,13 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.feature_selection._scores import (
+from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
+from skdiscrepancy.feature_selection._single_columns import (
     HSICScore,
     hsic_classif,
     hsic_regression,
 )
-from skdiscrepancy.feature_selection._selector import HSICSelector
-from skdiscrepancy.feature_selection._selector_cv import HSICSelectorCV
 
 __all__ = [
     "HSICScore",

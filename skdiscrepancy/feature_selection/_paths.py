@@ -236,6 +236,8 @@ def _next_entry(
 
 # Candidates that share the distances of their common columns.
 CANDIDATES = 16
+# Batches of candidates run in threads, not the tiles of a batch.
+SERIAL = Run(1)
 
 
 class JointKernel:
@@ -247,17 +249,21 @@ class JointKernel:
 
     def __init__(self, problem: Problem):
         columns, target = problem.columns, problem.target
-        kernel = columns.kernel
+        inputs, kernel = columns.inputs, columns.kernel
         if not isinstance(kernel, RadialKernel) or kernel.norm not in (1, 2):
             raise ValueError(
                 f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
                 "for method == 'forward' and 'backward'."
             )
-        self.kernel = kernel
-        self.parts = _scaled_parts(columns)
-        self.probes = problem.probes
-        self.n = columns.inputs.n_samples
-        self.run = columns.run
+        self.kernel, self.probes, self.run = kernel, problem.probes, columns.run
+        self.parts: list[Part] = []
+        for v, bandwidth in enumerate(columns.bandwidths):
+            if inputs.label(v):
+                codes = inputs.values[:, inputs.groups[v]]
+                self.parts.append(Part(codes, of_labels=1 / float(bandwidth)))
+            else:
+                rows = columns.rows(v)
+                self.parts.append(Part((rows - np.median(rows, axis=0)) / bandwidth))
         # The centred Gram matrix of the target, from its factor if possible.
         if target.complete:
             self.target: Gram = FactorGram(target.factor.rows)
@@ -277,7 +283,7 @@ class JointKernel:
     ) -> np.ndarray:
         """Return HSIC of the common columns and each candidate, rows in an order."""
         parts = [self.parts[v] for v in candidates]
-        parts = [part._replace(columns=part.columns[:, order]) for part in parts]
+        parts = [part._replace(values=part.values[order]) for part in parts]
         return self._values(common, parts, removed=False)
 
     def without_each(self, columns: Sequence[int]) -> np.ndarray:
@@ -303,8 +309,8 @@ class JointKernel:
         base = [self.parts[v] for v in common]
 
         def evaluate(places: np.ndarray) -> np.ndarray:
-            batch = [candidates[i] for i in places]
-            joint = JoinedColumns(kernel, base, batch, removed=removed)
+            batch = [(candidates[i], kernel) for i in places]
+            joint = JoinedColumns(base, batch, removed=removed)
             return ProductGram(joint, self.target).totals()
 
         # The value of a candidate does not depend on the rest of its batch.
@@ -314,7 +320,7 @@ class JointKernel:
         totals = run_all(
             places, evaluate, self.run, what="columns", require="sharedmem"
         )
-        return np.concatenate(list(totals)) / self.n**2
+        return np.concatenate(list(totals)) / self.target.n**2
 
 
 class Part(NamedTuple):
@@ -322,47 +328,25 @@ class Part(NamedTuple):
 
     Attributes
     ----------
-    columns : ndarray of shape (n_columns, n_samples)
+    values : ndarray of shape (n_samples, n_columns)
         Columns of numbers, or one column of codes of labels.
     of_labels : float or None
         Distance between two different labels, None for numbers.
     """
 
-    columns: np.ndarray
+    values: np.ndarray
     of_labels: float | None = None
 
-    def distances(
-        self, rows: Index, cols: Index, norm: float, out: np.ndarray
-    ) -> np.ndarray:
-        """Write the distances of rows and cols, squared if the norm is 2."""
-        for i, column in enumerate(self.columns):
-            gaps = np.empty_like(out) if i else out
-            if self.of_labels is not None:
-                np.not_equal(column[rows, np.newaxis], column[cols], out=gaps)
-                gaps *= self.of_labels**norm
-            else:
-                np.subtract(column[rows, np.newaxis], column[cols], out=gaps)
-                (np.square if norm == 2 else np.abs)(gaps, out=gaps)
-            if i:
-                out += gaps
-        return out
-
-
-def _scaled_parts(columns: Columns) -> list[Part]:
-    """Return the variables, divided by their bandwidths."""
-    inputs, parts = columns.inputs, []
-    for v, bandwidth in enumerate(columns.bandwidths):
-        if inputs.label(v):
-            codes = inputs.values[:, inputs.groups[v]].T
-            parts.append(Part(codes, of_labels=1 / float(bandwidth)))
-        else:
-            rows = columns.rows(v)
-            parts.append(Part(((rows - np.median(rows, axis=0)) / bandwidth).T.copy()))
-    return parts
+    def distances(self, rows: Index, cols: Index, norm: float) -> np.ndarray:
+        """Return the distances of rows and cols, squared if the norm is 2."""
+        A, B = self.values[rows], self.values[cols]
+        if self.of_labels is not None:
+            return (A != B.T) * self.of_labels**norm
+        return block_distances(A, B, norm).read(squared=norm == 2)
 
 
 class JoinedColumns(Gram):
-    """One kernel on common columns with, or without, each of several candidates.
+    """Kernels on common columns with, or without, each of several candidates.
 
     The kernels of this Gram are the sets of columns. They share the distances of the
     common columns. Candidates that are removed are among the common columns.
@@ -370,47 +354,39 @@ class JoinedColumns(Gram):
 
     def __init__(
         self,
-        kernel: RadialKernel,
         common: list[Part],
-        candidates: list[Part],
+        candidates: list[tuple[Part, RadialKernel]],
         *,
         removed: bool,
+        run: Run = SERIAL,
     ):
-        self.kernel = kernel
-        self.labels = [part for part in common if part.of_labels is not None]
-        numbers = [part.columns for part in common if part.of_labels is None]
-        none = np.empty((0, candidates[0].columns.shape[1]))
-        self.numbers = np.concatenate([none, *numbers]).T
-        self.candidates = candidates
-        self.removed = removed
-        self.n, self.n_kernels = none.shape[1], len(candidates)
-        self.run = Run(1)
-        self.n_features = sum(len(part.columns) for part in [*common, *candidates])
-        self.dtype = self.numbers.dtype
+        self.candidates, self.removed, self.run = candidates, removed, run
+        numbers = [part.values for part in common if part.of_labels is None]
+        self.common = [Part(np.concatenate(numbers, axis=1))] if numbers else []
+        self.common += [part for part in common if part.of_labels is not None]
+        first = candidates[0][0].values
+        self.n, self.n_kernels, self.dtype = len(first), len(candidates), first.dtype
+        parts = [*common, *(part for part, _ in candidates)]
+        self.n_features = sum(part.values.shape[1] for part in parts)
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the Gram tiles of the sets of columns."""
-        norm = self.kernel.norm
-        common: np.ndarray | float = 0.0
-        if self.numbers.shape[1]:
-            distances = block_distances(self.numbers[rows], self.numbers[cols], norm)
-            common = distances.read(squared=norm == 2)
-        for part in self.labels:
-            common = common + part.distances(rows, cols, norm, np.empty(out.shape[-2:]))
-        for k, candidate in enumerate(self.candidates):
+        norm = self.candidates[0][1].norm
+        common = sum(part.distances(rows, cols, norm) for part in self.common)
+        for k, (candidate, kernel) in enumerate(self.candidates):
             values = place(out, k)
-            candidate.distances(rows, cols, norm, values)
+            values[...] = candidate.distances(rows, cols, norm)
             if self.removed:
                 np.subtract(common, values, out=values)
                 # Rounding must not make the difference of equal distances negative.
                 np.maximum(values, 0, out=values)
             else:
                 values += common
-            if norm == 2 and not self.kernel.on_squared:
+            if norm == 2 and not kernel.on_squared:
                 np.sqrt(values, out=values)
-            self.kernel.evaluate(values, values)
+            kernel.evaluate(values, values)
             yield k, values
 
 

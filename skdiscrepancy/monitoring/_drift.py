@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.checks import RUN, generator_of, takes_parameters_of
-from skdiscrepancy._data.distances import Index, block_distances
 from skdiscrepancy._data.frames import (
     Column,
     as_table,
@@ -33,12 +32,12 @@ from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
-from skdiscrepancy._gram.tiles import Gram, place
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.second_order import two_sample_statistics
 from skdiscrepancy.designs import CompleteU
+from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._column_tests import (
     ColumnTests,
     checked_tests,
@@ -652,55 +651,6 @@ STEP = 0.1
 BATCH = 32
 
 
-class ColumnSets(Gram):
-    """A Laplace kernel on all blocks of columns but some, for several sets of blocks.
-
-    The bandwidth is the number of remaining blocks, because the mean L1 distance of
-    every block is one.
-
-    Parameters
-    ----------
-    blocks : list of ndarray of shape (n_samples, n_block_columns)
-        Encoded columns of each column of the table, for both samples.
-    m : int
-        Number of rows of the first sample.
-    removed : list of sequence of int
-        Positions of the blocks that each kernel does not see.
-    run : Run
-        Threads and progress.
-    """
-
-    def __init__(self, blocks: list[np.ndarray], m: int, removed: Any, run: Run):
-        self.run = run
-        self.Z = np.concatenate(blocks, axis=1)
-        # No columns at all have the distance zero.
-        none = self.Z[:, :0]
-        self.removed = [
-            np.concatenate([none, *(blocks[j] for j in some)], axis=1)
-            for some in removed
-        ]
-        self.bandwidths = [len(blocks) - len(some) for some in removed]
-        self.n_kernels = len(removed)
-        self.n, self.n_features = self.Z.shape
-        self.sizes = m, self.n - m
-        self.dtype = self.Z.dtype
-
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the Gram tiles of the sets of columns."""
-        distance = block_distances(self.Z[rows], self.Z[cols], 1).read(squared=False)
-        for k, rest in enumerate(self.removed):
-            values = place(out, k)
-            values[...] = distance
-            values -= block_distances(rest[rows], rest[cols], 1).read(squared=False)
-            # Rounding must not make the difference of equal distances negative.
-            np.maximum(values, 0, out=values)
-            values /= -self.bandwidths[k]
-            np.exp(values, out=values)
-            yield k, values
-
-
 def unbiased_mmds(
     blocks: list[np.ndarray], m: int, removed: Sequence[Any], n_jobs: int | None
 ) -> np.ndarray:
@@ -722,10 +672,19 @@ def unbiased_mmds(
     values : ndarray of shape (n_sets,)
         One MMD for each set.
     """
+    common, none = [Part(block) for block in blocks], blocks[0][:, :0]
+    sets = []
+    for some in removed:
+        part = Part(np.concatenate([none, *(blocks[j] for j in some)], axis=1))
+        # The mean L1 distance of every block is one.
+        kernel = LaplaceKernel(bandwidth=float(len(blocks) - len(some)))
+        sets.append((part, kernel))
     values = []
-    for start in range(0, len(removed), BATCH):
-        some = ColumnSets(blocks, m, removed[start : start + BATCH], Run(n_jobs))
-        found = two_sample_statistics(TwoSamples(some), unbiased=True)
+    for start in range(0, len(sets), BATCH):
+        batch = sets[start : start + BATCH]
+        joined = JoinedColumns(common, batch, removed=True, run=Run(n_jobs))
+        joined.sizes = m, len(none) - m
+        found = two_sample_statistics(TwoSamples(joined), unbiased=True)
         values.append(found.values)
     return np.concatenate(values)
 
