@@ -19,7 +19,6 @@ from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
     check_number,
-    check_run_options,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -29,6 +28,7 @@ from skdiscrepancy._data.checks import (
     warn_user,
 )
 from skdiscrepancy._estimators.base import collection_of
+from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
@@ -48,10 +48,8 @@ from skdiscrepancy._loops.tile_loops import (
 )
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import check_bandwidths
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
-from skdiscrepancy.kernels._names import check_kernel
-from skdiscrepancy.tables import check_encoder, layout_of
+from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,24 +105,6 @@ def window_statistics(
         The statistic of each kernel.
     """
     return pairs / (w * (w - 1)) - 2 * cross / (w * m) + totals / (m * (m - 1))
-
-
-def held_out_statistics(
-    pairs: np.ndarray, cross: np.ndarray, totals: np.ndarray, w: int, m: int
-) -> np.ndarray:
-    """Compare w rows of the reference sample with the other rows.
-
-    `cross` are the sums over pairs of a row of the window and any other row of the
-    reference sample. The pairs within the window come off, so the window is compared
-    with rows that are not in the window, as rows of a stream are.
-
-    With fewer rows to compare with, the difference of two means has a variance of
-    1 / w + 1 / (m - w) in place of 1 / w + 1 / m. The statistic is quadratic in this
-    difference, and is scaled by the ratio of the variances.
-    """
-    others = totals[:, np.newaxis] - 2 * cross + pairs
-    values = window_statistics(pairs, cross - pairs, others, w, m - w)
-    return values * (1 - (w / m) ** 2)
 
 
 # Largest number of rows that are evaluated at once, and of distances to the reference.
@@ -354,37 +334,32 @@ class StreamTask(Task):
         """Return the statistics of all windows of a stream, one row for each kernel."""
         m, w = self.reference.n_rows, self.size
         rows = np.random.RandomState(seed).permutation(m)[: self.n_rows]
-        earlier, later = self._sums(rows)
+        n = len(rows)
+        # The sums of each row over the w - 1 rows before it, and after it.
+        earlier, later = np.zeros((2, self.source.n_kernels, n))
         with np.errstate(all="ignore"):
+            for start in range(0, n, BLOCK):
+                end_if_stopped()
+                stop, first = min(start + BLOCK, n), max(0, start - w + 1)
+                some = rows[start:stop], rows[first:stop]
+                before, after = self.source.band_sums(*some, start - first, w)
+                earlier[:, start:stop] = before
+                later[:, first:stop] += after
             # The window that ends at row i gains the pairs of row i with earlier rows,
             # and loses the pairs of row i - w with later rows.
             pairs = np.cumsum(earlier, axis=1)
             pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
-            total = np.cumsum(self.reference.sums[:, rows], axis=1)
-            cross = total.copy()
-            cross[:, w:] -= total[:, :-w]
-            full = slice(w - 1, None)
-            return held_out_statistics(
-                2 * pairs[:, full], cross[:, full], self.reference.totals, w, m
-            )
-
-    def _sums(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of each row over the rows that are in a window with it.
-
-        First the sums over the w - 1 rows before, then over the w - 1 rows after.
-        """
-        w, n = self.size, len(rows)
-        earlier, later = np.zeros((2, self.source.n_kernels, n))
-        for start in range(0, n, BLOCK):
-            end_if_stopped()
-            stop, first = min(start + BLOCK, n), max(0, start - w + 1)
-            with np.errstate(all="ignore"):
-                before, after = self.source.band_sums(
-                    rows[start:stop], rows[first:stop], start - first, w
-                )
-            earlier[:, start:stop] = before
-            later[:, first:stop] += after
-        return earlier, later
+            cross = np.cumsum(self.reference.sums[:, rows], axis=1)
+            cross[:, w:] -= cross[:, :-w].copy()
+            pairs, cross = 2 * pairs[:, w - 1 :], cross[:, w - 1 :]
+            # The pairs within the window come off, so the window is compared with rows
+            # that are not in the window, as rows of a stream are.
+            others = self.reference.totals[:, np.newaxis] - 2 * cross + pairs
+            values = window_statistics(pairs, cross - pairs, others, w, m - w)
+            # With fewer rows to compare with, the difference of two means has a
+            # variance of 1 / w + 1 / (m - w) in place of 1 / w + 1 / m. The statistic
+            # is quadratic in this difference.
+            return values * (1 - (w / m) ** 2)
 
 
 def simulate_thresholds(
@@ -660,14 +635,24 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         """
         size = check_number(self.window_size, "window_size", integer=True, least=2)
         run_length = check_number(self.run_length, "run_length", least=2)
-        kernels = check_kernel(self.kernel)
-        check_bandwidths(kernels, self.bandwidth, "bandwidth", self.n_bandwidths)
-        check_encoder(self.encoder)
-        check_run_options(self.n_jobs, self.random_state, self.verbose)
+        params = self.get_params(deep=False)
+        kernels = check_parameters(params)["kernel"]
         reader = Reader(None, 2, self.encoder, self)
         encoder = reader.fit([X])
         rows = reader.rows(X, reset=True)
-        _check_size(len(rows), size, run_length)
+        n, least = len(rows), LEAST_WINDOWS * size
+        if n < least:
+            raise ValueError(
+                f"n_samples == {n}, must be >= {least} for window_size == {size}. Pass "
+                "a larger reference sample, or choose a smaller window_size."
+            )
+        if n < (advised := int(np.ceil(2 * np.log(run_length) * size))):
+            warn_user(
+                f"The reference sample has {n} rows. For window_size == {size} and "
+                f"run_length == {run_length}, it should have at least {advised} rows. "
+                "With fewer rows, the run length varies much from one reference sample "
+                "to another."
+            )
         warn_if_dependent(
             columns_of(rows, kernels, all_rows=False),
             because="the thresholds are for independent rows. Without drift, alarms "
@@ -677,7 +662,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         )
         collection = collection_of(self, [rows], kernels, layout_of(encoder, X))
         evaluated = [_streamed(kernel, rows.shape[1]) for kernel in collection]
-        run, n = Run(self.n_jobs, self.verbose), len(rows)
+        run = Run(self.n_jobs, self.verbose)
         source = gram(evaluated, rows, run=run)
         with progress("thresholds", 2, self.verbose) as both:
             sums = check_finite(source.sums(diagonal=False))
@@ -690,7 +675,6 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
-        params = self.get_params(deep=False)
         self._learnt_from = values_of(self, tuple(p for p in params if p not in FREE))
         self._sums, self._scales, self.thresholds_ = reference, scales, thresholds
         self._stream = StreamKernels(evaluated, rows, size)
@@ -818,24 +802,6 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True
-
-
-def _check_size(n: int, size: int, run_length: float) -> None:
-    """Refuse a reference sample that is too small for the window."""
-    least = LEAST_WINDOWS * size
-    if n < least:
-        raise ValueError(
-            f"n_samples == {n}, must be >= {least} for window_size == {size}. Pass a "
-            "larger reference sample, or choose a smaller window_size."
-        )
-    advised = int(np.ceil(2 * np.log(run_length) * size))
-    if n < advised:
-        warn_user(
-            f"The reference sample has {n} rows. For window_size == {size} and "
-            f"run_length == {run_length}, it should have at least {advised} rows. With "
-            "fewer rows, the run length varies much from one reference sample to "
-            "another."
-        )
 
 
 def _streamed(kernel: Any, n_features: int) -> Any:
