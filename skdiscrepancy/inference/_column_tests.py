@@ -149,10 +149,11 @@ def read_samples(
         if (getattr(table, "shape", None) or (1,))[0] == 0:
             raise ValueError(f"{name} has 0 rows, must have at least one.")
         check_column_encoder(encoder, table, name, kinds=("number", "category"))
-    labels, first = _split(tables[0], names[0])
-    columns = [first]
-    for table, name in zip(tables[1:], names[1:], strict=True):
+    labels: list[Any] = []
+    columns = []
+    for table, name in zip(tables, names, strict=True):
         own, parts = _split(in_order(table, tables[0], name, names[0]), name)
+        labels = labels or own
         if len(own) != len(labels):
             raise ValueError(
                 f"{name} has {len(own)} features, must have {len(labels)} as "
@@ -184,29 +185,25 @@ def _split(X: Any, name: str) -> tuple[list[Any], list[Any]]:
 def _read(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
     """Read one column of all tables."""
     if any(map(needs_encoding, parts)):
-        return _read_encoded(_as_tables(parts), names)
-    arrays = [
-        _array_of(part[names_of(part)[0]], names_of(part)[0], name)
-        if is_table(part)
-        else part
-        for part, name in zip(parts, names, strict=True)
-    ]
+        return _read_encoded(parts, names)
+    arrays = []
+    for part, name in zip(parts, names, strict=True):
+        if is_table(part):
+            [column] = names_of(part)
+            part = _array_of(part[column], column, name)
+        arrays.append(part)
     of_labels = not all(map(is_numeric, arrays))
     return ColumnSample(arrays, of_labels, [0.0] * len(arrays))
 
 
-def _as_tables(parts: Sequence[Any]) -> list[Any]:
-    """Return DataFrames of one column, also for arrays beside DataFrames."""
+def _read_encoded(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
+    """Read a column that is not numbers, all of them known."""
     first = next(part for part in parts if is_table(part))
     make = getattr(type(first), "from_pydict", type(first))
     [label] = names_of(first)
-    return [
+    tables = [
         part if is_table(part) else make({label: part[:, 0].tolist()}) for part in parts
     ]
-
-
-def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
-    """Read a column that is not numbers, all of them known."""
     # Labels are compared by their codes, so no category is merged with others.
     encoder = TableEncoder(max_categories=None)._fit_tables(tables, names)
     columns = [
@@ -223,8 +220,8 @@ def _read_encoded(tables: list[Any], names: Sequence[str]) -> ColumnSample:
         # One code for each label, the same in all tables.
         codes = encode_labels(*(column.values[:, np.newaxis] for column in labels))
         ends = np.cumsum([len(column.values) for column in labels])[:-1]
-        parts = [part[:, np.newaxis] for part in np.split(codes, ends)]
-        return ColumnSample(parts, True, missing)
+        blocks = [part[:, np.newaxis] for part in np.split(codes, ends)]
+        return ColumnSample(blocks, True, missing)
     blocks = [np.asarray(encoder.transform(table)) for table in tables]
     if not any(missing):
         # One column is tested in less time than two.
@@ -379,33 +376,30 @@ def _test_columns(
     *target: Any,
 ) -> ColumnTests:
     """Run a test for each column, in threads, and correct the p-values."""
-    (names, columns), correction = data, settings.correction
+    names, columns = data
     seeds = draw_seeds(generator_of(estimator.random_state), len(columns))
-    options = settings.options._replace(
-        n_resamples=settings.options.n_resamples or resamples(len(columns)),
-        # All tests look at the order of their rows together.
-        block_length=settings.options.block_length or 1,
-    )
     # Threads run columns, not parts of them.
     one = copy(estimator).set_params(n_jobs=1, verbose=0, encoder="auto")
-    work = Work(_test_column, one, replace(settings, options=options), target)
+    # All tests look at the order of their rows together.
+    work = Work(_test_column, one, of_tests(settings, len(columns)), target)
     tasks = zip(names, columns, seeds, strict=True)
     results = list(run_all(tasks, work, estimator._run, what="columns"))
     pvalues = np.array([result.pvalue for result in results])
-    _warn_if_powerless(results, correction)
+    _warn_if_powerless(results, settings.correction)
     missing_x, *others = np.array([column.missing for column in columns]).T
-    changed = [column.changed_fraction() for column in columns] if others else None
-    return ColumnTests(
+    tests = ColumnTests(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
-        adjusted_pvalues=adjust_pvalues(pvalues, correction),
-        correction=correction,
+        adjusted_pvalues=adjust_pvalues(pvalues, settings.correction),
+        correction=settings.correction,
         results=results,
         missing_x=missing_x,
-        missing_y=others[0] if others else None,
-        changed_fractions=None if changed is None else np.array(changed),
     )
+    if not others:
+        return tests
+    changed = np.array([column.changed_fraction() for column in columns])
+    return replace(tests, missing_y=others[0], changed_fractions=changed)
 
 
 def _test_column(
@@ -469,6 +463,15 @@ def adjust_pvalues(pvalues: np.ndarray, correction: str | None) -> np.ndarray:
 def resamples(n_columns: int) -> int:
     """Return a number of resamples that is enough for the correction."""
     return min(max(999, 100 * n_columns - 1), MOST_DRAWS)
+
+
+def of_tests(settings: Settings, n_tests: int) -> Settings:
+    """Return settings with enough resamples, and no check of the order of rows."""
+    given = settings.options
+    n_resamples = given.n_resamples or resamples(n_tests)
+    length = given.block_length or 1
+    options = given._replace(n_resamples=n_resamples, block_length=length)
+    return replace(settings, options=options)
 
 
 def checked_tests(

@@ -174,8 +174,7 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
         factors = [np.zeros((1, len(rows))) for _ in kernels]
     else:
         factors = [_factor(kernel, rows) for kernel in kernels]
-    sizes = [np.linalg.norm(factor) for factor in factors]
-    used = [f / size for f, size in zip(factors, sizes, strict=True) if size > 0]
+    used = [f / size for f in factors if (size := np.linalg.norm(f)) > 0]
     if not used:
         none = np.zeros((len(rows), 0))
         return Components(none, [np.zeros((0, 0)) for _ in kernels])
@@ -196,7 +195,9 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
     mixtures = []
     for factor in factors:
         loadings = (factor @ values) / variances
-        mixtures.append(_root(loadings.T @ loadings))
+        sizes, axes = np.linalg.eigh(loadings.T @ loadings)
+        # The square root of a positive semi-definite matrix.
+        mixtures.append((axes * np.sqrt(np.maximum(sizes, 0))) @ axes.T)
     return Components(values, mixtures)
 
 
@@ -213,12 +214,6 @@ def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
             "test, because the test needs its features."
         )
     return factor.rows
-
-
-def _root(matrix: np.ndarray) -> np.ndarray:
-    """Return the square root of a positive semi-definite matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
 
 
 class ResidualProducts(Gram):

@@ -32,10 +32,10 @@ from skdiscrepancy._estimators.two_sample_tests import two_sample_test
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._nulls.groups import permutation_test
-from skdiscrepancy._nulls.pvalues import Options, TestResult
+from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import step_down
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.inference._column_tests import adjust_pvalues
+from skdiscrepancy.inference._column_tests import adjust_pvalues, resamples
 from skdiscrepancy.inference._tests import checked_test, mmd_test
 from skdiscrepancy.tables import layout_of
 
@@ -373,33 +373,34 @@ def k_sample_test(
     [False, True, True]
     """
     check_correction(correction, ("shaffer", *CORRECTIONS))
-    params["n_resamples"] = 999 if n_resamples is None else n_resamples
+    params["n_resamples"] = resamples(1) if n_resamples is None else n_resamples
     estimator, settings = checked_test(MMDEstimator, params)
     reader = Reader(settings.kernels, encoder=estimator.encoder)
     rows, names, layout = read_k_samples(samples, groups, reader)
     pairs = list(combinations(range(len(rows)), 2))
     options = settings.options
     if n_resamples is None:
-        options = options._replace(n_resamples=max(999, 100 * len(pairs) - 1))
+        options = options._replace(n_resamples=resamples(len(pairs)))
     collection = collection_of(estimator, rows, settings.kernels, layout)
     options = options.ready(collection, estimator.random_state, estimator._run)
     # A test takes time with the square of the number of rows.
-    work = [float(len(rows[a]) + len(rows[b])) ** 2 for a, b in pairs]
-    of_all = float(sum(map(len, rows))) ** 2
+    sizes = list(map(len, rows))
+    work = [float(sizes[a] + sizes[b]) ** 2 for a, b in pairs]
+    of_all = float(sum(sizes)) ** 2
     with progress("tests of samples", of_all + sum(work), estimator.verbose) as line:
         line.step = of_all
-        overall = _test_all(rows, options)
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        mixed = [part[options.generator.permutation(len(part))] for part in rows]
+        overall = permutation_test(gram(collection, *mixed), sizes, options)
         line.advance()
-        results = [overall]
-        if len(pairs) > 1:
-            results = []
-            seeds = draw_seeds(options.generator, len(pairs))
-            for (a, b), seed, step in zip(pairs, seeds, work, strict=True):
-                line.step = step
-                own = options.ready(collection, seed, options.run)
-                both = rows[a], rows[b]
-                results.append(two_sample_test(*both, CompleteU(), own, paired=False))
-                line.advance()
+        results = [overall] if len(pairs) == 1 else []
+        seeds = [] if results else draw_seeds(options.generator, len(pairs))
+        for (a, b), seed, step in zip(pairs, seeds, work, strict=False):
+            line.step = step
+            own = options.ready(collection, seed, options.run)
+            both = rows[a], rows[b]
+            results.append(two_sample_test(*both, CompleteU(), own, paired=False))
+            line.advance()
     pvalues = np.array([result.pvalue for result in results])
     if correction == "shaffer":
         adjusted = shaffer_pvalues(pvalues, len(rows))
@@ -409,7 +410,7 @@ def k_sample_test(
         statistic=overall.statistic,
         pvalue=overall.pvalue,
         sample_names=names,
-        sizes=list(map(len, rows)),
+        sizes=sizes,
         pairs=pairs,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
@@ -418,14 +419,6 @@ def k_sample_test(
         overall=overall,
         results=results,
     )
-
-
-def _test_all(samples: list[Any], options: Options) -> TestResult:
-    """Test whether all samples have the same distribution."""
-    # Groups must hold random rows, because neighbouring rows may be similar.
-    mixed = [rows[options.generator.permutation(len(rows))] for rows in samples]
-    source = gram(options.kernels, *mixed)
-    return permutation_test(source, list(map(len, mixed)), options)
 
 
 def shaffer_pvalues(pvalues: np.ndarray, n_samples: int) -> np.ndarray:

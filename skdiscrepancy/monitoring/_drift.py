@@ -41,7 +41,7 @@ from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
 from skdiscrepancy.inference._column_tests import (
     ColumnTests,
     checked_tests,
-    resamples,
+    of_tests,
     two_sample_columns,
 )
 from skdiscrepancy.inference._tests import mmd_test
@@ -849,12 +849,8 @@ def drift_report(
         tables = _Tables([reference, new], encoder, mmd.random_state, mmd.n_jobs)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
         column_tests = two_sample_columns(reference, new, mmd, of_columns)
-        options = settings.options._replace(
-            n_resamples=settings.options.n_resamples or resamples(1),
-            # The tests of columns have looked at the order of the rows.
-            block_length=settings.options.block_length or 1,
-        )
-        settings = replace(settings, options=options)
+        # The tests of columns have looked at the order of the rows.
+        settings = of_tests(settings, 1)
 
         def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
             like = copy(mmd).set_params(encoder=encoder)
