@@ -19,7 +19,7 @@ from skdiscrepancy import (
     mmd_test,
     mmd_test_from_gram,
 )
-from skdiscrepancy._estimators import two_sample_tests
+from skdiscrepancy._estimators import mmd as mmd_module
 from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel
 from skdiscrepancy.monitoring import drift_report
 
@@ -277,13 +277,13 @@ def test_summary_shows_the_effect_beside_the_pvalue():
 
 
 def test_report_computes_one_effect(monkeypatch):
-    found, original = [], two_sample_tests.effect_of
+    found, original = [], mmd_module.effect_of
 
     def counted(*args, **kwargs):
         found.append(original(*args, **kwargs))
         return found[-1]
 
-    monkeypatch.setattr(two_sample_tests, "effect_of", counted)
+    monkeypatch.setattr(mmd_module, "effect_of", counted)
     X, Y = samples(d=3, shift=[1.0, 0.0, 0.5])
     report = drift_report(X, Y, **FEW)
     assert report.joint_test.effect_size > 0

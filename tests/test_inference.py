@@ -28,7 +28,7 @@ from skdiscrepancy import (
     mmd_from_gram,
     mmd_score,
 )
-from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._estimators.ksd import fingerprint
 from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import QUIET, Run
 from skdiscrepancy._models.dispatch import draw_from

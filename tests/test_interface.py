@@ -40,8 +40,8 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._data.checks import generator_of
-from skdiscrepancy._estimators import hsic, ksd, two_sample_tests
-from skdiscrepancy._estimators.ksd_models import fingerprint
+from skdiscrepancy._estimators import hsic, ksd, mmd
+from skdiscrepancy._estimators.ksd import fingerprint
 from skdiscrepancy._statistics import second_order
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.feature_selection import HSICSelector
@@ -165,7 +165,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
         raise AssertionError("The engine runs")
 
     monkeypatch.setattr(second_order, "gram", engine)
-    monkeypatch.setattr(two_sample_tests, "gram", engine)
+    monkeypatch.setattr(mmd, "gram", engine)
     monkeypatch.setattr(hsic, "gram", engine)
     monkeypatch.setattr(ksd, "SteinGram", engine)
     arguments = (X, y) if cls is HSICEstimator else (X,)
@@ -606,7 +606,7 @@ class Recorded(RandomPairs):
 
 @pytest.mark.parametrize(
     ("module", "test", "other"),
-    [(two_sample_tests, mmd_test, Y), (hsic, hsic_test, y), (ksd, ksd_test, -X)],
+    [(mmd, mmd_test, Y), (hsic, hsic_test, y), (ksd, ksd_test, -X)],
 )
 def test_pairs_and_signs_come_from_independent_streams(
     module, test, other, monkeypatch

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
-from skdiscrepancy._estimators import two_sample_tests
+from skdiscrepancy._estimators import mmd as mmd_module
 from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._loops.angles import waves
@@ -189,7 +189,7 @@ def spied_test(X, Y, **params):
         spy(features, "random_groups"),
         spy(groups_module, "draw_owners"),
         spy(groups_module, "combine"),
-        spy(two_sample_tests, "FeatureMaps"),
+        spy(mmd_module, "FeatureMaps"),
     ):
         seen["test"] = mmd_test(X, Y, **params)
     return seen

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 
 from skdiscrepancy import KSDEstimator, ksd_score, ksd_test
-from skdiscrepancy._estimators import ksd_features
+from skdiscrepancy._estimators import ksd as ksd_module
 from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._nulls import groups as groups_module
@@ -193,7 +193,7 @@ def test_wild_bootstrap_is_that_of_the_stein_matrix(n_groups, group_bytes):
     with (
         mock.patch.object(feature_maps, "GROUP_BYTES", group_bytes),
         spy(features, "random_groups", seen),
-        spy(ksd_features, "SteinMaps", seen),
+        spy(ksd_module, "SteinMaps", seen),
         spy(groups_module, "quadratic_forms", seen),
         spy(groups_module, "combine", seen),
     ):
@@ -240,8 +240,8 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     model = clone(mixture) if refit else mixture
     with (
         spy(features, "random_groups", seen),
-        spy(ksd_features, "stein_gram", seen),
-        spy(ksd_features, "means_of_groups", seen),
+        spy(ksd_module.KSDEstimator, "_feature_core", seen),
+        spy(ksd_module, "means_of_groups", seen),
     ):
         result = ksd_test(
             X,
@@ -253,7 +253,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
             random_state=0,
         )
     ratios = []
-    calls = seen["stein_gram"]
+    calls = seen["_feature_core"]
     assert len({args[1] for args, _ in calls}) == 1
     for (args, gram), (_, numbers), (_, (values, scales)) in zip(
         calls, seen["random_groups"], seen["means_of_groups"], strict=True

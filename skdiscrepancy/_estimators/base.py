@@ -4,35 +4,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
     RandomStateLike,
+    check_flag,
+    check_jobs,
+    check_number,
+    check_seed,
+    check_verbose,
+    draw_seeds,
+    generator_of,
     refuse_changed,
     shown,
     values_of,
 )
-from skdiscrepancy._estimators.parameters import CHECKS, check_parameters
 from skdiscrepancy._estimators.readers import Reader
+from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
 from skdiscrepancy._gram.pieces import UnreadError
 from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
 from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
-from skdiscrepancy.bandwidths import build_collection
-from skdiscrepancy.designs import Design
+from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
+from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
+from skdiscrepancy.kernels._names import KERNELS, check_kernel
 from skdiscrepancy.kernels._radial import warn_if_indefinite
 from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
+from skdiscrepancy.tables import check_encoder
+
+# Corrections of p-values for the number of tests.
+CORRECTIONS = ("bh", "by", "holm", None)
+
+
+def check_parameters(
+    given: Mapping[str, Any], **own: Callable[[dict[str, Any]], Any]
+) -> dict[str, Any]:
+    """Check every parameter by its name, and return their values.
+
+    A check takes all values, those of earlier checks included, because what one
+    parameter may be can depend on others. What it returns, such as the kernels of
+    names, replaces the value. `own` are checks in place of those of `CHECKS`.
+    """
+    values = dict(given)
+    for name, check in (CHECKS | own).items():
+        if name in given:
+            found = check(values)
+            values[name] = values[name] if found is None else found
+    return values
+
+
+def _alone(name: str, check: Callable[..., Any], /, **how: Any) -> Callable[..., Any]:
+    """Return the check of a parameter that does not depend on others."""
+    return lambda values: check(values[name], **how)
+
+
+def _flag(name: str) -> Callable[..., None]:
+    return _alone(name, check_flag, name=name)
+
+
+def _integer(name: str) -> Callable[..., Any]:
+    """Return the check of a positive integer."""
+    return _alone(name, check_number, name=name, integer=True, least=1)
+
+
+def _check_bandwidth(values: dict[str, Any]) -> None:
+    n_bandwidths = values.get("n_bandwidths", N_BANDWIDTHS)
+    check_bandwidths(values["kernel"], values["bandwidth"], "bandwidth", n_bandwidths)
+
+
+def _check_nu(values: dict[str, Any]) -> None:
+    nu = values["fuse_nu"]
+    if not (isinstance(nu, str) and nu == "auto"):
+        check_number(nu, "fuse_nu", strict=True, keyword="auto")
+
+
+def _check_target_kernel(values: dict[str, Any]) -> list[Any]:
+    """Return the kernels on y, none of them for "auto"."""
+    kernel = values["target_kernel"]
+    if isinstance(kernel, str) and kernel == "auto":
+        return []
+    return check_kernel(kernel, "target_kernel", ("auto", *KERNELS))
+
+
+def _check_target_bandwidth(values: dict[str, Any]) -> None:
+    bandwidth = values["target_bandwidth"]
+    check_bandwidths(values["target_kernel"], bandwidth, "target_bandwidth")
+
+
+def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) -> None:
+    """Refuse an unknown correction of p-values."""
+    if correction not in allowed:
+        raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
+
+
+# What each parameter may be, in the order of the checks.
+CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "correction": _alone("correction", check_correction),
+    "level": _alone("level", check_number, name="level", strict=True, most=1),
+    "max_columns": _integer("max_columns"),
+    "max_rows": _integer("max_rows"),
+    "design": _alone("design", check_design),
+    "kernel": _alone("kernel", check_kernel),
+    "n_bandwidths": _integer("n_bandwidths"),
+    "bandwidth": _check_bandwidth,
+    "second_order": _flag("second_order"),
+    "standardize": _flag("standardize"),
+    "normalize": _flag("normalize"),
+    "squared": _flag("squared"),
+    "pooling": _alone("pooling", check_pooling),
+    "fuse_nu": _check_nu,
+    "encoder": _alone("encoder", check_encoder),
+    "n_jobs": _alone("n_jobs", check_jobs),
+    "random_state": _alone("random_state", check_seed),
+    "verbose": _alone("verbose", check_verbose),
+    "target_kernel": _check_target_kernel,
+    "target_bandwidth": _check_target_bandwidth,
+    "n_components": _alone("n_components", check_components),
+}
 
 # Why weights refuse balanced kernels.
 NO_BALANCE = "with {}, because it divides by numbers of rows"
@@ -56,6 +156,8 @@ class Settings:
         Whether the rows of both samples of a test belong together.
     correction : str or None
         Correction of p-values for the number of tests.
+    errors : bool
+        Whether a result has a standard error.
     """
 
     design: Design
@@ -64,6 +166,7 @@ class Settings:
     options: Any = None
     paired: bool = False
     correction: str | None = None
+    errors: bool = False
 
 
 class BaseDiscrepancy(KeywordHints, BaseEstimator):
@@ -73,6 +176,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _own_checks: ClassVar[dict[str, Callable[[dict[str, Any]], Any]]] = {}
     # Parameters from which `fit` learns kernels and encoders.
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
+    # What statistics on pairs are over, for the error of random features.
+    _on_pairs: str = ""
 
     design: Any
     kernel: Any
@@ -84,16 +189,15 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     fuse_nu: Any
     encoder: Any
     encoder_: Any
-    n_components: int | None
+    n_components: Any
+    kernels_: list[Any]
+    feature_seed_: int
     n_jobs: int | None
     random_state: RandomStateLike
     verbose: int
 
-    def _check_params(self, n_kernels: int = 1) -> Settings:
-        """Check every parameter. Public methods do so before they read data.
-
-        `n_kernels` is the number of kernels to pool, if it is known already.
-        """
+    def _check_params(self) -> Settings:
+        """Check every parameter. Public methods do so before they read data."""
         names = CHECKS | self._own_checks
         given = {name: getattr(self, name) for name in names if hasattr(self, name)}
         values = check_parameters(given, **self._own_checks)
@@ -104,20 +208,75 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        if n_kernels > 1:
-            check_pooling(self.pooling, n_kernels)
-        self._check_features(design)
+        self._check_features(paired=self._is_paired(design))
         return Settings(design, values["kernel"], values.get("target_kernel", []))
 
-    def _check_test(self, **given: Any) -> Settings:
+    def _check_fitted(self) -> Settings:
+        """Check that the estimator is fitted, every parameter, and the pooling."""
+        check_is_fitted(self)
+        settings = self._check_params()
+        check_pooling(self.pooling, len(self._members()))
+        return settings
+
+    def _check_features(self, *, paired: bool) -> None:
+        """Refuse random features for statistics on pairs, or on parts of all pairs."""
+        if self.n_components is not None and paired:
+            also = ", and second_order=False" if self._on_pairs else ""
+            raise ValueError(
+                f"n_components == {self.n_components}, must be None for the design "
+                f"{check_design(self.design)!r}{self._on_pairs}. Random features need "
+                f"design='u' or design='v'{also}."
+            )
+
+    def _is_paired(self, design: Design) -> bool:
+        return getattr(self, "second_order", False) or not design.complete
+
+    def _members(self) -> list[Any]:
+        """Return the fitted kernels that are pooled."""
+        return list(self.kernels_)
+
+    def _check_test(self, *, paired: bool = False, **given: Any) -> Settings:
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
-        methods = self._methods(settings.design)
-        return replace(settings, options=check_options(*methods, **given))
+        check_flag(paired, "paired")
+        self._check_features(paired=paired)
+        settings = replace(settings, paired=paired)
+        options = check_options(*self._methods(settings), **given)
+        return replace(settings, options=options)
 
-    def _remember(self) -> None:
-        """Keep the values of the parameters that `fit` has learnt from."""
+    def _evaluate(
+        self, X: Any, y: Any, sample_weight: Any, *, errors: bool = False
+    ) -> DiscrepancyResult:
+        """Check the parameters and evaluate rows that are not validated."""
+        settings = replace(self._check_fitted(), errors=errors)
+        return self._evaluate_rows([X, y], settings, sample_weight)
+
+    def _remember(self, *sides: tuple[list[Any], list[Any]]) -> None:
+        """Keep the parameters that `fit` has learnt from, and a seed of features.
+
+        Each side has kernels and samples, and features refuse some kernels.
+        """
+        if self.n_components is not None:
+            [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
+            self._features(*sides)
         self._learnt_from = values_of(self, self._learns_from)
+
+    @property
+    def _seed(self) -> int:
+        """Seed of the features of a fitted estimator."""
+        if not hasattr(self, "feature_seed_"):
+            raise ValueError(
+                f"n_components == {self.n_components} was set after `fit`. Call `fit` "
+                "again to draw random features."
+            )
+        return self.feature_seed_
+
+    def _features(self, *sides: tuple[list[Any], list[Any]]) -> list[FeatureMaps]:
+        """Return the features of the kernels of each side, which are independent."""
+        return [
+            FeatureMaps(kernels, self.n_components, self._seed + i, *samples)
+            for i, (kernels, samples) in enumerate(sides)
+        ]
 
     def _refuse_changed(self) -> None:
         """Refuse parameters that have changed since `fit` has learnt from them."""
@@ -128,12 +287,12 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         sample_weight: Any,
         X: Any,
         design: Design,
-        least: int,
         name: str = "sample_weight",
+        n_samples: int = 1,
     ) -> np.ndarray:
         """Check the weights of the rows of X, which need a complete design.
 
-        At least `least` rows have a weight. The weights sum to one.
+        Some rows of each of the samples must have a weight. The weights sum to one.
         """
         if isinstance(X, LazyRows):
             raise ValueError(
@@ -150,6 +309,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"second_order == True, must be False with {name}, because two rows of "
                 "different weights form no pair."
             )
+        least = design._least_rows(n_samples)
         return check_weights(sample_weight, n_rows(X) or 0, least, name)
 
     def _weighted(
@@ -164,8 +324,9 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         if sample_weight is None or None in map(n_rows, samples):
             return *samples, None
         refuse_balanced(settings.kernels, NO_BALANCE.format(name))
-        design, least = settings.design, settings.design._least_rows(len(samples))
-        weights = self._check_weights(sample_weight, samples[0], design, least, name)
+        weights = self._check_weights(
+            sample_weight, samples[0], settings.design, name, len(samples)
+        )
         return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
@@ -181,8 +342,17 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             encoder_=getattr(self, "encoder_", None),
         )
 
-    def _result(self, statistics: Statistics, kernels: list[Any]) -> DiscrepancyResult:
-        """Normalise the statistics, or take their square roots, and pool them."""
+    def _result(
+        self,
+        statistics: Statistics,
+        settings: Settings | None = None,
+        noise: Callable[..., Any] | None = None,
+    ) -> DiscrepancyResult:
+        """Normalise the statistics, or take their square roots, and pool them.
+
+        `noise` takes the statistics and `normalize`. It returns the noise of the mean
+        over kernels, or a text that says why there is no standard error.
+        """
         statistics.check_finite()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
@@ -194,33 +364,23 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             pooled, scales = values, np.ones_like(values)
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
-        name = self._discrepancy
-        return DiscrepancyResult(value, values, scales, kernels, name, errors)
-
-    def _with_uncertainty(
-        self,
-        result: DiscrepancyResult,
-        statistics: Statistics | None,
-        design: Design,
-        noise: Callable[..., Noise | Normal | str],
-    ) -> DiscrepancyResult:
-        """Add the standard error, or the reason why there is none, to a result.
-
-        `noise` takes the statistics, the scales and `normalize`. It returns the noise
-        of the mean over kernels, or a text that says why there is no standard error.
-        """
+        result = DiscrepancyResult(
+            value, values, scales, self._members(), self._discrepancy, errors
+        )
+        if noise is None or settings is None or not settings.errors:
+            return result
         found: Any = self._without_standard_error(len(result.kernels))
-        if not found and statistics is not None:
+        if not found:
             with np.errstate(all="ignore"):
                 try:
                     found = noise(statistics, normalize=self.normalize)
                 except UnreadError as error:
                     found = str(error)
         if isinstance(found, Normal):
-            found = NormalUncertainty(result.value, *found)
+            found = NormalUncertainty(value, *found)
         elif isinstance(found, Noise):
-            flags = design.biased, self.normalize, not self.squared
-            found = Uncertainty(result.value, found, *flags)
+            flags = settings.design.biased, self.normalize, not self.squared
+            found = Uncertainty(value, found, *flags)
         if not isinstance(found, str) and not np.isfinite(found.standard_error):
             found = "The standard error is not finite. Rescale the data."
         return replace(result, uncertainty=found)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -27,11 +26,6 @@ from skdiscrepancy._estimators.base import (
     BaseDiscrepancy,
     Settings,
     collection_of,
-)
-from skdiscrepancy._estimators.random_features import (
-    check_features,
-    draw_features,
-    features_of,
 )
 from skdiscrepancy._estimators.readers import Reader, lazy_target_kernels, pair_of_rows
 from skdiscrepancy._gram.factors import factor_of
@@ -71,7 +65,7 @@ def independence_test(
     """Test whether X and y are independent, with the kernels of a fitted estimator."""
     n, generator, run = len(X), options.generator, options.run
     kernels, target_kernels = estimator.kernels_, estimator.target_kernels_
-    complete = design.complete and not estimator.second_order
+    complete = not estimator._is_paired(design)
     if complete and options.method == "asymptotic":
         return _gamma_test(kernels, target_kernels, X, y)
     if complete:
@@ -124,7 +118,7 @@ def _pair(
 ) -> FeaturePair | None:
     """Return the features of both sides, or None if all kernels have exact features."""
     sides = (estimator.kernels_, [X]), (estimator.target_kernels_, [y])
-    maps = features_of(estimator, *sides)
+    maps = estimator._features(*sides)
     is_lazy = isinstance(X, LazyRows)
     # Exact kernels need all rows in memory.
     if not is_lazy and not any(own.is_random for own in maps):
@@ -132,11 +126,6 @@ def _pair(
     blocks = paired_blocks(X, y, step=step, run=estimator._run)
     some = (X.some, y.some) if is_lazy else None
     return FeaturePair(maps, blocks, estimator.feature_seed_, some)
-
-
-def without_errors(result: DiscrepancyResult) -> DiscrepancyResult:
-    """Return a result of exact features, which have no random errors."""
-    return replace(result, feature_errors=np.zeros_like(result.statistics))
 
 
 def test_of_features(
@@ -309,6 +298,7 @@ class HSICEstimator(BaseDiscrepancy):
     """
 
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
+    _on_pairs = " on the rows i and i + N/2"
 
     def __init__(
         self,
@@ -399,23 +389,13 @@ class HSICEstimator(BaseDiscrepancy):
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection
-        draw_features(self, (collection, [X]), (target_collection, [y]))
-        self._remember()
+        self._remember((collection, [X]), (target_collection, [y]))
         return self
 
     def _read(self, X: Any, y: Any, settings: Settings) -> Any:
         """Return data in blocks as rows that are read by blocks."""
         least = settings.design._least_rows(2)
         return self._reader(settings.kernels, least).pair_of_blocks(as_table(X), y)
-
-    def _check_features(self, design: Design) -> None:
-        """Refuse random features for designs on pairs."""
-        check_features(
-            self.n_components,
-            design,
-            paired=self.second_order or not design.complete,
-            pairs=" on the rows i and i + N/2",
-        )
 
     @explains_keywords
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
@@ -467,46 +447,33 @@ class HSICEstimator(BaseDiscrepancy):
         """
         return self._evaluate(X, y, sample_weight, errors=True)
 
-    def _evaluate(self, X: Any, y: Any, *weights: Any, **how: Any) -> DiscrepancyResult:
-        """Check the parameters and evaluate rows."""
-        check_is_fitted(self)
-        settings = self._check_params(len(self._pairs()))
-        return self._evaluate_rows([X, y], settings, *weights, **how)
-
     @in_one_blas_thread
     def _evaluate_rows(
-        self,
-        samples: list[Any],
-        settings: Settings,
-        sample_weight: Any,
-        *,
-        errors: bool = False,
+        self, samples: list[Any], settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the dependence in rows that are not validated."""
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
         pair = None if self.n_components is None else _pair(self, X, y)
-        noise: Callable[..., Any]
         if pair is not None:
+            scales = self.normalize or settings.errors
             statistics = dependence_of_features(
-                pair, unbiased=not design.biased, scales=self.normalize or errors
+                pair, unbiased=not design.biased, scales=scales
             )
-            noise = partial(feature_noise, pair)
-        else:
-            x = gram(self.kernels_, X, run=self._run)
-            z = gram(self.target_kernels_, y, run=self._run)
-            flags: Any = {"weights": weights, "second_order": self.second_order}
-            statistics = hsic_statistics(
-                x, z, design, random_state=self.random_state, **flags
-            )
-            noise = partial(hsic_noise, x, z, design, **flags)
-        result = self._result(statistics, self._pairs())
-        if self.n_components is not None and pair is None:
-            result = without_errors(result)
-        if not errors:
+            return self._result(statistics, settings, partial(feature_noise, pair))
+        x = gram(self.kernels_, X, run=self._run)
+        z = gram(self.target_kernels_, y, run=self._run)
+        flags: Any = {"weights": weights, "second_order": self.second_order}
+        statistics = hsic_statistics(
+            x, z, design, random_state=self.random_state, **flags
+        )
+        noise = partial(hsic_noise, x, z, design, **flags)
+        result = self._result(statistics, settings, noise)
+        if self.n_components is None:
             return result
-        return self._with_uncertainty(result, statistics, design, noise)
+        # Features of these kernels are exact, and have no random errors.
+        return replace(result, feature_errors=np.zeros_like(result.statistics))
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS), without="n_groups")
@@ -566,14 +533,14 @@ class HSICEstimator(BaseDiscrepancy):
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
         options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
-        how = self._pairs(), self.random_state, self._run
+        how = self._members(), self.random_state, self._run
         if self.n_components is not None:
             result = test_of_features(self, X, y, options.ready(*how))
             if result is not None:
                 return result
         return independence_test(self, X, y, design, options.ready(*how))
 
-    def _pairs(self) -> list[Any]:
+    def _members(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""
         return list(product(self.kernels_, self.target_kernels_))
 
@@ -581,13 +548,12 @@ class HSICEstimator(BaseDiscrepancy):
         # Single rows are permuted.
         return super()._check_test(n_groups=None, **given)
 
-    def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the null distributions of a test, and those for rows of a series."""
+    def _methods(self, settings: Settings) -> tuple[Any, ...]:
         if self.n_components is not None:
             return ("permutation", "shift"), ()
-        if design.complete and not self.second_order:
+        if not self._is_paired(settings.design):
             return ("permutation", "shift", "asymptotic"), ("permutation", "shift")
-        return one_sample_methods(design), ()
+        return one_sample_methods(settings.design), ()
 
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -11,57 +12,54 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skdiscrepancy._data.blocks import LazyRows, spread_rows
+from skdiscrepancy._data.arrays import (
+    check_rows,
+    kind_of_blocks,
+    readable,
+    refuse_blocks,
+)
+from skdiscrepancy._data.blocks import LazyRows, lazy_pair, spread_rows
 from skdiscrepancy._data.checks import (
     RandomStateLike,
     draw_seeds,
     explains_keywords,
+    generator_of,
+    shown,
     takes_parameters_of,
     warn_user,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, find_column
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.ksd_features import (
-    means_of_features,
-    stein_gram,
-    test_of_features,
-    witness_of_features,
-)
-from skdiscrepancy._estimators.ksd_models import (
-    GivenGradients,
-    as_given,
-    check_differentiable,
-    fingerprint,
-    fit_model,
-    gradients_at,
-    in_scale,
-    refuse_without_density,
-    standardized,
-    unseeded,
-)
-from skdiscrepancy._estimators.random_features import (
-    check_features,
-    draw_features,
-    seed_of,
-)
+from skdiscrepancy._gram.feature_maps import SteinMaps
+from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, LazyBlocks, paired_blocks
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
-from skdiscrepancy._gram.stein import SteinGram
+from skdiscrepancy._gram.stein import SteinGram, check_squares
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._models.dispatch import (
+    SampleGaussianScore,
+    ScoreFunction,
     can_be_drawn_from,
     check_model,
+    copyable,
     draw_from,
     is_density_estimator,
+    score_function_of,
+    takes_nothing,
 )
 from skdiscrepancy._nulls.groups import (
     block_sign_test,
     complete_means,
+    means_of_groups,
     one_sample_methods,
     one_sample_test,
     signed_means,
     wild_test,
+    wild_test_of_groups,
 )
 from skdiscrepancy._nulls.pvalues import (
     OPTIONS,
@@ -73,16 +71,309 @@ from skdiscrepancy._nulls.pvalues import (
 from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
+    check_finite,
     design_noise,
     feature_statistics,
+    feature_witness,
     one_sample,
     over_design,
     stein_witness,
     warn_left_out,
 )
 from skdiscrepancy.designs import Design
-from skdiscrepancy.kernels._base import KernelLike
+from skdiscrepancy.kernels._base import Kernel, KernelLike
+from skdiscrepancy.kernels._names import KERNELS, check_kernel
 from skdiscrepancy.pooling import check_pooling
+
+# Number of groups of rows for the scales of samples that are drawn from the model. Each
+# scale is a root of about 500 squares, so its standard error is about 3 %.
+SCALE_GROUPS = 32
+# Number of rows to hash at a time, so that a memory-mapped sample is not copied.
+HASHED_ROWS = 4096
+
+
+def fit_model(
+    model: Any, X: np.ndarray, y: Any = None, random_state: RandomStateLike = None
+) -> tuple[Any, ScoreFunction]:
+    """Fit the model if necessary, and return it with the gradient of its log-density.
+
+    None is the Gaussian distribution with the mean and covariance of X. A fitted model
+    is cloned and fitted again, as in scikit-learn. A model without a seed gets a seed
+    from `random_state`, unless that is None.
+    """
+    if isinstance(X, LazyRows):
+        _refuse_fit(model)
+        return model, score_function_of(model)
+    if model is None:
+        score = SampleGaussianScore(X)
+        return score, score
+    if is_density_estimator(model):
+        if is_fitted(model):
+            warn_user(
+                f"model == {model!r} is fitted already, but `fit` fits a clone of it "
+                "to X. To keep the fitted model, pass FrozenEstimator(model) from "
+                "sklearn.frozen."
+            )
+        model = clone(model)
+        names = [] if random_state is None else unseeded(model)
+        if names:
+            [seed] = draw_seeds(generator_of(random_state), 1)
+            model.set_params(**dict.fromkeys(names, seed))
+        # A copy with the same memory layout: models that work in place must not change
+        # the sample.
+        try:
+            with np.errstate(all="ignore"):
+                model = model.fit(X.copy(order="K"), y)
+        except ValueError as error:
+            raise ValueError(
+                f"model == {model!r} cannot be fitted to X of shape {X.shape}: {error}"
+            ) from error
+    return model, score_function_of(model)
+
+
+def _refuse_fit(model: Any) -> None:
+    """Refuse a model that must be fitted to a sample that is read by blocks."""
+    if model is None:
+        raise ValueError(
+            "model == None, must be a model or a function if X is read by blocks. None "
+            "is a Gaussian distribution with the moments of X, which needs all rows in "
+            "memory. Pass a Gaussian distribution, such as "
+            "scipy.stats.multivariate_normal(mean, cov)."
+        )
+    if is_density_estimator(model):
+        raise ValueError(
+            f"model == {model!r}, must not need a fit if X is read by blocks. Fit the "
+            "model to a sample of the rows first, and pass FrozenEstimator(model) from "
+            "sklearn.frozen."
+        )
+
+
+def unseeded(model: Any) -> list[str]:
+    """Return the parameters of an estimator that are random states of None."""
+    return [
+        name
+        for name, value in model.get_params().items()
+        if name.rpartition("__")[2] == "random_state" and value is None
+    ]
+
+
+class GivenGradients:
+    """The gradient of a log-density that is known only at the rows of one sample.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_samples, n_features)
+        Gradients at the rows of the sample, in their order.
+    """
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def __call__(self, X: np.ndarray) -> Any:
+        """Return the gradients. X must be the sample."""
+        return self.values
+
+    def __repr__(self) -> str:
+        if kind_of_blocks(self.values) is not None:
+            return f"gradients in {kind_of_blocks(self.values)}"
+        return f"gradients of shape {np.shape(self.values)}"
+
+    def take(self, X: np.ndarray, rows: np.ndarray) -> GivenGradients:
+        """Return the gradients at some rows of the sample X."""
+        return GivenGradients(check_gradients(self.values, X)[rows])
+
+
+def as_given(model: Any) -> Any:
+    """Prepare the model of a one-call function, which does not refit a fitted model.
+
+    An array, or a function without arguments that returns blocks, holds the gradients
+    at the rows of the sample.
+    """
+    given = hasattr(model, "__array__") or isinstance(model, (list, tuple))
+    if given or takes_nothing(model):
+        return GivenGradients(as_table(model))
+    return freeze(model) if is_fitted(model) else copyable(model)
+
+
+def freeze(model: Any) -> Any:
+    """Return a model that `fit` does not change."""
+    return FrozenEstimator(model) if is_density_estimator(model) else model
+
+
+def in_scale(
+    scale: np.ndarray | None, X: np.ndarray, gradients: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Divide columns by their scale, and multiply gradients by it. None is no scale."""
+    return (X, gradients) if scale is None else (X / scale, gradients * scale)
+
+
+def is_fitted(model: Any) -> bool:
+    """Tell whether a model is a fitted density estimator."""
+    if not is_density_estimator(model):
+        return False
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def gradients_at(X: np.ndarray, score_function: ScoreFunction) -> np.ndarray:
+    """Return the gradients of a log-density at the rows of X."""
+    if isinstance(score_function, GivenGradients):
+        return check_gradients(score_function.values, X)
+    # Values that are not finite raise an error, so numpy need not warn about them.
+    with np.errstate(all="ignore"):
+        # A copy, because a model that works in place must not change the sample.
+        values = score_function(X.copy())
+    return check_gradients(values, X)
+
+
+def check_gradients(gradients: Any, X: np.ndarray) -> np.ndarray:
+    """Return gradients as an array of the shape and type of the sample."""
+    refuse_blocks(gradients, "model")
+    with readable(gradients, "gradients of model", X.dtype):
+        shape = np.shape(gradients)
+    if shape != X.shape:
+        raise ValueError(
+            f"model gives gradients of shape {shape}, must give {X.shape}, the "
+            "gradient of the log-density at each row of X."
+        )
+    gradients = check_rows(gradients, "gradients of model")
+    return gradients.astype(X.dtype, copy=False)
+
+
+def check_differentiable(kernel: Any) -> list[Any]:
+    """Return the kernels of a parameter, and refuse kernels that KSD cannot use."""
+    works = [name for name, make in KERNELS.items() if make().differentiable]
+    given = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
+    kernels = []
+    for item in given:
+        known = not isinstance(item, str) or item in works
+        [checked] = check_kernel([item]) if known else [None]
+        if not (isinstance(checked, Kernel) and checked.differentiable):
+            raise ValueError(
+                f"kernel == {shown(item)}, must be one of {works} for KSD, or a kernel "
+                "object of these kinds with p=2 and metric=None, because KSD needs two "
+                "derivatives of the kernel."
+            )
+        kernels.append(checked)
+    return kernels or check_kernel(kernel)
+
+
+def refuse_without_density(X: Any) -> None:
+    """Refuse a table with columns that are not numbers, or with missing values."""
+    if found := find_column(X, "X", ("number",)):
+        raise ValueError(
+            f"X has {found[0]} in column {found[1]!r}, must have known numbers. KSD "
+            "compares rows with the density of a model, so each column must be a "
+            "number. Drop or convert the column, or pass a transformer as `encoder`."
+        )
+
+
+def fingerprint(X: np.ndarray) -> tuple[tuple[int, ...], bytes]:
+    """Return a hash of a set of rows that does not depend on their order or precision.
+
+    Each row becomes one number, a combination of its columns in float32. The hash is
+    taken of the sorted numbers. Rows that are read by blocks have the hash of no rows.
+    """
+    if isinstance(X, LazyRows):
+        return X.shape, b""
+    weights = np.asarray(np.random.RandomState(0).uniform(1, 2, size=X.shape[1]))
+    numbers = np.zeros(len(X))
+    with np.errstate(all="ignore"):
+        for start in range(0, len(X), HASHED_ROWS):
+            part = numbers[start : start + HASHED_ROWS]
+            rows = np.asarray(X[start : start + HASHED_ROWS], dtype=np.float32)
+            # Column by column, because the rounding of a matrix product may depend on
+            # the position of a row.
+            for weight, column in zip(weights, rows.T, strict=True):
+                part += weight * column.astype(np.float64)
+    numbers.sort()
+    return X.shape, hashlib.blake2b(numbers.tobytes(), digest_size=16).digest()
+
+
+def standardized(X: Any) -> tuple[np.ndarray, Any]:
+    """Return the standard deviations of the columns, and X divided by them."""
+    if isinstance(X, LazyRows):
+        deviations, largest = _deviations(X)
+    else:
+        deviations, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0)
+    refuse_constant(deviations, largest)
+    scale = deviations.astype(X.dtype)
+    return scale, X / scale
+
+
+def refuse_constant(deviations: np.ndarray, largest: np.ndarray) -> None:
+    """Refuse columns that are constant up to rounding, from their largest numbers."""
+    constant = deviations <= 1e-13 * largest
+    if np.any(constant):
+        raise ValueError(
+            f"standardize == True, must be False here: column "
+            f"{int(np.argmax(constant))} of X is constant."
+        )
+
+
+def _deviations(X: LazyRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standard deviations of columns, and their largest absolute values.
+
+    Takes one pass over the rows. Values are measured from the median of some rows,
+    because small numbers lose fewer digits.
+    """
+    centre = np.median(spread_rows(X), axis=0).astype(np.float64)
+    n, sums, squares, largest = X.reduce(partial(_moments, centre), _merge_moments)
+    with np.errstate(all="ignore"):
+        variances = np.maximum(squares / n - np.square(sums / n), 0)
+    return np.sqrt(variances), largest
+
+
+def _moments(centre: np.ndarray, block: np.ndarray, extra: Any) -> Any:
+    rows = block - centre
+    with np.errstate(all="ignore"):
+        squares = np.square(rows).sum(axis=0)
+    return len(rows), rows.sum(axis=0), squares, np.abs(block).max(axis=0)
+
+
+def _merge_moments(a: Any, b: Any) -> Any:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], np.maximum(a[3], b[3])
+
+
+def lazy_stein_blocks(
+    score_function: Any, scale: np.ndarray | None, *samples: Any, run: Run
+) -> Blocks:
+    """Return the rows and gradients, in a scale, of samples that are read by blocks.
+
+    The gradients of a block are computed where the block is, in every pass.
+    """
+    if not isinstance(score_function, GivenGradients):
+        view = partial(_with_gradients, score_function, scale)
+        return LazyBlocks(*samples, view=view, run=run)
+    if len(samples) > 1:
+        raise ValueError(
+            "model is an array of gradients, must be a model here, because the "
+            "gradients at other rows are needed too."
+        )
+    X, G = lazy_pair(samples[0], score_function.values, ("X", "gradients"))
+    if G.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"model gives gradients of {G.shape[1]} columns, must give {X.shape[1]} "
+            "as X."
+        )
+    blocks = paired_blocks(X, G, run=run)
+    blocks.view = partial(_with_given, scale, blocks.view)
+    return blocks
+
+
+def _with_gradients(
+    score_function: Any, scale: np.ndarray | None, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return in_scale(scale, block, gradients_at(block, score_function))
+
+
+def _with_given(
+    scale: np.ndarray | None, columns: Any, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return in_scale(scale, *columns(block))
 
 
 def stein_methods(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -111,7 +402,7 @@ def stein_test(
 
 
 def ksd_test_by_draws(
-    estimator: Any, X: np.ndarray, settings: Settings, options: Options
+    estimator: KSDEstimator, X: np.ndarray, settings: Settings, options: Options
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
@@ -189,58 +480,35 @@ def means_after_fit(
     return means(fitted, settings.design, seed, 1, X)
 
 
+def stein_groups(core: FeatureGram, n_groups: int) -> np.ndarray:
+    """Sum the Stein kernel over all pairs of different rows of two random groups."""
+    [n] = core.sizes
+    bounds = np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64)
+    return check_finite(core.group_sums(bounds).groups)
+
+
 def means(
-    estimator: Any, design: Design, seed: int, n_jobs: int | None, X: np.ndarray
+    estimator: KSDEstimator,
+    design: Design,
+    seed: int,
+    n_jobs: int | None,
+    X: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the statistics of a sample, and their scales under random signs."""
+    """Return the statistics of a sample, and their scales under random signs.
+
+    With random features, the scales are those of groups of rows.
+    """
+    run, gradients = Run(n_jobs), estimator._gradients(X)
     if estimator.n_components is not None:
-        return means_of_features(estimator, X, seed, n_jobs)
-    core = estimator._core(X, estimator._gradients(X))
-    core.run = Run(n_jobs)
+        features = estimator._feature_core(seed, (X, gradients), division=seed, run=run)
+        return means_of_groups(stein_groups(features, SCALE_GROUPS), len(X))
+    core = estimator._core(X, gradients)
+    core.run = run
     if design.complete:
         return complete_means(core)
-    options = Options("wild", 0, core.n, "max").ready([], seed, core.run)
+    options = Options("wild", 0, core.n, "max").ready([], seed, run)
     values, scale = signed_means(core, design, seed, options)
     return values[:, 0], scale
-
-
-@in_one_blas_thread
-def evaluate_rows(
-    estimator: Any,
-    X: np.ndarray,
-    gradients: np.ndarray,
-    design: Design,
-    sample_weight: Any,
-    *,
-    errors: bool,
-) -> DiscrepancyResult:
-    """Compare rows, and the gradients at these rows, with a fitted estimator.
-
-    `errors` tells whether the result has a standard error.
-    """
-    weights = None
-    if sample_weight is not None:
-        least = design._least_rows()
-        weights = estimator._check_weights(sample_weight, X, design, least)
-        X, gradients = X[weights > 0], gradients[weights > 0]
-        weights = weights[weights > 0]
-    core: Any
-    if estimator.n_components is not None:
-        sample, unbiased = (X, gradients), not design.biased
-        core = stein_gram(estimator, seed_of(estimator), sample, weights=weights)
-        scales = estimator.normalize or errors
-        statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
-    elif weights is None:
-        core = estimator._core(X, gradients)
-        statistics = over_design(core, design, estimator.random_state)
-    else:
-        core = estimator._core(X, gradients)
-        statistics = one_sample(core, weights, unbiased=not design.biased)
-    result = estimator._result(statistics, list(estimator.kernels_))
-    if not errors:
-        return result
-    noise = partial(design_noise, core, design, weights=weights)
-    return estimator._with_uncertainty(result, statistics, design, noise)
 
 
 class KSDEstimator(BaseDiscrepancy):
@@ -461,7 +729,7 @@ class KSDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a worse fit.
         """
-        return self._evaluate(X, sample_weight).value
+        return self._evaluate(X, y, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -485,22 +753,40 @@ class KSDEstimator(BaseDiscrepancy):
             kernel, or with ``pooling="mean"``, the result also has a `standard_error`
             and a `confidence_interval`, unless the rows have weights.
         """
-        return self._evaluate(X, sample_weight, errors=True)
-
-    def _evaluate(self, X: Any, *weights: Any, **how: Any) -> DiscrepancyResult:
-        """Check the parameters and evaluate rows."""
-        check_is_fitted(self)
-        settings = self._check_params(len(self.kernels_))
-        return self._evaluate_rows(X, settings.design, *weights, **how)
+        return self._evaluate(X, y, sample_weight, errors=True)
 
     def _evaluate_rows(
-        self, X: Any, design: Design, sample_weight: Any, *, errors: bool = False
+        self, samples: list[Any], settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
         """Compute the discrepancy of rows that are not validated."""
-        X = self._validate(X, reset=False, least=design._least_rows())
-        warn_left_out(design, len(X))
-        gradients = self._gradients(X)
-        return evaluate_rows(self, X, gradients, design, sample_weight, errors=errors)
+        X = self._validate(samples[0], reset=False, least=settings.design._least_rows())
+        warn_left_out(settings.design, len(X))
+        return self._compare(X, self._gradients(X), settings, sample_weight)
+
+    @in_one_blas_thread
+    def _compare(
+        self, X: np.ndarray, gradients: Any, settings: Settings, sample_weight: Any
+    ) -> DiscrepancyResult:
+        """Compare rows, and the gradients at these rows, with the model."""
+        design, weights = settings.design, None
+        core: Any
+        if sample_weight is not None:
+            weights = self._check_weights(sample_weight, X, design)
+            some = weights > 0
+            X, gradients, weights = X[some], gradients[some], weights[some]
+        unbiased = not design.biased
+        if self.n_components is not None:
+            core = self._feature_core(self._seed, (X, gradients), weights=weights)
+            scales = self.normalize or settings.errors
+            statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
+        else:
+            core = self._core(X, gradients)
+            if weights is None:
+                statistics = over_design(core, design, self.random_state)
+            else:
+                statistics = one_sample(core, weights, unbiased=unbiased)
+        noise = partial(design_noise, core, design, weights=weights)
+        return self._result(statistics, settings, noise)
 
     @explains_keywords
     @takes_parameters_of(check_options, names=" ".join(OPTIONS))
@@ -565,18 +851,16 @@ class KSDEstimator(BaseDiscrepancy):
             )
         gradients = self._gradients(X)
         if self.n_components is not None:
-            return test_of_features(self, X, gradients, options)
+            seed, division = draw_seeds(options.generator, 2)
+            core = self._feature_core(seed, (X, gradients), division=division)
+            groups = stein_groups(core, options.n_groups)
+            return wild_test_of_groups(groups, len(X), options)
         return stein_test(
             lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
         )
 
-    def _check_features(self, design: Design) -> None:
-        """Refuse random features for designs that are not complete."""
-        check_features(self.n_components, design, paired=not design.complete)
-
-    def _methods(self, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the null distributions of a test, and those for rows of a series."""
-        methods, for_blocks = stein_methods(design)
+    def _methods(self, settings: Settings) -> tuple[Any, ...]:
+        methods, for_blocks = stein_methods(settings.design)
         in_blocks = self.n_components is None
         return (*methods, "parametric"), for_blocks if in_blocks else ()
 
@@ -594,6 +878,32 @@ class KSDEstimator(BaseDiscrepancy):
         both = in_scale(self.scale_, X, gradients)
         return SteinGram(self.kernels_, *both, self._run)
 
+    def _feature_core(
+        self,
+        seed: int,
+        *samples: tuple[np.ndarray, np.ndarray],
+        weights: np.ndarray | None = None,
+        division: int | None = None,
+        run: Run | None = None,
+    ) -> FeatureGram:
+        """Return the features of the Stein kernels at the rows of samples.
+
+        Each sample has rows and gradients, None if rows are read by blocks.
+        """
+        run, scale = run or self._run, self.scale_
+        blocks: Blocks
+        if any(isinstance(X, LazyRows) for X, _ in samples):
+            rows = [X for X, _ in samples]
+            blocks = lazy_stein_blocks(self.score_function_, scale, *rows, run=run)
+            scaled = rows if scale is None else [X / scale for X in rows]
+        else:
+            both = [in_scale(scale, *sample) for sample in samples]
+            scaled = [X for X, _ in both]
+            blocks = ArrayBlocks(*scaled, beside=[S for _, S in both], run=run)
+        check_squares(self.kernels_, np.dtype(np.float64))
+        maps = SteinMaps(self.kernels_, self.n_components, seed, *scaled)
+        return FeatureGram(maps, blocks, [weights], seed=division)
+
     def _fit_kernels(self, X: np.ndarray, kernels: list[KernelLike]) -> None:
         """Choose the kernels, and the scale of the columns, from a sample."""
         scale, rows = None, X
@@ -603,8 +913,7 @@ class KSDEstimator(BaseDiscrepancy):
         check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
-        draw_features(self, (self.kernels_, [spread_rows(X)[:1]]))
-        self._remember()
+        self._remember((self.kernels_, [spread_rows(X)[:1]]))
 
     def _validate_first(self, X: Any, design: Design) -> np.ndarray:
         """Validate the sample that is passed to `fit`."""
@@ -677,7 +986,8 @@ class KSDEstimator(BaseDiscrepancy):
     def _witness(self, points: Any, X: Any) -> np.ndarray:
         gradients = [self._gradients(Z) for Z in (points, X)]
         if self.n_components is not None:
-            return witness_of_features(self, (points, gradients[0]), (X, gradients[1]))
+            at_points, sample = zip((points, X), gradients, strict=True)
+            return feature_witness(self._feature_core(self._seed, sample, at_points))
         core = self._core(np.concatenate((points, X)), np.concatenate(gradients))
         return stein_witness(core, len(points))
 
@@ -754,8 +1064,7 @@ def ksd_score(
     if sample_weight is not None:
         # Remove rows of weight 0 before fitting, because they must have no effect.
         X = estimator._validate_first(X, design)
-        least = design._least_rows()
-        weights = estimator._check_weights(sample_weight, X, design, least)
+        weights = estimator._check_weights(sample_weight, X, design)
         some = weights > 0
         if isinstance(estimator.model, GivenGradients):
             estimator.model = estimator.model.take(X, some)
@@ -763,4 +1072,4 @@ def ksd_score(
         # The rows are encoded already.
         estimator.encoder = None
     fitted = estimator._fit(X, settings)
-    return fitted._evaluate_rows(X, design, sample_weight).value
+    return fitted._evaluate_rows([X], settings, sample_weight).value

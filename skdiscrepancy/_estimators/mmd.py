@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import (
@@ -25,7 +26,6 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.blocks import table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
-    check_flag,
     check_number,
     draw_seeds,
     explains_keywords,
@@ -35,37 +35,51 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
-from skdiscrepancy._estimators.random_features import (
-    check_features,
-    draw_features,
-    seed_of,
-)
-from skdiscrepancy._estimators.readers import (
-    n_columns,
-    refuse_second_sample,
-    refuse_weighted_reference,
-)
-from skdiscrepancy._estimators.two_sample_tests import (
-    refuse_other_order,
-    test_samples,
-    witness_of_features,
-)
+from skdiscrepancy._gram.feature_maps import FeatureMaps
+from skdiscrepancy._gram.features import FeatureGram
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, run_all
-from skdiscrepancy._gram.two_sample_sums import Weights, stacked_weights
-from skdiscrepancy._nulls.groups import one_sample_methods
-from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
+from skdiscrepancy._gram.pieces import blocks_of
+from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
+from skdiscrepancy._gram.two_sample_sums import TwoSamples, stacked_weights
+from skdiscrepancy._nulls.groups import (
+    block_permutation_test,
+    block_sign_test,
+    one_sample_methods,
+    one_sample_test,
+    permutation_test,
+)
+from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
-from skdiscrepancy._statistics.second_order import Reference, check_finite, warn_unused
-from skdiscrepancy.bandwidths import N_BANDWIDTHS
+from skdiscrepancy._statistics.noise import (
+    LEAST_ROWS,
+    Uncertainty,
+    noise_rows,
+    sample_noise,
+)
+from skdiscrepancy._statistics.second_order import (
+    Reference,
+    check_finite,
+    feature_witness,
+    paired_size,
+    two_sample_statistics,
+    warn_unused,
+)
+from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
 from skdiscrepancy.designs import Design, Region
-from skdiscrepancy.kernels._base import KernelLike, refuse_balanced
+from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
 from skdiscrepancy.kernels._names import tag_sparse
-from skdiscrepancy.pooling import check_pooling
+from skdiscrepancy.kernels._radial import RadialKernel
+from skdiscrepancy.pooling import check_pooling, normalize_statistics
 from skdiscrepancy.tables import layout_of
 
-# What statistics on pairs are over, for the error of random features.
-ON_PAIRS = " on pairs (X_i, Y_i)"
+# An effect size uses all rows up to this number, and then the fraction of the rows, in
+# each sample, so that it takes little of the time of a test.
+ALL_ROWS, FRACTION = 300, 0.4
+# Rows of both samples for the noise of the effect size.
+NOISE_ROWS = 200
+# About this many rows give the scales of kernels that have features.
+EXAMPLES = 1024
 
 
 def _seeds(random_state: Any) -> Iterator[Any]:
@@ -81,34 +95,19 @@ def _seeds(random_state: Any) -> Iterator[Any]:
         yield random_state
 
 
-class _BatchTask(Task):
-    """The score of one batch."""
-
-    def __init__(self, estimator: Any, design: Design):
-        self.estimator = estimator
-        self.design = design
-        # Threads run batches, not parts of them.
-        self.reference = estimator._known_reference()._replace(run=Run(1))
-
-    def __call__(self, batch: tuple[Any, Any]) -> float:
-        return self._score(self.reference.statistics, *batch)
-
-    def _score(self, statistics: Callable[..., Any], rows: Any, seed: Any) -> float:
-        estimator = self.estimator
-        found = statistics(
-            rows,
-            self.design,
-            paired=estimator._is_paired(self.design),
-            random_state=seed,
-        )
-        return estimator._result(found, estimator.kernels_).value
-
-
-class _HeldOutTask(_BatchTask):
-    """The score of some rows of the reference."""
-
-    def __call__(self, batch: tuple[Any, Any]) -> float:
-        return self._score(self.reference.statistics_of_held_out, *batch)
+def _score_batch(
+    estimator: MMDEstimator,
+    reference: Reference,
+    design: Design,
+    held_out: bool,
+    batch: tuple[Any, Any],
+) -> float:
+    """Score one batch, which is some rows of the reference if `held_out`."""
+    rows, seed = batch
+    compute = reference.statistics_of_held_out if held_out else reference.statistics
+    paired = estimator._is_paired(design)
+    found = compute(rows, design, paired=paired, random_state=seed)
+    return estimator._result(found).value
 
 
 def divide(
@@ -187,33 +186,143 @@ def _by_label(frame: Any, by: Any) -> Iterator[tuple[Any, Any]]:
         yield label, part.drop(columns=by)
 
 
-def witness_values(
-    kernels: list[KernelLike],
-    samples: tuple[np.ndarray, np.ndarray, np.ndarray],
-    weights: Weights,
-    run: Run,
-) -> np.ndarray:
-    """Compute the witness function at points, for the mean of several kernels.
-
-    f(t) = mean_j k(t, y_j) - mean_i k(t, x_i) for the samples (points t, X, Y), in
-    O(n_points (m + n)) time. The means are weighted if X or Y has weights.
-    """
-    p, m, n = map(len, samples)
-    regions = [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)]
-    stacked = stacked_weights(weights, (m, n))
-    if stacked is not None:
-        # The sums of the columns are not needed.
-        stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
-    (to_x, _), (to_y, _) = gram(kernels, *samples, run=run).walk(regions, stacked)
-    return check_finite(np.mean(to_y / n - to_x / m, axis=0))
-
-
 def _refuse_balanced(kernels: list[KernelLike]) -> None:
     refuse_balanced(
         kernels,
         "for a witness function, because its values would change with the number of "
         "points",
     )
+
+
+def refuse_second_sample(X: Any, y: Any) -> None:
+    """Refuse a second sample passed as `y`, which would be ignored.
+
+    If X has several columns, a `y` of a single column passes, because some pipelines
+    store labels in this form.
+    """
+    if y is None:
+        return
+    n_given = n_columns(y)
+    if n_given is None or (n_given == 1 and n_columns(X) != 1):
+        return
+    raise ValueError(
+        f"y has {n_given} column{'s' * (n_given != 1)}, must be None or a "
+        "one-dimensional array of labels. `y` is ignored and not compared with X. To "
+        "compare two samples, call mmd_score(X, Y) or mmd_test(X, Y), or call fit(X) "
+        "and then score(Y) or test(Y)."
+    )
+
+
+def n_columns(Z: Any) -> int | None:
+    """Return the number of columns, or None if Z has fewer than two dimensions."""
+    shape = getattr(Z, "shape", None)
+    if shape is None:
+        try:
+            shape = np.asarray(Z).shape
+        except ValueError:
+            # Rows of different lengths are not a sample.
+            return None
+    return int(np.prod(shape[1:])) if len(shape) > 1 else None
+
+
+def refuse_other_order(X: Any, Y: Any) -> None:
+    """Refuse paired tables whose indices hold the same labels in another order."""
+    if not all(hasattr(getattr(Z, "index", None), "isin") for Z in (X, Y)):
+        return
+    first, second = X.index, Y.index
+    if len(first) != len(second) or first.equals(second):
+        return
+    if first.isin(second).all() and second.isin(first).all():
+        raise ValueError(
+            "X and Y have the same labels in their indices, but in another order. With "
+            "paired == True, row i of both samples must belong to the same subject. "
+            "Pass Y.loc[X.index], or call reset_index(drop=True) on both tables."
+        )
+
+
+def differences(x: np.ndarray | None, y: np.ndarray | None) -> np.ndarray | None:
+    """Return the differences of pairs: of their columns, and of squared columns."""
+    if x is None or y is None:
+        return None
+    size = min(len(x), len(y))
+    x, y = x[:size].astype(np.float64), y[:size].astype(np.float64)
+    with np.errstate(all="ignore"):
+        differences = x - y
+        squares = differences * ((x - x.mean(axis=0)) + (y - x.mean(axis=0)))
+    columns = np.concatenate((differences, squares), axis=1)
+    return columns[:, np.isfinite(columns).all(axis=0)]
+
+
+@in_one_blas_thread
+def effect_of(
+    kernel: KernelLike, samples: list[Any], run: Run
+) -> DiscrepancyResult | None:
+    """Compute the normalised unbiased MMD of one kernel, with its uncertainty.
+
+    None if a scale of zero, as of constant samples, or numbers that are not finite
+    leave no effect size.
+    """
+    both = TwoSamples(gram([kernel], *samples, run=run))
+    found = two_sample_statistics(both, unbiased=True)
+    values, scales = found.values, found.scales
+    if not np.all(np.isfinite([values, scales, found.sizes])):
+        return None
+    if scales[0] <= found.rounding[0]:
+        return None
+    [value] = normalize_statistics(values, scales, rounding=found.rounding)
+    with np.errstate(all="ignore"):
+        noise = sample_noise(
+            both.gram, both.measures, found, normalize=True, most=NOISE_ROWS
+        )
+    uncertainty = Uncertainty(float(value), noise, normalized=True)
+    if not np.isfinite(uncertainty.interval(0.95)).all():
+        return None
+    return DiscrepancyResult(
+        float(value), values, scales, [kernel], "MMD", uncertainty=uncertainty
+    )
+
+
+def _some_rows(Z: Any) -> Any:
+    """Return a copy of all rows of a small sample, and of some of a large sample."""
+    most = max(ALL_ROWS, int(np.ceil(FRACTION * len(Z))))
+    return Z[noise_rows(len(Z), most=most)]
+
+
+def two_sample_test(
+    X: np.ndarray,
+    Y: np.ndarray,
+    design: Design,
+    options: Options,
+    *,
+    paired: bool,
+    by_groups: bool = False,
+) -> TestResult:
+    """Test whether two samples have the same distribution.
+
+    If `paired`, the core on pairs (X_i, Y_i) is used. For complete designs, `by_groups`
+    swaps groups of pairs if there are more pairs than groups.
+    """
+    generator, in_series = options.generator, options.block_length is not None
+    run = options.run
+    if not paired and in_series:
+        both = gram(options.kernels, X, Y, run=run)
+        return block_permutation_test(both, len(X), options)
+    if not paired:
+        # Groups must hold random rows, because neighbouring rows may be similar.
+        X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
+        both = gram(options.kernels, X, Y, run=run)
+        sizes, unbiased = [len(X), len(Y)], not design.biased
+        return permutation_test(both, sizes, options, unbiased=unbiased)
+    size = paired_size(len(X), len(Y), design)
+    by_groups = design.complete and (in_series or by_groups)
+    order = np.arange(size)
+    if by_groups and not in_series:
+        # Groups must hold random pairs, and blocks neighbouring pairs.
+        order = generator.permutation(size)
+    core = gram(options.kernels, X[order], Y[order], run=run).paired()
+    if by_groups:
+        return block_sign_test(core, options)
+    return one_sample_test(core, design, options)
 
 
 class MMDEstimator(BaseDiscrepancy):
@@ -347,6 +456,7 @@ class MMDEstimator(BaseDiscrepancy):
     """
 
     # The reference sample with its sums, if `fit` has computed them.
+    _on_pairs = " on pairs (X_i, Y_i)"
     _reference: Reference | None = None
 
     def __init__(
@@ -428,11 +538,6 @@ class MMDEstimator(BaseDiscrepancy):
             self._reference = reference.with_sums()
         return self
 
-    def _check_features(self, design: Design) -> None:
-        """Refuse random features for designs on pairs."""
-        paired = self._is_paired(design)
-        check_features(self.n_components, design, paired=paired, pairs=ON_PAIRS)
-
     @explains_keywords
     def score(self, X: ArrayLike, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the discrepancy between a sample and the reference sample.
@@ -458,7 +563,7 @@ class MMDEstimator(BaseDiscrepancy):
         score : float
             The discrepancy. A larger score means a larger difference.
         """
-        return self._evaluate_rows(X, y, sample_weight).value
+        return self._evaluate(X, y, sample_weight).value
 
     @explains_keywords
     def evaluate(
@@ -483,18 +588,17 @@ class MMDEstimator(BaseDiscrepancy):
             kernel, or with ``pooling="mean"``, the result also has a `standard_error`
             and a `confidence_interval`.
         """
-        return self._evaluate_rows(X, y, sample_weight, errors=True)
+        return self._evaluate(X, y, sample_weight, errors=True)
 
     def _evaluate_rows(
-        self, X: ArrayLike, y: Any, sample_weight: Any, *, errors: bool = False
+        self, samples: list[Any], settings: Settings, sample_weight: Any
     ) -> DiscrepancyResult:
-        check_is_fitted(self)
-        settings = self._check_params(len(self.kernels_))
-        design = settings.design
-        refuse_second_sample(X, y)
-        X, weights = self._weighted([X], sample_weight, settings)
-        Y = self._reader(self.kernels_, design._least_rows()).rows(X, reset=False)
-        return self._evaluate(Y, design, weights, errors=errors)
+        """Compare rows that are not validated with the reference sample."""
+        refuse_second_sample(*samples)
+        X, weights = self._weighted(samples[:1], sample_weight, settings)
+        least = settings.design._least_rows()
+        Y = self._reader(self.kernels_, least).rows(X, reset=False)
+        return self._compare(Y, settings, weights)
 
     @explains_keywords
     @takes_parameters_of(check_options, first=" ".join(OPTIONS))
@@ -544,7 +648,14 @@ class MMDEstimator(BaseDiscrepancy):
             each kernel, and `effect_size`, which tells how large the difference is.
         """
         check_is_fitted(self)
-        refuse_weighted_reference(self.reference_weight_)
+        if self.reference_weight_ is not None:
+            raise ValueError(
+                "A test needs a reference sample without weights, and `fit` was "
+                "called with sample_weight. Rows of different weights are not "
+                "exchangeable, so their permutations do not have the distribution of "
+                "the statistic under the null hypothesis. Call fit(X) without "
+                "sample_weight."
+            )
         settings = self._check_test(paired=paired, **given)
         refuse_second_sample(X, y)
         # `set_params` may have changed the kernels, and so the types they read.
@@ -564,7 +675,7 @@ class MMDEstimator(BaseDiscrepancy):
         # Not by ==, which compares arrays entry by entry.
         if isinstance(self.bandwidth, str) and self.bandwidth == "grid":
             own.bandwidth = "dyadic" if self.n_bandwidths == N_BANDWIDTHS else "grid"
-        return test_samples(own, reference, Y, settings, layout, effect=True)
+        return own._test_rows([reference, Y], settings, layout)
 
     def _test_pair(
         self, X: ArrayLike, Y: ArrayLike, settings: Settings, *, effect: bool = True
@@ -572,25 +683,101 @@ class MMDEstimator(BaseDiscrepancy):
         """Test whether two samples have the same distribution."""
         if settings.paired:
             refuse_other_order(X, Y)
-        table, [rows, others] = self._read_together([X, Y], settings)
+        table, samples = self._read_together([X, Y], settings)
         layout = layout_of(self.encoder_, table)
-        return test_samples(self, rows, others, settings, layout, effect=effect)
+        return self._test_rows(samples, settings, layout, effect=effect)
 
-    def _check_test(self, *, paired: bool = False, **given: Any) -> Settings:
-        settings = self._check_params()
-        design = settings.design
-        check_flag(paired, "paired")
-        check_features(self.n_components, design, paired=paired, pairs=ON_PAIRS)
+    @in_one_blas_thread
+    def _test_rows(
+        self, samples: list[Any], settings: Settings, table: Any, *, effect: bool = True
+    ) -> TestResult:
+        """Test two validated samples with bandwidths from both.
+
+        `table` is the layout of the columns, for kernels on some columns. `effect`
+        tells whether the result has an effect size, if the test has one.
+        """
+        design, options, paired = settings.design, settings.options, settings.paired
+        on_pairs = paired or self._is_paired(design)
+        sizes = list(map(len, samples))
+        if paired and sizes[0] != sizes[1]:
+            raise ValueError(
+                f"paired == True, must be False for samples of different sizes, "
+                f"{sizes[0]} and {sizes[1]} rows. In paired samples, row i of both "
+                "samples belongs to the same subject."
+            )
+        if not on_pairs and min(sizes) < 2:
+            raise ValueError(
+                f"n_samples == {min(sizes)}, must be >= 2 for an MMD test."
+            )
+        # Effect sizes need independent rows, and intervals need exact kernels.
+        independent = not on_pairs and not options.wants_blocks
+        kernel = None
+        if effect and independent and self.n_components is None:
+            kernels, kernel = self._with_kernel_of_effect(samples, settings, table)
+        else:
+            kernels = collection_of(self, samples, settings.kernels, table)
+        all_rows = options.wants_blocks
+        columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
+        if on_pairs:
+            columns = [differences(*columns)]
+        options = options.with_block_length(min(sizes), warn_if_dependent, *columns)
+        options = options.ready(kernels, self.random_state, self._run)
+        if self.n_components is not None:
+            seed, division = draw_seeds(options.generator, 2)
+            maps = FeatureMaps(kernels, self.n_components, seed, *samples)
+            blocks, unbiased = blocks_of(*samples, run=options.run), not design.biased
+            core: Any = FeatureGram(maps, blocks, seed=division, n_examples=EXAMPLES)
+            return permutation_test(core, sizes, options, unbiased=unbiased)
+        X, Y = samples
+        result = two_sample_test(
+            X, Y, design, options, paired=on_pairs, by_groups=paired
+        )
+        if kernel is None or min(sizes) < LEAST_ROWS:
+            return result
+        # Copies, because users may change their data before they ask for the effect.
+        some = [_some_rows(Z) for Z in samples]
+        later = partial(effect_of, kernel, some, Run(self.n_jobs))
+        return replace(result, _effect=later)
+
+    def _with_kernel_of_effect(
+        self, samples: list[Any], settings: Settings, table: Any
+    ) -> tuple[list[KernelLike], KernelLike]:
+        """Return the kernels of a test, and the kernel of its effect size.
+
+        The effect size uses the first kernel. Its bandwidth is the median distance, or
+        the middle of the bandwidths if they are numbers.
+        """
+        kernels, n_features = settings.kernels, samples[0].shape[1]
+        first, by_rule = kernels[0], isinstance(self.bandwidth, str)
+        if (
+            by_rule
+            and isinstance(first, RadialKernel)
+            and first.bandwidth is None
+            and first.is_definite(n_features)
+        ):
+            # One list of distances gives the bandwidths of the test and their median.
+            median = clone(first).set_params(bandwidth="median")
+            *found, last = collection_of(self, samples, [*kernels, median], table)
+            return found, last
+        found = collection_of(self, samples, kernels, table)
+        if len(found) == 1:
+            return found, found[0]
+        members = build_collection(
+            samples,
+            resolve_columns([first], table, n_features),
+            "median" if by_rule else self.bandwidth,
+            1,
+            "bandwidth",
+        )
+        return found, members[len(members) // 2]
+
+    def _methods(self, settings: Settings) -> tuple[Any, ...]:
+        design, paired = settings.design, settings.paired
         on_pairs = paired or self._is_paired(design)
         methods = one_sample_methods(design) if on_pairs else ("permutation",)
         in_blocks = design.complete and self.n_components is None
         setting = "paired == True" if paired else "this design"
-        for_blocks = methods if in_blocks else ()
-        options = check_options(methods, for_blocks, setting, **given)
-        return replace(settings, options=options, paired=paired)
-
-    def _is_paired(self, design: Design) -> bool:
-        return self.second_order or not design.complete
+        return methods, methods if in_blocks else (), setting
 
     def _read_together(
         self, tables: list[Any], settings: Settings, names: Sequence[str] = ("X", "Y")
@@ -618,9 +805,8 @@ class MMDEstimator(BaseDiscrepancy):
         weights: np.ndarray | None = None,
     ) -> Self:
         """Keep the first sample, and choose bandwidths from all samples."""
-        kernels = settings.kernels
         layout = layout_of(self.encoder_, table)
-        collection = collection_of(self, samples, kernels, layout)
+        collection = collection_of(self, samples, settings.kernels, layout)
         check_pooling(self.pooling, len(collection))
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table
@@ -628,34 +814,22 @@ class MMDEstimator(BaseDiscrepancy):
         self.reference_weight_ = weights
         self.kernels_ = collection
         self._reference = None
-        draw_features(self, (collection, samples))
-        self._remember()
+        self._remember((collection, samples))
         return self
 
     @in_one_blas_thread
-    def _evaluate(
-        self,
-        Y: np.ndarray,
-        design: Design,
-        weights: np.ndarray | None = None,
-        *,
-        errors: bool = False,
+    def _compare(
+        self, Y: np.ndarray, settings: Settings, weights: np.ndarray | None = None
     ) -> DiscrepancyResult:
-        """Compare a validated sample with the reference sample.
-
-        `errors` says whether the result has a standard error.
-        """
-        reference = self._known_reference()
-        reference = reference._replace(scales=self.normalize or errors)
-        paired = self._is_paired(design)
+        """Compare validated rows with the reference sample."""
+        scales = self.normalize or settings.errors
+        reference = self._known_reference()._replace(scales=scales)
+        design, paired = settings.design, self._is_paired(settings.design)
         statistics = reference.statistics(
             Y, design, paired=paired, random_state=self.random_state, weights=weights
         )
-        result = self._result(statistics, list(self.kernels_))
-        if not errors:
-            return result
         noise = partial(reference.noise, Y, design, paired=paired, weights=weights)
-        return self._with_uncertainty(result, statistics, design, noise)
+        return self._result(statistics, settings, noise)
 
     def _known_reference(self) -> Reference:
         """Return the reference sample, with its sums if they are still valid."""
@@ -665,7 +839,7 @@ class MMDEstimator(BaseDiscrepancy):
             # Exact kernels refuse rows that are read by blocks.
             self._reference_rows()
         else:
-            features = self.n_components, seed_of(self)
+            features = self.n_components, self._seed
         found = Reference(
             self.reference_,
             self.kernels_,
@@ -694,7 +868,7 @@ class MMDEstimator(BaseDiscrepancy):
         Y, of_y = self._weighted([Y], sample_weight_Y, settings, "sample_weight_Y")
         table, [rows, others] = self._read_together([X, Y], settings)
         fitted = self._learn([rows, others], settings, table, weights)
-        return fitted._evaluate(others, settings.design, of_y)
+        return fitted._compare(others, settings, of_y)
 
     @explains_keywords
     def score_batches(
@@ -755,16 +929,14 @@ class MMDEstimator(BaseDiscrepancy):
         self, batches: Any, batch_size: Any, by: Any
     ) -> tuple[np.ndarray, list[Any], list[int]]:
         """Return the scores, labels and sizes of batches."""
-        check_is_fitted(self)
-        design = self._check_params(len(self.kernels_)).design
+        design = self._check_fitted().design
         reader = self._reader(self.kernels_, design._least_rows())
         labels: list[Any] = []
         sizes: list[int] = []
 
         def validated() -> Iterator[tuple[Any, Any]]:
-            parts = divide(batches, batch_size, by, reader.least)
             seeds = _seeds(self.random_state)
-            for label, batch in parts:
+            for label, batch in divide(batches, batch_size, by, reader.least):
                 try:
                     rows = reader.rows(batch, reset=False)
                 except ValueError as error:
@@ -773,9 +945,7 @@ class MMDEstimator(BaseDiscrepancy):
                 sizes.append(len(rows))
                 yield rows, next(seeds)
 
-        work = _BatchTask(self, design)
-        results = run_all(validated(), work, self._run, what="scores of batches")
-        scores = np.array(list(results), dtype=np.float64)
+        scores = self._run_batches(validated(), design, "scores of batches")
         if not len(scores):
             raise ValueError("batches == [], must hold at least one batch.")
         return scores, labels, sizes
@@ -784,7 +954,7 @@ class MMDEstimator(BaseDiscrepancy):
         self, size: int, n_resamples: int, random_state: Any
     ) -> np.ndarray:
         """Return the scores of random rows of the reference against all other rows."""
-        design = self._check_params(len(self.kernels_)).design
+        design = self._check_fitted().design
         m, least = self._known_reference().rows.shape[0], design._least_rows()
         if m - size < least:
             raise ValueError(
@@ -797,9 +967,18 @@ class MMDEstimator(BaseDiscrepancy):
             (np.sort(generator.permutation(m)[:size]), next(seeds))
             for _ in range(n_resamples)
         ]
-        work = _HeldOutTask(self, design)
-        results = run_all(draws, work, self._run, what="scores of the reference")
-        return np.array(list(results))
+        what = "scores of the reference"
+        return self._run_batches(draws, design, what, held_out=True)
+
+    def _run_batches(
+        self, batches: Any, design: Design, what: str, *, held_out: bool = False
+    ) -> np.ndarray:
+        """Score batches, each of which has a seed."""
+        # Threads run batches, not parts of them.
+        reference = self._known_reference()._replace(run=Run(1))
+        work = Work(_score_batch, self, reference, design, held_out)
+        results = run_all(batches, work, self._run, what=what)
+        return np.array(list(results), dtype=np.float64)
 
     @explains_keywords
     def witness(
@@ -858,13 +1037,23 @@ class MMDEstimator(BaseDiscrepancy):
     def _witness(
         self, points: np.ndarray, Y: np.ndarray, weights: np.ndarray | None = None
     ) -> np.ndarray:
+        """Compute the witness function at points, in O(n_points (m + n)) time."""
         self._refuse_changed()
-        of_both = self.reference_weight_, weights
         _refuse_balanced(self.kernels_)
-        X = self._reference_rows()
+        X, of_both = self._reference_rows(), (self.reference_weight_, weights)
         if self.n_components is not None:
-            return witness_of_features(self, points, X, Y, of_both)
-        return witness_values(self.kernels_, (points, X, Y), of_both, self._run)
+            [maps] = self._features((self.kernels_, [X, Y, points]))
+            blocks = blocks_of(X, Y, points, run=self._run)
+            return feature_witness(FeatureGram(maps, blocks, of_both))
+        p, m, n = map(len, (points, X, Y))
+        regions = [Region(0, p, p, p + m), Region(0, p, p + m, p + m + n)]
+        stacked = stacked_weights(of_both, (m, n))
+        if stacked is not None:
+            # The sums of the columns are not needed.
+            stacked, m, n = np.concatenate((np.zeros(p), stacked)), 1, 1
+        all_rows = gram(self.kernels_, points, X, Y, run=self._run)
+        (to_x, _), (to_y, _) = all_rows.walk(regions, stacked)
+        return check_finite(np.mean(to_y / n - to_x / m, axis=0))
 
     @explains_keywords
     def contributions(self, Y: ArrayLike, *, sample_weight: Any = None) -> np.ndarray:

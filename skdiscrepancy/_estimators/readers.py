@@ -254,55 +254,6 @@ def _shortened(names: list[str] | None, most: int = 10) -> str:
     return f"[{text}{', ...' if len(names) > most else ''}]"
 
 
-def refuse_second_sample(X: Any, y: Any) -> None:
-    """Refuse a second sample passed as `y`, which would be ignored.
-
-    If X has several columns, a `y` of a single column passes, because some pipelines
-    store labels in this form.
-
-    Parameters
-    ----------
-    X : object
-        Sample, not validated.
-    y : object
-        Labels or None.
-    """
-    if y is None:
-        return
-    n_given = n_columns(y)
-    if n_given is None or (n_given == 1 and n_columns(X) != 1):
-        return
-    raise ValueError(
-        f"y has {n_given} column{'s' * (n_given != 1)}, must be None or a "
-        "one-dimensional array of labels. `y` is ignored and not compared with X. To "
-        "compare two samples, call mmd_score(X, Y) or mmd_test(X, Y), or call fit(X) "
-        "and then score(Y) or test(Y)."
-    )
-
-
-def refuse_weighted_reference(weights: np.ndarray | None) -> None:
-    """Refuse a test against a reference sample whose rows have weights."""
-    if weights is not None:
-        raise ValueError(
-            "A test needs a reference sample without weights, and `fit` was called "
-            "with sample_weight. Rows of different weights are not exchangeable, so "
-            "their permutations do not have the distribution of the statistic under "
-            "the null hypothesis. Call fit(X) without sample_weight."
-        )
-
-
-def n_columns(Z: Any) -> int | None:
-    """Return the number of columns, or None if Z has fewer than two dimensions."""
-    shape = getattr(Z, "shape", None)
-    if shape is None:
-        try:
-            shape = np.asarray(Z).shape
-        except ValueError:
-            # Rows of different lengths are not a sample.
-            return None
-    return int(np.prod(shape[1:])) if len(shape) > 1 else None
-
-
 def pair_of_rows(X: Any, y: Any, least: int, watch: Any = None) -> tuple[Any, Any]:
     """Return X and y as rows that are read by blocks."""
     kinds = None

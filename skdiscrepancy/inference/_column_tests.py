@@ -45,12 +45,10 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.base import Settings, check_correction
 from skdiscrepancy._estimators.hsic import HSICEstimator, reads_labels
-from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.parameters import check_correction
+from skdiscrepancy._estimators.mmd import MMDEstimator, differences
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._estimators.two_sample_tests import differences
 from skdiscrepancy._gram.run import Work, run_all
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
 from skdiscrepancy._nulls.row_order import (

@@ -17,8 +17,8 @@ from skdiscrepancy._data.arrays import refuse_blocks
 from skdiscrepancy._data.checks import takes_parameters_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import KSDEstimator
-from skdiscrepancy._estimators.ksd_models import (
+from skdiscrepancy._estimators.ksd import (
+    KSDEstimator,
     as_given,
     gradients_at,
     in_scale,

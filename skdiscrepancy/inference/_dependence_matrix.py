@@ -23,6 +23,7 @@ from sklearn import get_config
 from skdiscrepancy._data.checks import check_run_options, shown
 from skdiscrepancy._data.frames import as_numbers, as_table, is_table
 from skdiscrepancy._data.results import MatrixResult
+from skdiscrepancy._estimators.base import check_correction
 from skdiscrepancy._estimators.cka import (
     CKASettings,
     Variable,
@@ -32,7 +33,6 @@ from skdiscrepancy._estimators.cka import (
     norms_of,
     warn_of_constants,
 )
-from skdiscrepancy._estimators.parameters import check_correction
 from skdiscrepancy._gram.factors import Factor, StackedFactors
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all

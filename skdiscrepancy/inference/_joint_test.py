@@ -21,8 +21,8 @@ from skdiscrepancy._data.arrays import (
 )
 from skdiscrepancy._data.checks import RUN, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_numbers, check_column_encoder
+from skdiscrepancy._estimators.base import check_parameters
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run

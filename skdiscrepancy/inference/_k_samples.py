@@ -24,11 +24,9 @@ from skdiscrepancy._data.arrays import (
 from skdiscrepancy._data.checks import RUN, draw_seeds, shown, takes_parameters_of
 from skdiscrepancy._data.frames import as_table, is_table, take_columns
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import collection_of
-from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.parameters import CORRECTIONS, check_correction
+from skdiscrepancy._estimators.base import CORRECTIONS, check_correction, collection_of
+from skdiscrepancy._estimators.mmd import MMDEstimator, two_sample_test
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._estimators.two_sample_tests import two_sample_test
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import in_one_blas_thread, progress
 from skdiscrepancy._nulls.groups import permutation_test

@@ -15,8 +15,12 @@ from skdiscrepancy._data.checks import RUN, takes_parameters_of
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._estimators.base import Settings
 from skdiscrepancy._estimators.hsic import HSICEstimator
-from skdiscrepancy._estimators.ksd import KSDEstimator, stein_methods, stein_test
-from skdiscrepancy._estimators.ksd_models import as_given
+from skdiscrepancy._estimators.ksd import (
+    KSDEstimator,
+    as_given,
+    stein_methods,
+    stein_test,
+)
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options

@@ -24,8 +24,8 @@ from skdiscrepancy._data.checks import (
     generator_of,
     shown,
 )
-from skdiscrepancy._estimators.ksd import KSDEstimator
-from skdiscrepancy._estimators.ksd_models import (
+from skdiscrepancy._estimators.ksd import (
+    KSDEstimator,
     check_differentiable,
     freeze,
     gradients_at,

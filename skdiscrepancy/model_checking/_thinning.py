@@ -19,7 +19,7 @@ from skdiscrepancy._data.checks import (
     check_number,
     check_verbose,
 )
-from skdiscrepancy._estimators.ksd_models import (
+from skdiscrepancy._estimators.ksd import (
     check_gradients,
     fit_model,
     gradients_at,

@@ -28,9 +28,8 @@ from skdiscrepancy._data.frames import (
     read_columns,
 )
 from skdiscrepancy._data.results import Result
-from skdiscrepancy._estimators.base import Settings
+from skdiscrepancy._estimators.base import Settings, check_parameters
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._estimators.parameters import check_parameters
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._nulls.pvalues import TestResult
