@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from unittest import mock
 
 from skdiscrepancy._estimators import base
-from skdiscrepancy._gram import kernel_gram, run, tiles
+from skdiscrepancy._gram import kernel_gram, run, sorted_columns, tiles
 from skdiscrepancy._gram.tiles import CentredGram, Gram, PairedGram
 from skdiscrepancy._loops import jit
 
@@ -50,6 +50,8 @@ def small_pieces(tile=7, max_pairs=11):
         (tiles, "STRIPES", 3),
         (run, "WAVE", 2),
         (tiles, "MOST_PAIRS", max_pairs),
+        (tiles, "BLOCK_ROWS", tile + 3),
+        (sorted_columns, "BLOCK_ROWS", tile + 4),
     ]
     with ExitStack() as stack:
         for owner, name, value in changes:

@@ -11,24 +11,20 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from switches import small_pieces
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiscrepancy import (
     HSICEstimator,
     KSDEstimator,
     MMDEstimator,
-    hsic_from_gram,
     hsic_score,
     ksd_from_gram,
     ksd_score,
-    mmd_from_gram,
     mmd_score,
 )
 from skdiscrepancy._gram import tiles
 from skdiscrepancy._gram.tiles import Moments
-from skdiscrepancy.designs import Blocks, Cross, Design, RandomPairs
+from skdiscrepancy.designs import Cross, RandomPairs
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
 # Designs L and B leave out rows, with a warning that is tested in
@@ -36,33 +32,6 @@ from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows are not used:UserWarning")
 
 DISCREPANCIES = ["mmd", "hsic", "ksd"]
-DESIGNS = [
-    "v",
-    "u",
-    "l",
-    "d",
-    Blocks(n_blocks=3),
-    Blocks(block_sizes=(3, 25, 8)),
-    "x",
-    Cross(n_first=30),
-    RandomPairs(),
-    RandomPairs(n_pairs=300, replace=True),
-]
-
-
-class OwnPairs(Design):
-    """A design of a user, who gives nothing but pairs, in no order."""
-
-    def pairs(self, n, random_state=None):
-        return np.random.RandomState(0).randint(n, size=(2, 5 * n))
-
-
-class AllPairs(Design):
-    """The pairs of the V-statistic, listed by a user."""
-
-    def pairs(self, n, random_state=None):
-        order = np.random.RandomState(0).permutation(n * n)
-        return order // n, order % n
 
 
 def draw(n, d=4, seed=0):
@@ -104,48 +73,6 @@ def assert_identical(result, expected):
     assert_array_equal(result.statistics, expected.statistics)
     assert_array_equal(result.scales, expected.scales)
     assert result.value == expected.value
-
-
-@pytest.mark.parametrize("design", [*DESIGNS, OwnPairs()], ids=repr)
-def test_result_from_gram_matrices_is_independent_of_the_tiles(design):
-    A, B = np.random.RandomState(0).normal(size=(2, 80, 80))
-    K, L = A @ A.T, B @ B.T
-
-    def values():
-        params = {"design": design, "random_state": 3}
-        blocks = K[:40, :40], K[40:, 40:], K[:40, 40:]
-        return [
-            mmd_from_gram(*blocks, **params),
-            hsic_from_gram(K, L, **params),
-            ksd_from_gram(K, **params),
-        ]
-
-    expected = values()
-    with small_pieces():
-        assert_allclose(values(), expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-def test_listed_pairs_give_the_v_statistic_with_its_diagonal(discrepancy):
-    X, Y = draw(20)
-    params = {"n_bandwidths": 2}
-    if discrepancy != "ksd":
-        params["second_order"] = True
-        params["kernel"] = ["gaussian", "laplace", RBF(1.0) + WhiteKernel(0.3)]
-    expected = evaluate(discrepancy, X, Y, design="v", **params)
-    result = evaluate(discrepancy, X, Y, design=AllPairs(), **params)
-    assert_allclose(result.statistics, expected.statistics, rtol=1e-10)
-    assert_allclose(result.scales, expected.scales, rtol=1e-10)
-
-
-@pytest.mark.parametrize("discrepancy", DISCREPANCIES)
-def test_small_chunks_of_loose_pairs_give_the_same_sums(discrepancy, monkeypatch):
-    X, Y = draw(200)
-    params = {"design": RandomPairs(n_pairs=2000), "random_state": 0}
-    expected = evaluate(discrepancy, X, Y, **params)
-    # Almost no bytes: chunks of 256 pairs.
-    monkeypatch.setattr(tiles, "CHUNK_BYTES", 1)
-    assert_same(evaluate(discrepancy, X, Y, **params), expected, 1e-12)
 
 
 def several_tasks(discrepancy, design, monkeypatch, **params):

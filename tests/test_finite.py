@@ -26,11 +26,10 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.tiles import DoubleGram
 from skdiscrepancy._models import gradients as gradients_module
 from skdiscrepancy._nulls.pvalues import Options, combine, rank_pvalue
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
-from skdiscrepancy.kernels import GaussianKernel, LaplaceKernel, LinearKernel
+from skdiscrepancy.kernels import LaplaceKernel, LinearKernel
 from skdiscrepancy.model_checking import HyvarinenScorer, score_function, stein_thinning
 
 POOLINGS = ["max", "mean", "fuse", "agg"]
@@ -166,24 +165,6 @@ def test_results_are_finite_for_every_bandwidth(bandwidth, dtype, pooling):
     assert_finite(hsic_test(X, Y, random_state=0, **options))
     X[0] = 0
     assert_finite(ksd_test(X, -X, random_state=0, **options))
-
-
-def test_double_gram_has_the_same_tiles_and_pairs():
-    X = draw(30)[0].astype(np.float32)
-    inner = gram([GaussianKernel(bandwidth=b) for b in (0.2, 1.0)], X)
-    rows, cols = slice(0, 12), slice(12, 30)
-    whole = dict(DoubleGram(inner).block(rows, cols, np.empty((2, 12, 18))))
-    places = np.repeat(np.arange(12), 18), np.tile(cols_of(cols), 12)
-    pairs = DoubleGram(inner).aligned(*places)
-    for k, kernel in enumerate(inner.kernels):
-        assert whole[k].dtype == pairs.dtype == np.float64
-        expected = kernel(X[rows], X[cols])
-        assert_allclose(whole[k], expected, rtol=1e-4)
-        assert_allclose(pairs[k].reshape(12, 18), expected, rtol=1e-4)
-
-
-def cols_of(index):
-    return np.arange(index.start, index.stop)
 
 
 @pytest.mark.parametrize("unit", [1e-90, 1e90])

@@ -13,9 +13,10 @@ an error of at most the operation itself on the matrix of these bounds.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from itertools import pairwise, product
 from typing import NamedTuple
+from zlib import crc32
 
 import brute_force as reference
 import joblib
@@ -58,7 +59,8 @@ from skdiscrepancy.monitoring._drift import ColumnSets
 ENTRY_UNITS = 20
 # Sums of a row without its diagonal are zero in sorted order below this fraction of it.
 ROW_LOST = 1e-12
-few_examples = settings(max_examples=max(2, settings.default.max_examples // 5))
+some_examples = settings(max_examples=settings.default.max_examples // 2)
+few_examples = settings(max_examples=max(3, settings.default.max_examples // 7))
 
 
 class Case(NamedTuple):
@@ -96,7 +98,8 @@ def numbers(draw, n, d, unit=1.0, dtype=np.float64):
 
 def radial(draw, n, dtype, names=strategies.RADIAL, dimensions=strategies.dimensions):
     d, unit = draw(dimensions), draw(strategies.powers_of_two)
-    X = numbers(draw, n, d, unit, dtype)
+    offset = draw(strategies.offsets(dtype))
+    X = draw(strategies.samples(n, d, unit=unit, offset=offset, dtype=dtype))
     kernels = draw(strategies.kernels(unit, names))
     # Single distances from products of many columns are computed again if they cancel.
     size = 1 + 100 * d / ENTRY_UNITS if dtype == np.float32 and d > 3 else 1.0
@@ -337,7 +340,7 @@ COMBINATORS = {
     "double": double,
     "weighted": weighted,
     "product": times,
-    "mean of centred": lambda draw, case: mean(draw, centred(draw, case)),
+    "product of paired": lambda draw, case: times(draw, paired(draw, case)),
     "product of centred": lambda draw, case: times(draw, centred(draw, case)),
 }
 
@@ -461,20 +464,17 @@ def walked(gram, plan, weights):
 
 def group_sums(K, plan):
     Z, off = plan.indicators, without_diagonal(K, False)
-    return [Z @ off @ Z.T, off.sum(axis=2), np.diagonal(K, axis1=1, axis2=2)]
+    squares = (off**2).sum(axis=(1, 2))
+    return [Z @ off @ Z.T, off.sum(axis=2), squares, np.diagonal(K, axis1=1, axis2=2)]
 
 
 def groups_bound(case, plan):
-    groups, rows, diagonal = group_sums(case.bound, plan)
-    own = np.diagonal(case.bound, axis1=1, axis2=2)
-    lost = ROW_LOST * np.abs(np.diagonal(case.K, axis1=1, axis2=2))
-    return [groups, rows + own + lost, diagonal]
-
-
-def squares_bound(case, plan):
     error, n = case.bound, case.gram.n
+    groups, rows, _, diagonal = group_sums(error, plan)
+    # Rows may be summed with their diagonal first.
+    rows += diagonal + ROW_LOST * np.abs(np.diagonal(case.K, axis1=1, axis2=2))
     squares = 2 * np.abs(case.K) * error + error**2 + n**2 * case.eps * case.K**2
-    return [squares.sum(axis=(1, 2))]
+    return [groups, rows, squares.sum(axis=(1, 2)), diagonal]
 
 
 def moments(K, plan):
@@ -546,32 +546,24 @@ OPERATIONS = {
     ),
     "moments": Operation(found_moments, moments, moments_bound),
     "group sums": Operation(
-        lambda g, p: [*g.group_sums(p.bounds)[:2], g.group_sums(p.bounds).diagonal],
-        group_sums,
-        groups_bound,
-    ),
-    "squares": Operation(
-        lambda g, p: [g.group_sums(p.bounds).squares],
-        lambda K, p: [(without_diagonal(K, False) ** 2).sum(axis=(1, 2))],
-        squares_bound,
+        lambda g, p: list(g.group_sums(p.bounds)), group_sums, groups_bound
     ),
 }
 
 
-@st.composite
-def surroundings(draw):
-    """Draw a way to the sums, and the sizes of their pieces."""
-    name = draw(st.sampled_from(list(WAYS)))
-    tile = draw(st.none() | strategies.piece_sizes)
+def surroundings(data, *names, sizes=(40, 3, 2, 1)):
+    """Draw n, a type, a way to the sums, and the sizes of their pieces.
 
-    def enter():
-        stack = ExitStack()
-        stack.enter_context(way(name))
-        pieces = nullcontext() if tile is None else small_pieces(tile, 2 * tile)
-        stack.enter_context(pieces)
-        return stack
-
-    return enter
+    hypothesis draws the same for all parameters of a test, so the names are mixed in.
+    """
+    seed = [data.draw(strategies.seeds), crc32(" ".join(names).encode())]
+    rng = np.random.RandomState(seed)
+    n, tile = sizes[rng.randint(len(sizes))], [0, 11, 13][rng.randint(3)]
+    stack = ExitStack()
+    stack.enter_context(way(list(WAYS)[rng.randint(len(WAYS))]))
+    if tile:
+        stack.enter_context(small_pieces(tile, 2 * tile))
+    return n, [np.float64, np.float32][rng.randint(2)], stack
 
 
 def check(case, plan, name):
@@ -602,10 +594,10 @@ def check(case, plan, name):
 @few_examples
 @given(data=st.data())
 def test_every_operation_is_that_of_the_dense_matrix(leaf, combinator, data):
-    n, dtype = data.draw(st.sampled_from([40, 3, 2, 1])), data.draw(strategies.dtypes)
+    n, dtype, way_there = surroundings(data, leaf, combinator)
     # Row i is paired with row i + n / 2.
-    n_rows = min(2 * n, 40) if combinator == "paired" else n
-    with data.draw(surroundings())():
+    n_rows = min(2 * n, 40) if "paired" in combinator else n
+    with way_there:
         case = LEAVES[leaf](data.draw, n_rows, dtype)
         case = COMBINATORS[combinator](data.draw, case)
         plan = data.draw(plans(case.gram.n))
@@ -656,9 +648,10 @@ def filled(weights, n):
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
+@some_examples
 @given(data=st.data())
 def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
-    n, dtype = data.draw(st.sampled_from([40, 3, 2])), data.draw(strategies.dtypes)
+    n, dtype, way_there = surroundings(data, collection, sizes=(40, 3, 2))
     kernels, Z, matrices, size = COLLECTIONS[collection](data.draw, n, dtype)
     m, held_out = data.draw(st.integers(1, n - 1)), data.draw(st.booleans())
     first, second, held = np.arange(m), np.arange(m, n), None
@@ -673,7 +666,7 @@ def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
     diagonal, keep_order, kept = (data.draw(st.booleans()) for _ in range(3))
     every = first if held is None else np.arange(n)
     w, v = (None if weights is None else weights[rows] for rows in (every, second))
-    with data.draw(surroundings())():
+    with way_there:
         both = gram(kernels, Z[every], Z[second], reference=True)
         # Frequencies of labels are those of all rows.
         kept = kept and not both.depends_on_all_rows
@@ -711,7 +704,7 @@ def test_sums_of_two_samples_are_those_of_the_dense_matrix(collection, data):
 @few_examples
 @given(data=st.data())
 def test_products_of_centred_matrices_are_those_of_the_dense_ones(x, y, data):
-    n, dtype = data.draw(st.sampled_from([40, 3, 2, 1])), data.draw(strategies.dtypes)
+    n, dtype, way_there = surroundings(data, x, y)
     # Few rows have no offsets that make all sums zero without the diagonal.
     diagonal = n < 40 or data.draw(st.booleans())
     w, terms = data.draw(row_weights(n)), UNIFORM
@@ -727,7 +720,7 @@ def test_products_of_centred_matrices_are_those_of_the_dense_ones(x, y, data):
         middle = sums @ share / (1 + share.sum())
         return (sums - middle[:, np.newaxis]) / left
 
-    with data.draw(surroundings())():
+    with way_there:
         K, L = (kernel_gram(side)(data.draw, n, dtype) for side in (x, y))
         centring = Centring(offsets, diagonal, terms)
         found = centred_products(

@@ -30,7 +30,7 @@ from skdiscrepancy import (
 )
 from skdiscrepancy._estimators.ksd import fingerprint
 from skdiscrepancy._gram.kernel_gram import gram as gram_of
-from skdiscrepancy._gram.run import QUIET, Run
+from skdiscrepancy._gram.run import QUIET
 from skdiscrepancy._models.dispatch import draw_from
 from skdiscrepancy._nulls.groups import (
     draw_owners,
@@ -67,29 +67,6 @@ def test_formulas_here_are_those_of_the_kernels():
     X = np.random.RandomState(0).normal(size=(9, 3))
     for kernel in KERNELS:
         assert_allclose(gram(kernel, X), kernel(X), rtol=1e-12)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("bounds", [[0, 40], [0, 1, 2, 3], [0, 300, 310, 620, 700]])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_group_sums_are_sums_over_groups(bounds, n_jobs, dtype):
-    bounds = np.array(bounds)
-    n = bounds[-1]
-    X = np.random.RandomState(0).normal(size=(n, 2)).astype(dtype)
-    sums = gram_of(KERNELS, X, run=Run(n_jobs)).group_sums(bounds)
-    X = X.astype(np.float64)
-    rtol = 1e-11 if dtype == np.float64 else 1e-4
-    indicators = np.zeros((len(bounds) - 1, n))
-    for g in range(len(bounds) - 1):
-        indicators[g, bounds[g] : bounds[g + 1]] = 1
-    for k, kernel in enumerate(KERNELS):
-        K = gram(kernel, X)
-        assert_allclose(sums.diagonal[k], np.diag(K), rtol=1e-6)
-        np.fill_diagonal(K, 0)
-        expected = indicators @ K @ indicators.T
-        assert_allclose(sums.groups[k], expected, rtol=rtol, atol=0.1 * rtol)
-        assert_allclose(sums.rows[k], K.sum(axis=1), rtol=rtol)
-        assert_allclose(sums.squares[k], (K**2).sum(), rtol=rtol)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skdiscrepancy._gram.factors import factor_of
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Work
-from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._nulls import shifts
 from skdiscrepancy._nulls.groups import _signed_part, signed_means
 from skdiscrepancy._nulls.limits import (
@@ -24,7 +23,7 @@ from skdiscrepancy._nulls.limits import (
 )
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._statistics.second_order import matrix_gram
-from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals, square
+from skdiscrepancy.designs import Blocks, CompleteU, RandomPairs, Subdiagonals
 from skdiscrepancy.inference import hsic_test, ksd_test, mmd_test
 from skdiscrepancy.kernels import GaussianKernel, IndicatorKernel
 
@@ -161,21 +160,6 @@ def test_shifts_say_how_large_their_data_are():
     sides = [(gram(kernels, Z), np.zeros((1, n))) for Z in (X, Y)]
     work = Work(shifts._shift_diagonals, sides)
     assert sys.getsizeof(work) >= X.nbytes + Y.nbytes + 16 * n
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_sums_from_features_are_those_of_their_gram_matrix(diagonal):
-    F = np.random.RandomState(0).normal(size=(3, 50))
-    source, K = FactorGram(F), F.T @ F
-    every = np.arange(50)
-    assert_allclose(source.aligned(every, every[::-1])[0], K[every, every[::-1]])
-    if not diagonal:
-        np.fill_diagonal(K, 0)
-    region = square(0, 50, diagonal=diagonal)
-    [(by_tiles, _)] = source.walk([region])
-    assert_allclose(by_tiles[0], K.sum(axis=1), rtol=1e-12)
-    found = source.sums(diagonal=diagonal)
-    assert_allclose(found[0], K.sum(axis=1), rtol=1e-12)
 
 
 def factor_of_labels(labels):
