@@ -26,7 +26,7 @@ from skdiscrepancy import (
     mmd_test,
 )
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._models import gradients as gradients_module
+from skdiscrepancy._models import dispatch
 from skdiscrepancy._nulls.pvalues import Options, combine, rank_pvalue
 from skdiscrepancy.feature_selection import HSICScore, HSICSelector
 from skdiscrepancy.kernels import LaplaceKernel, LinearKernel
@@ -435,7 +435,7 @@ def test_finite_differences_ask_for_some_columns_at_a_time(
         n_rows.append(len(rows))
         return normal.logpdf(rows)
 
-    monkeypatch.setattr(gradients_module, "BLOCK_NUMBERS", numbers)
+    monkeypatch.setattr(dispatch, "SHIFTED_NUMBERS", numbers)
     X = draw(8, 5)[1]
     gradients = score_function(log_density, finite_differences=True)(X)
     assert_allclose(gradients, -(X - normal.mean) / np.arange(1.0, 6.0), rtol=1e-8)
