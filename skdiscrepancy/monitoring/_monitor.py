@@ -27,8 +27,7 @@ from skdiscrepancy._data.checks import (
     values_of,
     warn_user,
 )
-from skdiscrepancy._estimators.base import collection_of
-from skdiscrepancy._estimators.parameters import check_parameters
+from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
 from skdiscrepancy._gram.run import (
