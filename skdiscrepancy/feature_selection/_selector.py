@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._estimators.cka import PAIRS, cka_of_terms, hsic_terms
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import Run, Task, in_one_blas_thread, progress, run_all
+from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.feature_selection._paths import PATHS, Path, Problem
 from skdiscrepancy.feature_selection._single_columns import (
@@ -256,8 +256,23 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         self._check_params()
         inputs, y = read_inputs(self, X, y, self, self.groups)
         choice = self._choose(inputs, y)
-        if choice.n_informative < len(choice.path):
-            self._warn_of_noise(inputs, choice)
+        n_chosen, n_informative = len(choice.path), choice.n_informative
+        if n_informative < n_chosen and self.n_features_to_select == "auto":
+            first = choice.path[0][0]
+            what = f"column {first}"
+            if self.groups is not None:
+                what = f"the group {inputs.group_names[first]!r}"
+            warn_user(
+                "n_features_to_select == 'auto' found no column that it can "
+                f"distinguish from noise. It selected {what}, which has the largest "
+                "score."
+            )
+        elif n_informative < n_chosen:
+            warn_user(
+                f"{n_chosen - n_informative} of the {n_chosen} selected columns are "
+                "constant or labels that are all different, or y is constant: "
+                f"{n_informative} columns have a score above 0."
+            )
         self._set_choice(inputs, choice)
         return self
 
@@ -281,7 +296,12 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         if probes is not None and len(probes) < self.n_probes:
             # So few rows have too few permutations to detect anything.
             path = []
-        return Choice(columns, scores, _complete(path, scores, k), len(path))
+        # Columns that carry no information follow if there are not enough others.
+        n_informative, chosen = len(path), [v for v, _ in path]
+        left = (int(v) for v in np.argsort(-scores, kind="stable") if v not in chosen)
+        n_left = (k or max(n_informative, 1)) - n_informative
+        path = path + [(v, 0.0) for v in islice(left, n_left)]
+        return Choice(columns, scores, path, n_informative)
 
     def _check_params(self) -> None:
         if self.method not in list(PATHS):
@@ -324,25 +344,6 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             )
         return max(1, int(float(k) * n_features))
 
-    def _warn_of_noise(self, inputs: Inputs, choice: Choice) -> None:
-        path, n_informative = choice.path, choice.n_informative
-        if self.n_features_to_select == "auto":
-            first = path[0][0]
-            what = f"column {first}"
-            if self.groups is not None:
-                what = f"the group {inputs.group_names[first]!r}"
-            warn_user(
-                "n_features_to_select == 'auto' found no column that it can "
-                f"distinguish from noise. It selected {what}, which has the largest "
-                "score."
-            )
-            return
-        warn_user(
-            f"{len(path) - n_informative} of the {len(path)} selected columns are "
-            "constant or labels that are all different, or y is constant: "
-            f"{n_informative} columns have a score above 0."
-        )
-
     def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
         chosen = [v for v, _ in choice.path]
         variables = [choice.columns.variable(v) for v in chosen]
@@ -371,16 +372,14 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         self.kinds_ = inputs.kinds
 
 
-def _complete(path: Path, scores: np.ndarray, k: int | None) -> Path:
-    """Add columns that carry no information if there are not enough others."""
-    chosen = [v for v, _ in path]
-    others = [int(v) for v in np.argsort(-scores, kind="stable") if v not in chosen]
-    n_others = (k or max(len(path), 1)) - len(path)
-    return path + [(v, 0.0) for v in others[:n_others]]
-
-
 # The training rows and the held-out rows of a fold.
 Split = tuple[np.ndarray, np.ndarray]
+# Parameters that cannot be searched, and where to set them.
+REFUSED = {
+    "n_features_to_select": "Set its range by min_features_to_select and "
+    "max_features_to_select.",
+    "encoder or groups": "Set them in the selector.",
+}
 
 
 class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
@@ -520,7 +519,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
         tasks = [(candidate, split) for candidate in candidates for split in splits]
-        work = HeldOutScores(inputs, y, least)
+        work = Work(_held_out_scores, inputs, y, least)
         # The last step is the selection on all rows.
         with progress("folds", len(tasks) + 1, self.verbose) as line:
             line.step = len(tasks)
@@ -548,19 +547,15 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
                 f"param_grid == {shown(self.param_grid)}, must be a dict or a list of "
                 f"dicts with values in lists: {error}"
             ) from error
-        if any("n_features_to_select" in setting for setting in settings):
-            raise ValueError(
-                f"param_grid == {self.param_grid!r}, must not hold "
-                "n_features_to_select. Set its range by min_features_to_select and "
-                "max_features_to_select."
-            )
-        if any({"encoder", "groups"} & set(setting) for setting in settings):
-            raise ValueError(
-                f"param_grid == {self.param_grid!r}, must not hold encoder or groups. "
-                "Set them in the selector."
-            )
+        names = list(chain.from_iterable(settings))
+        for refused, remedy in REFUSED.items():
+            if not set(names).isdisjoint(refused.split(" or ")):
+                raise ValueError(
+                    f"param_grid == {self.param_grid!r}, must not hold {refused}. "
+                    f"{remedy}"
+                )
         known = sorted(HSICSelector().get_params())
-        for name in chain.from_iterable(settings):
+        for name in names:
             if str(name).partition("__")[0] not in known:
                 # The first words are from scikit-learn.
                 raise ValueError(
@@ -594,16 +589,15 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         if not splits:
             raise ValueError(f"{name} has no folds, must have one or more.")
         for train, test in splits:
-            if np.ndim(train) != 1 or len(train) < 2:
-                raise ValueError(
-                    f"{name} trains on {np.size(train)} of {len(X)} rows, must train "
-                    "on 2 or more."
-                )
-            if np.ndim(test) != 1 or len(test) < 4:
-                raise ValueError(
-                    f"{name} holds out {np.size(test)} of {len(X)} rows, must hold out "
-                    "4 or more."
-                )
+            for part, verb, word, least in (
+                (train, "train", "on", 2),
+                (test, "hold", "out", 4),
+            ):
+                if np.ndim(part) != 1 or len(part) < least:
+                    raise ValueError(
+                        f"{name} {verb}s {word} {np.size(part)} of {len(X)} rows, must "
+                        f"{verb} {word} {least} or more."
+                    )
         return splits
 
     def _set_results(
@@ -641,38 +635,35 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         )
 
 
-class HeldOutScores(Task):
-    """Scores of the first columns of a selector on the held-out rows of a fold."""
+def _held_out_scores(
+    inputs: Inputs, y: np.ndarray, least: int, task: tuple[HSICSelector, Split]
+) -> np.ndarray:
+    """Return the unbiased CKA of the first columns on the held-out rows of a fold.
 
-    def __init__(self, inputs: Inputs, y: np.ndarray, least: int):
-        self.inputs = inputs
-        self.y = y
-        self.least = least
-
-    def __call__(self, task: tuple[HSICSelector, Split]) -> np.ndarray:
-        """Return the unbiased CKA for each number of columns, starting at `least`."""
-        selector, (train, test) = task
-        inputs, held_out = self.inputs.take(train), self.inputs.take(test)
-        choice = clone(selector)._choose(inputs, self.y[train])
-        order = [v for v, _ in choice.path]
-        columns, kernel = choice.columns, choice.columns.kernel
-        blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
-        target = TargetKernel(self.y[train], selector)
-        rows = target.rows_of(self.y[test])
-        of_target = gram([target.kernel], rows, run=Run(1))
-        scores = []
-        for size in range(self.least, len(order) + 1):
-            # Constants come last. They would do nothing but widen the joint kernel.
-            size = max(min(size, choice.n_informative), 1)
-            rows, joint = np.hstack(blocks[:size]), kernel
-            if isinstance(kernel, RadialKernel):
-                joint = joint_kernel(kernel, size)
-            elif isinstance(kernel, RowKernel):
-                joint = kernel.learn([rows])
-            grams = [gram([joint], rows), of_target]
-            terms = hsic_terms(grams, PAIRS, unbiased=True, run=Run(1))
-            scores.append(cka_of_terms(*terms))
-        return np.array(scores)
+    There is one value for each number of columns, starting at `least`.
+    """
+    selector, (train, test) = task
+    held_out = inputs.take(test)
+    choice = clone(selector)._choose(inputs.take(train), y[train])
+    order = [v for v, _ in choice.path]
+    columns, kernel = choice.columns, choice.columns.kernel
+    blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
+    target = TargetKernel(y[train], selector)
+    rows = target.rows_of(y[test])
+    of_target = gram([target.kernel], rows, run=Run(1))
+    scores = []
+    for size in range(least, len(order) + 1):
+        # Constants come last. They would do nothing but widen the joint kernel.
+        size = max(min(size, choice.n_informative), 1)
+        rows, joint = np.hstack(blocks[:size]), kernel
+        if isinstance(kernel, RadialKernel):
+            joint = joint_kernel(kernel, size)
+        elif isinstance(kernel, RowKernel):
+            joint = kernel.learn([rows])
+        grams = [gram([joint], rows), of_target]
+        terms = hsic_terms(grams, PAIRS, unbiased=True, run=Run(1))
+        scores.append(cka_of_terms(*terms))
+    return np.array(scores)
 
 
 def _candidate(

@@ -66,15 +66,12 @@ class _Side(NamedTuple):
         Centred factor of the Gram matrix.
     diagonal : ndarray of shape (n,)
         Diagonal of the centred matrix.
-    norm : float
-        Root of HSIC with itself, 0 if this is a rounding error.
     invariants : Invariants or None
         Numbers that determine the moments of permutations, None for a constant.
     """
 
     factor: Factor
     diagonal: np.ndarray
-    norm: float
     invariants: Any
 
 
@@ -114,18 +111,32 @@ def dependence_matrix(
     # Threads share the factors.
     options: dict[str, Any] = {"run": run, "require": "sharedmem"}
 
-    def sides_of(batch: range) -> list[_Side]:
-        members = [variables[v] for v in batch]
-        sides = list(run_all(members, partial(_side, unbiased), **options))
-        norms[batch] = [side.norm for side in sides]
-        complete[batch] = [side.factor.complete for side in sides]
-        return sides
+    def side_of(v: int) -> _Side:
+        variable = Variable(*variables[v])
+        factor = variable.factor
+        # Numbers that are not finite raise an error later, without a warning before it.
+        with np.errstate(all="ignore"):
+            norm = factor.norm
+            constant = variable.is_zero(norm)
+            if not factor.complete and norm == 0:
+                raise ValueError(
+                    f"kernel == {shown(variable.kernel)}, must be positive definite, "
+                    "but some values k(x, x) are negative."
+                )
+            complete[v] = factor.complete
+            diagonal = np.einsum("ri,ri->i", factor.rows, factor.rows)
+            if constant:
+                return _Side(factor, diagonal, None)
+            own = _hsic(norm**2, diagonal, diagonal, unbiased)
+            norms[v] = np.sqrt(own) if own > ROUNDING * norm**2 / n**2 else 0.0
+            return _Side(factor, diagonal, invariants(factor.rows))
 
     batches = list(_batches(first, second, n))
     with progress("pairs of columns", 3 * len(batches), run.verbose) as line:
         for batch, others in batches:
-            of_batch = sides_of(batch)
-            of_others = of_batch if others == batch else sides_of(others)
+            of_others = of_batch = list(run_all(batch, side_of, **options))
+            if others != batch:
+                of_others = list(run_all(others, side_of, **options))
             line.advance()
             # Of pairs within a batch, each is computed once.
             half = others == batch and second == first
@@ -157,27 +168,6 @@ def dependence_matrix(
         line.advance()
     check_finite(values)
     return values, pvalues, norms
-
-
-def _side(unbiased: bool, column: KernelColumn) -> _Side:
-    """Return what is known of one variable."""
-    variable = Variable(*column)
-    factor, n = variable.factor, len(variable.rows)
-    # Numbers that are not finite raise an error later, without a warning before it.
-    with np.errstate(all="ignore"):
-        norm = factor.norm
-        constant = variable.is_zero(norm)
-        if not factor.complete and norm == 0:
-            raise ValueError(
-                f"kernel == {shown(variable.kernel)}, must be positive definite, but "
-                "some values k(x, x) are negative."
-            )
-        diagonal = np.einsum("ri,ri->i", factor.rows, factor.rows)
-        if constant:
-            return _Side(factor, diagonal, 0.0, None)
-        own = _hsic(norm**2, diagonal, diagonal, unbiased)
-        own = own if own > ROUNDING * norm**2 / n**2 else 0.0
-        return _Side(factor, diagonal, np.sqrt(own), invariants(factor.rows))
 
 
 def _hsic(
@@ -452,41 +442,60 @@ def hsic_matrix(
     [[True, False, True], [False, True, False], [True, False, True]]
     """
     settings = check_cka_params(kernel, None, bandwidth, design)
-    _check_kernel(settings.kernels[0][0], kernel)
+    [checked] = settings.kernels[0]
+    check_joint_kernels([checked])
+    if not isinstance(checked, Kernel):
+        raise ValueError(
+            f"kernel == {shown(kernel)}, must be one kernel of skdiscrepancy.kernels, "
+            "or a function that returns the Gram matrix of two blocks of rows, not "
+            f"{kernel_name(checked)} of another package."
+        )
     check_correction(correction)
     check_run_options(n_jobs, None, verbose)
     x_names, left = _read_columns(X, "X", encoder)
-    y_names, right = x_names, None
-    if y is not None:
-        y_names, right = _read_columns(y, "y", encoder)
-    _check_sizes(left, right)
-    every = [*left, *(right or [])]
+    symmetric = y is None
+    y_names, right = (x_names, []) if symmetric else _read_columns(y, "y", encoder)
+    every = [*left, *right]
+    n, n_left = len(left[0].parts[0]), len(left)
+    if n < MIN_ROWS:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {MIN_ROWS} for the p-values of hsic_matrix."
+        )
+    if len(every) < 2:
+        raise ValueError(
+            "X has 1 column, must have at least 2, or pass other columns as y."
+        )
+    if (own := len(every[-1].parts[0])) != n:
+        raise ValueError(f"y has {own} rows, must have {n} as X.")
     columns = [_with_kernel(column, settings) for column in every]
     warn_if_both_dependent(
         *(column.order(*column.parts) for column in every),
         names=[*x_names, *y_names],
-        n_left=None if right is None else len(left),
+        n_left=None if symmetric else n_left,
         because="the p-values are for independent rows. They may be much too small",
         remedy="test pairs of columns by hsic_test with block_length='auto'",
         silence="shuffle them",
     )
-    symmetric, n_left = right is None, len(left)
     first = range(n_left)
     second = first if symmetric else range(n_left, len(every))
-    run = Run(n_jobs, verbose)
     values, pvalues, norms = dependence_matrix(
-        columns, first, second, settings.unbiased, run
+        columns, first, second, settings.unbiased, Run(n_jobs, verbose)
     )
     titles = [f"column {shown(name)} of X" for name in x_names]
     if not symmetric:
         titles += [f"column {shown(name)} of y" for name in y_names]
     warn_of_constants(titles, norms)
     pvalues = pvalues[first][:, second]
+    # Each pair is one test.
+    adjusted, pairs = pvalues.copy(), _pairs_of(pvalues, symmetric)
+    adjusted[pairs] = adjust_pvalues(pvalues[pairs], correction)
+    if symmetric:
+        adjusted.T[pairs] = adjusted[pairs]
     kernels = [kernel for _, kernel in columns]
     return HSICMatrixResult(
         matrix=cka(values, norms, norms)[first][:, second],
         pvalues=pvalues,
-        adjusted_pvalues=_adjusted(pvalues, correction, symmetric=symmetric),
+        adjusted_pvalues=adjusted,
         x_names=x_names,
         y_names=y_names,
         x_kernels=kernels[:n_left],
@@ -494,17 +503,6 @@ def hsic_matrix(
         correction=correction,
         symmetric=symmetric,
     )
-
-
-def _check_kernel(checked: Any, given: Any) -> None:
-    """Refuse kernels that have no factors, or that do not compare single columns."""
-    check_joint_kernels([checked])
-    if not isinstance(checked, Kernel):
-        raise ValueError(
-            f"kernel == {shown(given)}, must be one kernel of skdiscrepancy.kernels, "
-            "or a function that returns the Gram matrix of two blocks of rows, not "
-            f"{kernel_name(checked)} of another package."
-        )
 
 
 def _read_columns(
@@ -521,22 +519,6 @@ def _read_columns(
     return names, columns
 
 
-def _check_sizes(left: list[ColumnSample], right: list[ColumnSample] | None) -> None:
-    """Refuse too few rows or columns, and y with other rows than X."""
-    n = len(left[0].parts[0])
-    if n < MIN_ROWS:
-        raise ValueError(
-            f"n_samples == {n}, must be >= {MIN_ROWS} for the p-values of hsic_matrix."
-        )
-    if right is None:
-        if len(left) < 2:
-            raise ValueError(
-                "X has 1 column, must have at least 2, or pass other columns as y."
-            )
-    elif len(right[0].parts[0]) != n:
-        raise ValueError(f"y has {len(right[0].parts[0])} rows, must have {n} as X.")
-
-
 def _with_kernel(column: ColumnSample, settings: CKASettings) -> KernelColumn:
     """Return a column with its kernel. Labels have the indicator kernel."""
     [rows] = column.parts
@@ -544,17 +526,6 @@ def _with_kernel(column: ColumnSample, settings: CKASettings) -> KernelColumn:
         return rows, IndicatorKernel()
     rows = as_numbers(rows, "X or y").astype(np.float64, copy=False)
     return rows, settings.choose(0, rows)
-
-
-def _adjusted(
-    pvalues: np.ndarray, correction: str | None, *, symmetric: bool
-) -> np.ndarray:
-    """Correct the p-values for the number of pairs, each pair once."""
-    adjusted, pairs = pvalues.copy(), _pairs_of(pvalues, symmetric)
-    adjusted[pairs] = adjust_pvalues(pvalues[pairs], correction)
-    if symmetric:
-        adjusted.T[pairs] = adjusted[pairs]
-    return adjusted
 
 
 def _pairs_of(matrix: np.ndarray, symmetric: bool) -> Any:

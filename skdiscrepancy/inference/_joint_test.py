@@ -237,10 +237,24 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     number = check_parameters({"n_bandwidths": values["n_bandwidths"]})
     values |= checked | number
     options = check_options(methods, methods, **given)
-    read = _read_variables(variables, values)
-    n = len(read[0][0])
+    if len(variables) < 2:
+        raise ValueError(
+            f"joint_independence_test got {len(variables)} variables, must be >= 2. To "
+            "test the columns of an array X, pass them one by one: "
+            "joint_independence_test(*X.T)."
+        )
+    read: list[tuple[np.ndarray, list[Any]]] = []
+    titles = [f"variables[{i}]" for i in range(len(variables))]
+    for Z, name in zip(variables, titles, strict=True):
+        read.append(read_variable(Z, name, values))
+        n, own = len(read[0][0]), len(read[-1][0])
+        if own != n:
+            raise ValueError(f"{name} has {own} rows, must have {n} as variables[0].")
+    if n < MIN_ROWS:
+        raise ValueError(
+            f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
+        )
     columns = [columns_of(*own, all_rows=options.wants_blocks) for own in read]
-    titles = [f"variables[{i}]" for i in range(len(read))]
     warn = partial(warn_if_both_dependent, names=titles)
     options = options.with_block_length(n, warn, *columns)
     n_kernels = max(len(kernels) for _, kernels in read)
@@ -267,27 +281,3 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         ]
 
     return joint_shift_test(grams_of, n, len(read), draw_orders, options)
-
-
-def _read_variables(
-    variables: tuple[Any, ...], values: dict[str, Any]
-) -> list[tuple[np.ndarray, list[Any]]]:
-    """Read all variables, which must have the same rows."""
-    if len(variables) < 2:
-        raise ValueError(
-            f"joint_independence_test got {len(variables)} variables, must be >= 2. To "
-            "test the columns of an array X, pass them one by one: "
-            "joint_independence_test(*X.T)."
-        )
-    read: list[tuple[np.ndarray, list[Any]]] = []
-    for i, Z in enumerate(variables):
-        name = f"variables[{i}]"
-        read.append(read_variable(Z, name, values))
-        n, own = len(read[0][0]), len(read[-1][0])
-        if own != n:
-            raise ValueError(f"{name} has {own} rows, must have {n} as variables[0].")
-    if n < MIN_ROWS:
-        raise ValueError(
-            f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
-        )
-    return read
