@@ -254,7 +254,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             Fitted selector.
         """
         self._check_params()
-        inputs, y = read_inputs(self, X, y, self, self.groups)
+        inputs, y = read_inputs(self, X, y, self)
         choice = self._choose(inputs, y)
         n_chosen, n_informative = len(choice.path), choice.n_informative
         if n_informative < n_chosen and self.n_features_to_select == "auto":
@@ -514,7 +514,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         if not isinstance(selector, HSICSelector):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
-        inputs, y = read_inputs(self, X, y, selector, selector.groups)
+        inputs, y = read_inputs(self, X, y, selector)
         least, most = self._bounds(inputs.n_variables)
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])

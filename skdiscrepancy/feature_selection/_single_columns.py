@@ -48,6 +48,7 @@ from skdiscrepancy._data.frames import (
     take_columns,
 )
 from skdiscrepancy._estimators.cka import Variable, alignments, cka
+from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
@@ -81,7 +82,7 @@ from skdiscrepancy.kernels._names import (
     choose_target_kernels,
 )
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
-from skdiscrepancy.tables import TableEncoder, encode_target, fit_target_encoder
+from skdiscrepancy.tables import TableEncoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +207,7 @@ class TableSelector(SelectorMixin):
         return tag_target(super().__sklearn_tags__())
 
 
-def read_inputs(
-    owner: Any, X: Any, y: Any, params: Any, groups: Any = None
-) -> tuple[Inputs, np.ndarray]:
+def read_inputs(owner: Any, X: Any, y: Any, params: Any) -> tuple[Inputs, np.ndarray]:
     """Validate X and y, and read the columns of X.
 
     `params` is the estimator with the parameters. `owner` stores the number and names
@@ -219,8 +218,7 @@ def read_inputs(
     labels_of_y = isinstance(kernel, IndicatorKernel) or (
         isinstance(kernel, str) and kernel == "indicator"
     )
-    target_encoder = fit_target_encoder(encoder, y, labels=labels_of_y)
-    y = encode_target(encoder, target_encoder, y, labels=labels_of_y)
+    y = Reader(None, encoder=encoder).target(y, labels=labels_of_y)
     options: dict[str, Any] = {"dtype": np.float64, "ensure_min_samples": 2}
     names, kinds = names_of(X), None
     if needs_encoding(X):
@@ -229,28 +227,25 @@ def read_inputs(
         kinds = [str(column.kind) for column in columns]
         if owner is not None:
             check_columns(owner, X, reset=True)
-        X = np.column_stack(
-            [
-                _label_codes(column) if kind == "category" else column.values
-                for column, kind in zip(columns, kinds, strict=True)
-            ]
-        )
+        X = np.column_stack([_numbers_of(column) for column in columns])
         # Missing numbers are allowed, so only the shapes and y are left to check.
         owner, options["ensure_all_finite"] = None, "allow-nan"
     values, y = validate_with_target(owner, X, y, **options)
     names = names or list(range(values.shape[1]))
     labels = np.array(kinds or ["number"] * len(names)) == "category"
     gaps = np.isnan(values).any(axis=0)
-    group_names, members = read_groups(groups, names)
+    group_names, members = read_groups(getattr(params, "groups", None), names)
     return Inputs(values, labels, gaps, names, members, group_names, kinds), y
 
 
-def _label_codes(column: Column) -> np.ndarray:
-    """Return codes that do not depend on the order of the rows, -1 for missing.
+def _numbers_of(column: Column) -> np.ndarray:
+    """Return numbers, or codes of labels in any order of the rows, -1 for missing.
 
     Labels that are all different, such as an identifier, carry no information. They
     become a constant, because their CKA with y is above 0 in every order of the rows.
     """
+    if column.kind != "category":
+        return column.values
     levels, codes = column.levels or [], np.asarray(column.codes)
     if len(np.unique(codes)) == len(codes):
         return np.zeros(len(codes))
@@ -343,33 +338,27 @@ def column_scales(
     if not isinstance(kernel, RadialKernel):
         return np.ones(X.shape[1])
     own = kernel.bandwidth
-    names = names or range(X.shape[1])
-    if own is None:
-        medians = _named_medians(X, names)
-        with np.errstate(all="ignore"):
-            scales = factor * medians
-        usable = np.isfinite(scales) & (scales > 0)
-        if not np.all(usable):
-            j = int(np.argmin(usable))
-            raise ValueError(
-                f"{name} == {factor}, must be another number for column {names[j]!r} "
-                f"of X: its product with the median distance, {medians[j]:.3g}, is too "
-                "large or too small for floating point. Rescale this column."
-            )
-        return scales
-    if isinstance(own, str) and own == "median":
-        return _named_medians(X, names)
-    own = check_number(own, f"bandwidth of {kernel!r}", strict=True, keyword="median")
-    return np.full(X.shape[1], float(own))
-
-
-def _named_medians(X: np.ndarray, names: Any) -> np.ndarray:
-    """Return the median distance of every column. Errors name the column."""
-    medians = np.empty(X.shape[1])
+    if own is not None and not (isinstance(own, str) and own == "median"):
+        what = f"bandwidth of {kernel!r}"
+        own = check_number(own, what, strict=True, keyword="median")
+        return np.full(X.shape[1], float(own))
+    names, medians = names or range(X.shape[1]), np.empty(X.shape[1])
     for j, label in enumerate(names):
         with _naming(f"Column {label!r}"):
             [medians[j]] = column_medians(X[:, [j]])
-    return medians
+    if own is not None:
+        return medians
+    with np.errstate(all="ignore"):
+        scales = factor * medians
+    usable = np.isfinite(scales) & (scales > 0)
+    if not np.all(usable):
+        j = int(np.argmin(usable))
+        raise ValueError(
+            f"{name} == {factor}, must be another number for column {names[j]!r} of X: "
+            f"its product with the median distance, {medians[j]:.3g}, is too large or "
+            "too small for floating point. Rescale this column."
+        )
+    return scales
 
 
 @contextmanager
@@ -709,8 +698,7 @@ class Permutations:
             yield np.random.RandomState(seed).permutation(self.n)
 
 
-STATISTICS = ("cka", "hsic")
-PVALUES = ("gamma", "permutation", None)
+CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
 
 
 class HSICScore(KeywordHints, BaseEstimator):
@@ -866,12 +854,9 @@ class HSICScore(KeywordHints, BaseEstimator):
         pvalues : ndarray of shape (n_features,) or None
             The p-value of each column, or None if `pvalue` is None.
         """
-        if self.statistic not in list(STATISTICS):
-            raise ValueError(
-                f"statistic == {self.statistic!r}, must be one of {STATISTICS}."
-            )
-        if self.pvalue not in PVALUES:
-            raise ValueError(f"pvalue == {self.pvalue!r}, must be one of {PVALUES}.")
+        for name, allowed in CHOICES.items():
+            if (value := getattr(self, name)) not in allowed:
+                raise ValueError(f"{name} == {value!r}, must be one of {allowed}.")
         check_number(self.n_resamples, "n_resamples", integer=True, least=1)
         check_run_options(self.n_jobs, self.random_state, self.verbose)
         check_single_kernel(self.kernel, "kernel")
