@@ -15,7 +15,7 @@ from sklearn import config_context
 from skdiscrepancy import cka_score, hsic_matrix, hsic_test
 from skdiscrepancy.inference import HSICMatrixResult
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, LaplaceKernel
-from skdiscrepancy.plotting._matrices import cluster_orders
+from skdiscrepancy.plotting._maps import cluster_orders
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(size=(60, 4))

@@ -10,26 +10,24 @@ Displays need matplotlib: ``pip install "skdiscrepancy[plot]"``.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from skdiscrepancy.plotting._matrices import (
-    CKADisplay,
-    DesignDisplay,
-    HSICMatrixDisplay,
-    KSampleDisplay,
-)
-from skdiscrepancy.plotting._pvalues import (
+from skdiscrepancy.plotting._charts import (
     BandwidthDisplay,
+    BatchScoresDisplay,
     ColumnTestsDisplay,
+    ComparisonDisplay,
     DriftReportDisplay,
     NullDistributionDisplay,
-)
-from skdiscrepancy.plotting._score_plots import (
-    BatchScoresDisplay,
-    ComparisonDisplay,
     SelectionCVDisplay,
     SelectionDisplay,
     SubsetsDisplay,
 )
-from skdiscrepancy.plotting._witness import WitnessDisplay
+from skdiscrepancy.plotting._maps import (
+    CKADisplay,
+    DesignDisplay,
+    HSICMatrixDisplay,
+    KSampleDisplay,
+    WitnessDisplay,
+)
 
 __all__ = [
     "BandwidthDisplay",
