@@ -54,7 +54,6 @@ from skdiscrepancy.kernels import (
     PolynomialKernel,
     check_kernel,
 )
-from skdiscrepancy.monitoring._drift import ColumnSets
 
 ENTRY_UNITS = 20
 # Sums of a row without its diagonal are zero in sorted order below this fraction of it.
@@ -208,34 +207,27 @@ def matrix(draw, n, dtype):
     return Case.of(MatrixGram(A + A.T), [A + A.T], np.abs(A) + np.abs(A).T)
 
 
-def column_sets(draw, n, dtype):
-    blocks = [numbers(draw, n, d, 2.0**-8, dtype) for d in (1, 2, 1)]
-    removed = [(), (1,), (0, 2)]
-    gaps = [np.abs(Z[:, np.newaxis].astype(np.float64) - Z).sum(axis=2) for Z in blocks]
-    kept = [[j for j in range(3) if j not in some] for some in removed]
-    matrices = [np.exp(-sum(gaps[j] for j in some) / len(some)) for some in kept]
-    return Case.of(ColumnSets(blocks, n // 2, removed, Run()), matrices)
-
-
 def joined_columns(draw, n, dtype):
     name = draw(st.sampled_from(["gaussian", "laplace", "matern32"]))
-    kernel = check_kernel(name)[0].set_params(bandwidth=2.0)
-    X, codes = numbers(draw, n, 4, 2.0**-6), numbers(draw, n, 1)
+    kernels = [check_kernel(name)[0].set_params(bandwidth=b) for b in (2.0, 3.0)]
+    X, codes = numbers(draw, n, 4, 2.0**-6, dtype), numbers(draw, n, 1, dtype=dtype)
     of_labels, removed = 0.5, draw(st.booleans())
-    parts = [Part(X[:, :2].T), Part(codes.T, of_labels), Part(X[:, 2:3].T)]
+    parts = [Part(X[:, :2]), Part(codes, of_labels), Part(X[:, 2:3])]
     # One column for each label, so that two labels have the same distance.
-    one_hot = np.equal(codes, np.unique(codes)) * (of_labels / 2 ** (1 / kernel.norm))
-    columns = [X[:, :2], one_hot, X[:, 2:3]]
-    candidates = parts[1:]
-    common = parts if removed else parts[:1]
+    height = of_labels / 2 ** (1 / kernels[0].norm)
+    columns = [X[:, :2], np.equal(codes, np.unique(codes)) * height, X[:, 2:3]]
     sets = [(0, 2), (0, 1)] if removed else [(0, 1), (0, 2)]
     matrices = [
         reference.gram(
-            reference.KERNELS[name], np.hstack([columns[j] for j in some]).tolist(), 2.0
+            reference.KERNELS[name],
+            np.hstack([columns[j] for j in some]).tolist(),
+            kernel.bandwidth,
         )
-        for some in sets
+        for some, kernel in zip(sets, kernels, strict=True)
     ]
-    leaf = JoinedColumns(kernel, common, candidates, removed=removed)
+    candidates = list(zip(parts[1:], kernels, strict=True))
+    common = parts if removed else parts[:1]
+    leaf = JoinedColumns(common, candidates, removed=removed, run=Run())
     return Case.of(leaf, matrices)
 
 
@@ -256,7 +248,6 @@ LEAVES = {
     "Stein": stein,
     "factor": factor,
     "matrix": matrix,
-    "column sets": column_sets,
     "joined columns": joined_columns,
     "residual products": residual_products,
 }
