@@ -11,8 +11,8 @@ from unittest import mock
 
 from skdiscrepancy._estimators import base
 from skdiscrepancy._gram import kernel_gram, run, sorted_columns, tiles
-from skdiscrepancy._gram.tiles import CentredGram, Gram, PairedGram
-from skdiscrepancy._loops import jit
+from skdiscrepancy._gram.tiles import CentredGram, Gram, PairedGram, Tile
+from skdiscrepancy._loops import jit, tile_loops
 
 
 @contextmanager
@@ -84,3 +84,31 @@ def zero_scales():
         base, "normalize_statistics", lambda values, scales, rounding: values
     ):
         yield
+
+
+class DecayGram(Gram):
+    """Exponentials of given distances, which are summed as tiles of kernels are."""
+
+    def __init__(self, x, rates):
+        self.x, self.dtype, self.n_kernels = x, x.dtype, len(rates)
+        self.known = {k: ("decay", rate) for k, rate in enumerate(rates)}
+
+    def shared(self, rows, cols):
+        def evaluate(members, outs):
+            rates = [self.known[k][1] for k in members]
+            for k in tile_loops.decay_values(self.x, rates, outs):
+                yield k, outs[k]
+
+        yield self.known, (self.x,) * 3, evaluate
+
+
+def decay_sums(x, rates, **options):
+    """Return the sums of the rows and of the columns of exponentials."""
+    tile = Tile(*(slice(0, n) for n in x.shape), **options)
+    return DecayGram(x, rates).both_sums(tile)
+
+
+def decay_group_sums(x, rates, row_groups, col_groups):
+    """Return the sums of exponentials over groups, rows, columns, and of squares."""
+    tile = Tile(*(slice(0, n) for n in x.shape))
+    return DecayGram(x, rates).tile_groups(tile, row_groups, col_groups)

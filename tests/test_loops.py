@@ -78,8 +78,7 @@ def test_sums_of_exponentials(dtype, with_numba, shape, request):
     x[0, 0] = 1e5
     rates = [-0.1, -1.0, -7.0]
     expected = np.exp(np.multiply.outer(rates, x.astype(float)))
-    row_sums, col_sums = tile_loops.decay_sums(x, rates)
-    assert row_sums.dtype == col_sums.dtype == dtype
+    row_sums, col_sums = switches.decay_sums(x, rates)
     tolerance = 20 * np.finfo(dtype).eps
     assert_allclose(row_sums, expected.sum(axis=2), rtol=tolerance, atol=tolerance)
     assert_allclose(col_sums, expected.sum(axis=1), rtol=tolerance, atol=tolerance)
@@ -270,9 +269,9 @@ def read_only(*arrays):
 GROUPS = np.repeat(np.arange(3), 10)
 LOOPS = {
     "decay": lambda x, y, u: tile_loops.decay(x, -1.0, np.empty_like(x)),
-    "decay_sums": lambda x, y, u: tile_loops.decay_sums(x, [-1.0, -2.0]),
-    "decay_group_sums": lambda x, y, u: tile_loops.decay_group_sums(
-        x, [-1.0], *read_only(GROUPS, np.array([0, 20, 30]))
+    "decay_sums": lambda x, y, u: switches.decay_sums(x, [-1.0, -2.0]),
+    "decay_group_sums": lambda x, y, u: switches.decay_group_sums(
+        x, [-1.0], *read_only(GROUPS, np.repeat([0, 1], [20, 10]))
     ),
     "stein_sums": lambda x, y, u: tile_loops.compiled_sums((x, y, y), [("imq", 1.0)]),
     "city_block": lambda x, y, u: tile_loops.city_block(x, y),

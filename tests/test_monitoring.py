@@ -17,11 +17,10 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.metrics.pairwise import rbf_kernel
-from switches import without_numba
+from switches import decay_sums, without_numba
 
 from skdiscrepancy import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._loops import tile_loops
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IMQKernel,
@@ -370,7 +369,7 @@ def test_band_sums_are_sums_over_the_rows_before(first, width, numba):
     x = np.random.RandomState(0).exponential(size=(6, 13))
     rates = [-1.0, -2.0, -0.3, -4.0]
     with nullcontext() if numba else without_numba():
-        rows, cols = tile_loops.decay_sums(x, rates, band=(first, width))
+        rows, cols = decay_sums(x, rates, band=(first, width))
     for k, rate in enumerate(rates):
         values = np.zeros_like(x)
         for i in range(6):

@@ -9,7 +9,7 @@ values, so it is evaluated like any other kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable, Iterator
 from functools import partial
 from math import sqrt
 from numbers import Real
@@ -40,18 +40,13 @@ from skdiscrepancy._gram.sorted_columns import (
 from skdiscrepancy._gram.tiles import (
     Gram,
     GroupSums,
+    Shared,
     Values,
     check_group_memory,
-    place,
-    weights_of_tile,
+    places,
 )
 from skdiscrepancy._loops.sorted_loops import DistanceProfile, Profile
-from skdiscrepancy._loops.tile_loops import (
-    decay_group_sums,
-    decay_sums,
-    decay_values,
-    in_band,
-)
+from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import (
     EnergyKernel,
     IndicatorKernel,
@@ -70,12 +65,6 @@ from skdiscrepancy.kernels._radial import (
     matern_polynomial,
     order_or_metric,
 )
-
-
-def group_bounds(groups: np.ndarray) -> np.ndarray:
-    """Return the bounds of groups from the sorted group of each row."""
-    return np.append(np.flatnonzero(np.diff(groups, prepend=-1)), len(groups))
-
 
 # Kernels that are exponentials of the distance (squared for the Gaussian), divided by
 # this power of the bandwidth.
@@ -160,16 +149,18 @@ class Reading(ABC):
     n_features: int
 
     @abstractmethod
-    def block(
-        self, members: Members, rows: Index, cols: Index, out: np.ndarray
-    ) -> Values:
-        """Yield (k, values of kernel k on rows x cols), as `Gram.block` does."""
+    def tile(self, rows: Index, cols: Index) -> Any:
+        """Return a function that writes the values of a kernel on rows x cols."""
 
     @abstractmethod
-    def aligned(
-        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the values for the pairs (rows[t], cols[t]), one row a kernel."""
+    def pairs(self, rows: np.ndarray, cols: np.ndarray) -> Any:
+        """Return a function that writes the values for the pairs (rows[t], cols[t])."""
+
+    def evaluate(self, write: Any, members: Members, outs: Any) -> Values:
+        """Yield (k, values of kernel k) of the result of `tile` or `pairs`."""
+        for k, kernel in members.items():
+            write(kernel, outs[k])
+            yield k, outs[k]
 
 
 class DistanceReading(Reading):
@@ -181,47 +172,28 @@ class DistanceReading(Reading):
         self.dtype = rows.dtype
         self.n_features = rows.row_size
 
-    def distances(self, rows: Index, cols: Index) -> Distances:
+    def tile(self, rows: Index, cols: Index) -> Distances:
         """Return the distances of a tile."""
         A = self.rows.take(rows)
         B = A if cols is rows else self.rows.take(cols)
         return block_distances(A, B, self.p)
 
-    def block(
-        self, members: Members, rows: Index, cols: Index, out: np.ndarray
-    ) -> Values:
-        """Yield the tiles of radial kernels."""
-        return self.evaluate(members, self.distances(rows, cols), out)
+    def pairs(self, rows: np.ndarray, cols: np.ndarray) -> Distances:
+        """Return the distances of pairs."""
+        return aligned_distances(self.rows.take(rows), self.rows.take(cols), self.p)
 
-    def evaluate(
-        self, members: Members, distances: Distances, out: np.ndarray
-    ) -> Values:
+    def evaluate(self, write: Distances, members: Members, outs: Any) -> Values:
         """Yield the values of radial kernels at distances."""
-        decaying = {
-            k: rate
-            for k, kernel in members.items()
-            if (rate := decay_rate(kernel, self.dtype)) is not None
-        }
+        rates = {k: decay_rate(kernel, self.dtype) for k, kernel in members.items()}
+        decaying = [k for k, rate in rates.items() if rate is not None]
         if decaying:
-            distance = distances.read(squared=self.p == 2)
-            stacked, ks = out.ndim > distance.ndim, list(decaying)
-            outs = [out[k] if stacked else out for k in ks]
-            for i in decay_values(distance, list(decaying.values()), outs):
-                yield ks[i], outs[i]
+            of_ks: Any = [[of[k] for k in decaying] for of in (rates, outs)]
+            for i in decay_values(write.read(squared=self.p == 2), *of_ks):
+                yield decaying[i], outs[decaying[i]]
         for k, kernel in members.items():
-            if k not in decaying:
-                distance = distances.read(squared=kernel.on_squared)
-                values = out[k] if out.ndim > distance.ndim else out
-                kernel.evaluate(distance, values)
-                yield k, values
-
-    def aligned(
-        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the values of radial kernels for pairs."""
-        A, B = self.rows.take(rows), self.rows.take(cols)
-        for _ in self.evaluate(members, aligned_distances(A, B, self.p), out):
-            pass
+            if rates[k] is None:
+                kernel.evaluate(write.read(squared=kernel.on_squared), outs[k])
+                yield k, outs[k]
 
 
 class LabelReading(Reading):
@@ -233,20 +205,12 @@ class LabelReading(Reading):
         self.labels = labels
         self.dtype = labels.dtype
 
-    def block(
-        self, members: Members, rows: Index, cols: Index, out: np.ndarray
-    ) -> Values:
-        """Yield the tiles of label kernels."""
-        for k, kernel in members.items():
-            values = place(out, k)
-            yield k, self.labels.compare(rows, cols, values, balanced=kernel.balanced)
+    def tile(self, rows: Index, cols: Index) -> Any:
+        """Return a function for the values of label kernels."""
+        write = partial(self.labels.compare, rows, cols)
+        return lambda kernel, out: write(out, balanced=kernel.balanced)
 
-    def aligned(
-        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the values of label kernels for pairs."""
-        for k, kernel in members.items():
-            self.labels.compare(rows, cols, out[k], balanced=kernel.balanced)
+    pairs = tile
 
 
 class FunctionReading(Reading):
@@ -257,35 +221,35 @@ class FunctionReading(Reading):
         self.dtype = rows.dtype
         self.n_features = rows.row_size
 
-    def block(
-        self, members: Members, rows: Index, cols: Index, out: np.ndarray
-    ) -> Values:
-        """Yield the tiles of functions."""
+    def tile(self, rows: Index, cols: Index) -> Any:
+        """Return a function for the tiles of functions."""
         A = self.rows.take(rows)
         B = None if cols is rows else self.rows.take(cols)
-        for k, kernel in members.items():
-            values = place(out, k)
+
+        def write(kernel: Any, out: np.ndarray) -> None:
             if isinstance(kernel, RowKernel):
-                values[...] = kernel.gram(*read_only(A, A if B is None else B))
+                out[...] = kernel.gram(*read_only(A, A if B is None else B))
             else:
                 # A white kernel has a diagonal only if it is called with one argument.
-                values[...] = kernel(A, B)
-            yield k, values
+                out[...] = kernel(A, B)
 
-    def aligned(
-        self, members: Members, rows: np.ndarray, cols: np.ndarray, out: np.ndarray
-    ) -> None:
-        """Write the values of functions for pairs."""
+        return write
+
+    def pairs(self, rows: np.ndarray, cols: np.ndarray) -> Any:
+        """Return a function for the values of functions for pairs."""
         A, B, same = self.rows.take(rows), self.rows.take(cols), rows == cols
-        for k, kernel in members.items():
+
+        def write(kernel: Any, out: np.ndarray) -> None:
             if isinstance(kernel, RowKernel):
-                out[k] = kernel.pairs(*read_only(A, B))
-                continue
+                out[...] = kernel.pairs(*read_only(A, B))
+                return
             for start in range(0, len(rows), PAIRS_AT_ONCE):
                 part = slice(start, start + PAIRS_AT_ONCE)
-                out[k, part] = np.diagonal(kernel(A[part], B[part]))
+                out[part] = np.diagonal(kernel(A[part], B[part]))
             # A white kernel contributes only to the diagonal.
-            out[k, same] = kernel.diag(A[same])
+            out[same] = kernel.diag(A[same])
+
+        return write
 
 
 class KernelGram(Gram):
@@ -329,8 +293,8 @@ class KernelGram(Gram):
         if wide and set(self.groups) == {FunctionReading}:
             self.tile = LARGE_TILE
         # Kernels that are exponentials of the distance do not need their own tile.
-        rates = {k: decay_rate(kernel, self.dtype) for k, kernel in enumerate(kernels)}
-        self.rates = {k: rate for k, rate in rates.items() if rate is not None}
+        rates = [decay_rate(kernel, self.dtype) for kernel in kernels]
+        self.known = {k: ("decay", r) for k, r in enumerate(rates) if r is not None}
 
     def select(self, kernels: list[int]) -> KernelGram:
         """Return the Gram of some of the kernels."""
@@ -463,81 +427,19 @@ class KernelGram(Gram):
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the Gram tiles of the kernels."""
-        for key, members in self.groups.items():
-            yield from self.readings[key].block(members, rows, cols, out)
-
-    def both_sums(
-        self, rows: slice, cols: slice, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns, without a tile for exponentials."""
-        own = weights_of_tile(weights, rows, cols)
-        return self._sums(
-            rows, cols, self.rates, partial(decay_sums, weights=own), weights=own
-        )
-
-    def band_sums(
-        self, rows: np.ndarray, cols: np.ndarray, first: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns of a tile, over pairs in a band.
-
-        Row i is at column `first` + i, and its pairs are the `width` - 1 columns
-        before.
-        """
-        rates = {k: rate for k, rate in self.rates.items() if rate < 0}
-        decay = partial(decay_sums, band=(first, width))
-        outside = ~in_band((len(rows), len(cols)), first, width)
-        return self._sums(rows, cols, rates, decay, outside=outside)
-
-    def _sums(
-        self,
-        rows: Index,
-        cols: Index,
-        rates: dict[int, float],
-        decay: Callable[..., tuple[np.ndarray, np.ndarray]],
-        *,
-        weights: tuple[np.ndarray, np.ndarray] | None = None,
-        outside: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of a tile, where `decay` sums exponentials with `rates`."""
-        out, sums = self._buffers(rows, cols)
+        outs = places(out, self.n_kernels)
         for key, members in self.groups.items():
             reading = self.readings[key]
-            if isinstance(reading, DistanceReading):
-                distances = reading.distances(rows, cols)
-                decaying = [k for k in members if k in rates]
-                if decaying:
-                    sums[0][decaying], sums[1][decaying] = decay(
-                        distances.read(squared=key == 2), [rates[k] for k in decaying]
-                    )
-                others = {k: members[k] for k in members if k not in rates}
-                values = reading.evaluate(others, distances, out)
-            else:
-                values = reading.block(members, rows, cols, out)
-            self._add_up(values, sums, weights, outside)
-        return sums
+            yield from reading.evaluate(reading.tile(rows, cols), members, outs)
 
-    def tile_groups(
-        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
-        """Return sums of a tile. Exponentials are added up as they are computed."""
-        decaying = {k for k, rate in self.rates.items() if rate < 0}
-        if decaying != set(range(self.n_kernels)):
-            return super().tile_groups(rows, cols, row_groups, col_groups)
-        bounds = group_bounds(col_groups)
-        parts: list[Any] = [None] * self.n_kernels
+    def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
+        """Yield the kernels of each reading, with distances for exponentials."""
         for key, members in self.groups.items():
             reading = self.readings[key]
-            assert isinstance(reading, DistanceReading)
-            distance = reading.distances(rows, cols).read(squared=key == 2)
-            if rows == cols:
-                # An infinite distance adds nothing.
-                np.fill_diagonal(distance, np.inf)
-            rates = [self.rates[k] for k in members]
-            sums = decay_group_sums(distance, rates, row_groups, bounds)
-            for k, *part in zip(members, *sums, strict=True):
-                parts[k] = part
-        groups, of_rows, of_cols, squares = zip(*parts, strict=True)
-        return np.array(groups), np.array(of_rows), np.array(of_cols), np.array(squares)
+            write = reading.tile(rows, cols)
+            decays = self.known.keys() & members
+            arrays = (write.read(squared=key == 2),) * 3 if decays else ()
+            yield members, arrays, partial(reading.evaluate, write)
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
         """Return the kernel values of pairs."""
@@ -545,7 +447,9 @@ class KernelGram(Gram):
         # As for tiles: statistics that are not finite are refused later.
         with np.errstate(all="ignore"):
             for key, members in self.groups.items():
-                self.readings[key].aligned(members, rows, cols, values)
+                reading = self.readings[key]
+                for _ in reading.evaluate(reading.pairs(rows, cols), members, values):
+                    pass
         return values
 
 

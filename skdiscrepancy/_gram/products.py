@@ -27,7 +27,7 @@ from skdiscrepancy._gram.sorted_columns import (
     Features,
     Leaf,
 )
-from skdiscrepancy._gram.tiles import Gram, PairWeights, WeightedGram, length
+from skdiscrepancy._gram.tiles import Gram, PairWeights, Tile, WeightedGram
 from skdiscrepancy.designs import square
 
 # Products of polynomials need a range of values of at least this many bandwidths,
@@ -411,24 +411,16 @@ class PairTotals(Gram):
         self.n_features = sum(gram.n_features for gram in grams)
         self.dtype = np.result_type(*(gram.dtype for gram in grams))
 
-    def tile_sums(
-        self,
-        rows: slice,
-        cols: slice,
-        weights: np.ndarray | None = None,
-        *,
-        drop_diagonal: bool = False,
-        want_cols: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the totals of a tile, as sums of its first row and first column."""
-        stack = np.empty((len(self.grams), length(rows), length(cols)), self.dtype)
+        stack = np.empty((len(self.grams), *tile.shape), self.dtype)
         for values, gram in zip(stack, self.grams, strict=True):
-            values[...] = gram.stack(rows, cols)[0]
-            if drop_diagonal:
+            values[...] = gram.stack(tile.rows, tile.cols)[0]
+            if tile.drop_diagonal:
                 np.fill_diagonal(values, 0)
         flat = stack.reshape(len(stack), -1)
         column = (flat @ flat.T)[self.places].astype(np.float64)[:, np.newaxis]
-        return column, column if want_cols else None
+        return column, column if tile.want_cols else None
 
 
 def _totals_over_tiles(

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,10 @@ from skdiscrepancy._data.distances import (
     cross_products,
 )
 from skdiscrepancy._gram.feature_maps import have_features
-from skdiscrepancy._gram.kernel_gram import decay_rate, group_bounds, stein_kind
+from skdiscrepancy._gram.kernel_gram import decay_rate, stein_kind
 from skdiscrepancy._gram.run import QUIET, Run
-from skdiscrepancy._gram.tiles import Gram, weights_of_tile
-from skdiscrepancy._loops.tile_loops import (
-    compiled_group_sums,
-    compiled_sums,
-    decay_values,
-)
+from skdiscrepancy._gram.tiles import Gram, Shared, Values, places
+from skdiscrepancy._loops.tile_loops import decay_values
 from skdiscrepancy.kernels._base import KernelLike
 
 
@@ -82,45 +79,16 @@ class SteinGram(Gram):
         """Tell whether random features can replace the kernels."""
         return have_features(self.kernels, self.rows.n_features)
 
-    def block(
-        self, rows: Index, cols: Index, out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield the tiles of the Stein kernel."""
-        yield from self._values(self._products(rows, cols), range(self.n_kernels), out)
+        [(members, _, evaluate)] = self.shared(rows, cols)
+        return evaluate(members, places(out, self.n_kernels))
 
-    def both_sums(
-        self, rows: slice, cols: slice, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of rows and of columns, by compiled loops where possible."""
-        own = weights_of_tile(weights, rows, cols)
-        out, sums = self._buffers(rows, cols)
+    def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
+        """Yield all kernels, with distances and products of gradients."""
         products = self._products(rows, cols)
-        known = list(self.known)
-        compiled = compiled_sums(products.arrays, list(self.known.values()), own)
-        if compiled is None:
-            known = []
-        else:
-            sums[0][known], sums[1][known] = compiled
-        others = [k for k in range(self.n_kernels) if k not in known]
-        self._add_up(self._values(products, others, out), sums, own)
-        return sums
-
-    def tile_groups(
-        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
-        """Return sums of a tile over groups, by compiled loops where possible."""
-        sums = None
-        if len(self.known) == self.n_kernels:
-            sums = compiled_group_sums(
-                self._products(rows, cols).arrays,
-                list(self.known.values()),
-                row_groups,
-                group_bounds(col_groups),
-                drop_diagonal=rows == cols,
-            )
-        if sums is None:
-            return super().tile_groups(rows, cols, row_groups, col_groups)
-        return sums
+        members = dict(enumerate(self.kernels))
+        yield members, products.arrays, partial(self._values, products)
 
     def _products(self, rows: Index, cols: Index) -> SteinProducts:
         """Return the products of a tile that all kernels share."""
@@ -140,27 +108,26 @@ class SteinGram(Gram):
         cross += self.rows.n_features
         products = SteinProducts(aligned_distances(A, B, 2), inner, cross)
         values = np.empty((self.n_kernels, len(rows)), dtype=self.dtype)
-        for _ in self._values(products, range(self.n_kernels), values):
+        for _ in self._values(products, dict(enumerate(self.kernels)), values):
             pass
         return values
 
     def _values(
-        self, products: SteinProducts, members: Iterable[int], out: np.ndarray
-    ) -> Iterator[tuple[int, np.ndarray]]:
+        self, products: SteinProducts, members: dict[int, Any], outs: Any
+    ) -> Values:
+        """Yield the values of some kernels."""
         squared, inner, cross = products.arrays
-        stacked, members = out.ndim > squared.ndim, list(members)
         gaussian = [k for k in members if k in self.rates]
-        outs = [out[k] if stacked else out for k in gaussian]
-        for i in decay_values(squared, [self.rates[k] for k in gaussian], outs):
+        of_ks: Any = [[of[k] for k in gaussian] for of in (self.rates, outs)]
+        for i in decay_values(squared, *of_ks):
             k = gaussian[i]
-            outs[i] *= self.kernels[k].stein_factor(squared, inner, cross)
-            yield k, outs[i]
-        for k in members:
+            outs[k] *= members[k].stein_factor(squared, inner, cross)
+            yield k, outs[k]
+        for k, kernel in members.items():
             if k not in self.rates:
-                kernel, values = self.kernels[k], out[k] if stacked else out
                 distance = products.distance.read(squared=kernel.on_squared)
-                kernel.evaluate_stein(distance, inner, cross, values)
-                yield k, values
+                kernel.evaluate_stein(distance, inner, cross, outs[k])
+                yield k, outs[k]
 
 
 def check_squares(kernels: list[Any], dtype: np.dtype) -> None:

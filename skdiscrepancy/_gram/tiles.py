@@ -10,10 +10,11 @@ it. A subclass overrides an operation that it can do faster.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import reduce
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,11 +30,16 @@ from skdiscrepancy._gram.run import (
     run_all,
     working_memory,
 )
-from skdiscrepancy._loops.tile_loops import TileGroups
+from skdiscrepancy._loops.tile_loops import compiled_group_sums, compiled_sums, in_band
 from skdiscrepancy.designs import Design, Pairs, Region, square
 
 # The position of a kernel in a collection, and its values, in any order.
 Values: TypeAlias = Iterator[tuple[int, np.ndarray]]
+# Kernels by their positions, the arrays of a tile that compiled loops take, and a
+# function of some of these kernels, and of a buffer for each position, for the values.
+Shared: TypeAlias = tuple[
+    dict[int, Any], tuple[np.ndarray, ...], Callable[[dict[int, Any], Any], Values]
+]
 # Number of pairs for an estimate of the magnitude of the values.
 SIZE_PAIRS = 256
 # Bytes that the temporary arrays of a chunk of loose pairs may take.
@@ -114,6 +120,37 @@ class GroupSums(NamedTuple):
     diagonal: np.ndarray
 
 
+class Tile(NamedTuple):
+    """Some rows and columns, and which of their pairs are summed.
+
+    Attributes
+    ----------
+    rows, cols : slice or ndarray of int
+        The rows and columns. `cols is rows` on the diagonal.
+    weights : tuple of two ndarray or None, default=None
+        Weights of the rows and of the columns, which are factors of the values: in the
+        sum of a row those of the columns, and in the sum of a column those of the rows.
+    drop_diagonal : bool, default=False
+        Whether the entries (i, i) count as zero.
+    want_cols : bool, default=True
+        Whether the sums of columns are needed.
+    band : tuple of two int or None, default=None
+        The pairs of :func:`in_band`, without weights. None is all pairs.
+    """
+
+    rows: Any
+    cols: Any
+    weights: tuple[np.ndarray, np.ndarray] | None = None
+    drop_diagonal: bool = False
+    want_cols: bool = True
+    band: tuple[int, int] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return length(self.rows), length(self.cols)
+
+
 class Gram:
     """One symmetric operator for each kernel of a collection, on `n` rows.
 
@@ -131,6 +168,8 @@ class Gram:
         Threads and progress of the sums.
     tile : int
         Number of rows of a tile whose temporary arrays fit into the cache.
+    known : dict
+        What :func:`compiled_sums` takes for each kernel that it can sum.
     """
 
     n: int
@@ -140,6 +179,7 @@ class Gram:
     dtype: np.dtype
     run: Run = QUIET
     tile = 256
+    known: Mapping[int, tuple[str, float]] = MappingProxyType({})
 
     def block(self, rows: Index, cols: Index, out: np.ndarray) -> Values:
         """Yield (k, values of kernel k on rows x cols), in any order of k.
@@ -312,85 +352,88 @@ class Gram:
                     rows[:, bounds[b.start] : bounds[b.stop]] += of_cols
         return GroupSums(groups, rows, squares, self.diagonal())
 
-    def tile_sums(
-        self,
-        rows: slice,
-        cols: slice,
-        weights: np.ndarray | None = None,
-        *,
-        drop_diagonal: bool = False,
-        want_cols: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the sums of rows and, if wanted, of columns of a tile.
+    def shared(self, rows: Index, cols: Index) -> Iterator[Shared]:
+        """Yield all kernels, by what they share on a tile."""
+        yield (
+            dict.fromkeys(range(self.n_kernels)),
+            (),
+            lambda members, outs: self.block(rows, cols, outs[0]),
+        )
 
-        `weights` of all rows are factors of the values: in the sum of a row those of
-        the columns, and in the sum of a column those of the rows.
-        """
-        if want_cols and not drop_diagonal:
-            return self.both_sums(rows, cols, weights)
-        row_sums = np.empty((self.n_kernels, length(rows)))
-        out = np.empty((length(rows), length(cols)), dtype=self.dtype)
-        for k, values in self.block(rows, cols, out):
-            if drop_diagonal:
+    def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the sums of rows and, if wanted, of columns of a tile."""
+        if tile.want_cols and not tile.drop_diagonal:
+            return self.both_sums(tile)
+        row_sums = np.empty((self.n_kernels, tile.shape[0]))
+        out = np.empty(tile.shape, dtype=self.dtype)
+        for k, values in self.block(tile.rows, tile.cols, out):
+            if tile.drop_diagonal:
                 np.fill_diagonal(values, 0)
-            row_sums[k] = (
-                values.sum(axis=1) if weights is None else values @ weights[cols]
-            )
+            if tile.weights is None:
+                row_sums[k] = values.sum(axis=1)
+            else:
+                row_sums[k] = values @ tile.weights[1]
         return row_sums, None
 
-    def both_sums(
-        self, rows: slice, cols: slice, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of the rows and of the columns of a tile off the diagonal."""
-        out, sums = self._buffers(rows, cols)
-        self._add_up(
-            self.block(rows, cols, out), sums, weights_of_tile(weights, rows, cols)
+    def both_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of rows and of columns, by compiled loops where possible."""
+        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in tile.shape)
+        outs = [np.empty(tile.shape, dtype=self.dtype)] * self.n_kernels
+        of_rows, of_cols = tile.weights or (
+            np.ones(n, dtype=self.dtype) for n in tile.shape
         )
-        return sums
-
-    def _buffers(
-        self, rows: Index, cols: Index
-    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-        """Return room for a tile and for its sums."""
-        shape = (length(rows), length(cols))
-        row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in shape)
-        return np.empty(shape, dtype=self.dtype), (row_sums, col_sums)
-
-    def _add_up(
-        self,
-        values_of_kernels: Values,
-        sums: tuple[np.ndarray, np.ndarray],
-        weights: tuple[np.ndarray, np.ndarray] | None = None,
-        outside: np.ndarray | None = None,
-    ) -> None:
-        """Write the sums of rows and columns to `sums`, without pairs `outside`."""
-        row_sums, col_sums = sums
-        of_rows, of_cols = weights or (
-            np.ones(part.shape[1], dtype=self.dtype) for part in sums
-        )
-        for k, values in values_of_kernels:
-            if outside is not None:
-                values[outside] = 0
-            row_sums[k] = values @ of_cols
-            col_sums[k] = of_rows @ values
+        for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
+            known = [k for k in members if k in self.known]
+            loops = [self.known[k] for k in known]
+            found = known and compiled_sums(arrays, loops, tile.weights, tile.band)
+            if found:
+                row_sums[known], col_sums[known] = found
+                members = {k: members[k] for k in members if k not in self.known}
+            outside = None
+            if members and tile.band is not None:
+                outside = ~in_band(tile.shape, *tile.band)
+            for k, values in evaluate(members, outs):
+                if outside is not None:
+                    values[outside] = 0
+                row_sums[k] = values @ of_cols
+                col_sums[k] = of_rows @ values
+        return row_sums, col_sums
 
     def tile_groups(
-        self, rows: slice, cols: slice, row_groups: np.ndarray, col_groups: np.ndarray
-    ) -> tuple[np.ndarray, ...]:
+        self, tile: Tile, row_groups: np.ndarray, col_groups: np.ndarray
+    ) -> list[np.ndarray]:
         """Return sums of a tile over groups, over rows, over columns, and of squares.
 
-        Groups are increasing numbers from 0 on. A diagonal is left out.
+        Groups are increasing numbers from 0 on.
         """
-        n_groups = (int(row_groups[-1]) + 1, int(col_groups[-1]) + 1)
-        out, (row_sums, col_sums) = self._buffers(rows, cols)
-        group_sums = np.empty((self.n_kernels, *n_groups))
-        sums = group_sums, row_sums, col_sums, np.empty(self.n_kernels)
-        groups = TileGroups(row_groups, col_groups, self.dtype)
-        for k, values in self.block(rows, rows if rows == cols else cols, out):
-            if rows == cols:
-                np.fill_diagonal(values, 0)
-            groups.add_up(values, sums, k)
-            sums[3][k] = np.vdot(values, values)
+        both, (n_rows, n_cols) = (row_groups, col_groups), tile.shape
+        n_groups = [int(groups[-1]) + 1 for groups in both]
+        shapes: list[Any] = [n_groups, [n_rows], [n_cols], []]
+        sums = [np.empty((self.n_kernels, *shape)) for shape in shapes]
+        outs = [np.empty(tile.shape, dtype=self.dtype)] * self.n_kernels
+        for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
+            if len(self.known) == self.n_kernels:
+                ks = list(members)
+                loops = [self.known[k] for k in ks]
+                found = compiled_group_sums(arrays, loops, *both, tile.drop_diagonal)
+                if found is not None:
+                    for total, part in zip(sums, found, strict=True):
+                        total[ks] = part
+                    continue
+            # Products with indicators and with ones are faster than sums along an axis.
+            left, right = (
+                np.eye(n, dtype=self.dtype)[groups]
+                for n, groups in zip(n_groups, both, strict=True)
+            )
+            ones = np.ones(n_rows, dtype=self.dtype)
+            for k, values in evaluate(members, outs):
+                if tile.drop_diagonal:
+                    np.fill_diagonal(values, 0)
+                by_col_group = values @ right
+                sums[0][k] = left.T @ by_col_group
+                sums[1][k] = by_col_group.sum(axis=1)
+                sums[2][k] = ones @ values
+                sums[3][k] = np.vdot(values, values)
         return sums
 
     def _tile_side(self) -> int:
@@ -690,23 +733,15 @@ class ProductGram(Gram):
         x, y = (s.magnitudes().astype(np.float64) for s in (self.x, self.y))
         return (x[:, np.newaxis] * (self.factor * y)).reshape(self.n_kernels, -1)
 
-    def tile_sums(
-        self,
-        rows: slice,
-        cols: slice,
-        weights: np.ndarray | None = None,
-        *,
-        drop_diagonal: bool = False,
-        want_cols: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the row sums and column sums of a tile, one row for each product."""
-        x, y = (s.stack(rows, cols) for s in (self.x, self.y))
-        if drop_diagonal:
+        x, y = (s.stack(tile.rows, tile.cols) for s in (self.x, self.y))
+        if tile.drop_diagonal:
             for values in chain(x, y):
                 np.fill_diagonal(values, 0)
-        of_rows, of_cols = weights_of_tile(weights, rows, cols) or (None, None)
+        of_rows, of_cols = tile.weights or (None, None)
         col_sums = None
-        if want_cols:
+        if tile.want_cols:
             x_turned, y_turned = (s.transpose(0, 2, 1).copy() for s in (x, y))
             col_sums = self._products(x_turned, y_turned, of_rows)
         return self._products(x, y, of_cols), col_sums
@@ -742,27 +777,19 @@ class ProductGram(Gram):
 class _Totals(ProductGram):
     """Products of which the sum of a tile stands for the sum of its first row."""
 
-    def tile_sums(
-        self,
-        rows: slice,
-        cols: slice,
-        weights: np.ndarray | None = None,
-        *,
-        drop_diagonal: bool = False,
-        want_cols: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def tile_sums(self, tile: Tile) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the totals of a tile, as sums of its first row and first column."""
         x, y = self.x, self.y
-        stack = y.stack(rows, cols)
-        _, *shape = stack.shape
-        if drop_diagonal:
-            stack[:, range(shape[0]), range(shape[0])] = 0
+        stack = y.stack(tile.rows, tile.cols)
+        if tile.drop_diagonal:
+            stack[:, range(tile.shape[0]), range(tile.shape[0])] = 0
         of_y = stack.reshape(y.n_kernels, -1)
         totals = np.empty((x.n_kernels, y.n_kernels))
-        for k, values in x.block(rows, cols, np.empty(shape, dtype=x.dtype)):
+        out = np.empty(tile.shape, dtype=x.dtype)
+        for k, values in x.block(tile.rows, tile.cols, out):
             totals[k] = of_y @ values.ravel()
         column = self.factor * totals.reshape(self.n_kernels, 1)
-        return column, column if want_cols else None
+        return column, column if tile.want_cols else None
 
 
 class MatrixGram(Gram):
@@ -789,16 +816,14 @@ class MatrixGram(Gram):
         return self.K[rows, cols][np.newaxis].copy()
 
 
-def weights_of_tile(
-    weights: np.ndarray | None, rows: slice, cols: slice
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the weights of the rows and of the columns of a tile, if there are any."""
-    return None if weights is None else (weights[rows], weights[cols])
-
-
 def place(out: np.ndarray, k: int) -> np.ndarray:
     """Return where the values of kernel k go: a buffer, or its place in a stack."""
     return out[k] if out.ndim == 3 else out
+
+
+def places(out: np.ndarray, n_kernels: int) -> Sequence[np.ndarray]:
+    """Return where the values of each kernel go."""
+    return list(out) if out.ndim == 3 else [out] * n_kernels
 
 
 def length(index: Index) -> int:
@@ -931,13 +956,14 @@ def _reduce_piece(
     for rows, cols in _cells(all_rows, all_cols, tile, half=piece.on_diagonal):
         end_if_stopped()
         diagonal = region.symmetric and rows == cols
-        row_part, col_part = gram.tile_sums(
+        of_tile = Tile(
             rows,
             rows if diagonal else cols,
-            weights,
+            None if weights is None else (weights[rows], weights[cols]),
             drop_diagonal=diagonal and not region.diagonal,
             want_cols=want_cols and not diagonal,
         )
+        row_part, col_part = gram.tile_sums(of_tile)
         at = rows.start - all_rows.start
         row_sums[:, at : at + row_part.shape[1]] += row_part
         if col_part is not None:
@@ -1002,8 +1028,10 @@ def _sum_groups(
             end_if_stopped()
             # Groups of a tile are numbered from its first group.
             i, j = int(row_groups[0]), int(col_groups[0])
+            same = rows == cols
+            tile = Tile(rows, rows if same else cols, drop_diagonal=same)
             sums, by_row, by_col, squares = gram.tile_groups(
-                rows, cols, row_groups - i, col_groups - j
+                tile, row_groups - i, col_groups - j
             )
             part[:, i : i + sums.shape[1], j : j + sums.shape[2]] += sums
             of_rows[:, rows.start - first : rows.stop - first] += by_row

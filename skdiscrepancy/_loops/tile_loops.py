@@ -111,7 +111,7 @@ def compiled_sums(
     tile: Sequence[np.ndarray],
     kernels: Sequence[tuple[str, float]],
     weights: tuple[np.ndarray, np.ndarray] | None = None,
-    ends: np.ndarray | None = None,
+    band: tuple[int, int] | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the row sums and column sums of a tile, one row for each kernel.
 
@@ -125,8 +125,8 @@ def compiled_sums(
     weights : tuple of two ndarray or None, default=None
         Weights of the rows and of the columns, which are factors of the terms: in the
         sum of a row those of the columns, and in the sum of a column those of the rows.
-    ends : ndarray of shape (n_rows, 2) or None, default=None
-        First column of each row, and the column after its last one. Not with weights.
+    band : tuple of two int or None, default=None
+        The pairs of :func:`in_band` only, without weights.
 
     Returns
     -------
@@ -140,8 +140,11 @@ def compiled_sums(
     if weights is None:
         # The compiled loop is faster without weights than with ones.
         weights = np.ones(len(x), dtype=x.dtype), np.empty(0, dtype=x.dtype)
-    if ends is None:
-        ends = np.full((len(x), 2), (0, x.shape[1]))
+    # First column of each row, and the column after its last one.
+    ends = np.full((len(x), 2), (0, x.shape[1]))
+    if band is not None:
+        last = band[0] + np.arange(len(x))
+        ends = np.stack([last - band[1] + 1, last], axis=1).clip(0)
     loops.sums(
         tuple(ready(part, x.dtype) for part in tile),
         _in_chains(tuple(kernels), x.dtype),
@@ -157,59 +160,31 @@ def compiled_group_sums(
     tile: Sequence[np.ndarray],
     kernels: Sequence[tuple[str, float]],
     row_groups: np.ndarray,
-    col_bounds: np.ndarray,
-    *,
+    col_groups: np.ndarray,
     drop_diagonal: bool = False,
 ) -> tuple[np.ndarray, ...] | None:
-    """Return sums of a tile like `decay_group_sums`, or None without compiled loops.
+    """Return sums over groups of rows and columns, or None without compiled loops.
 
-    The tile and the kernels are as in :func:`compiled_sums`. If `drop_diagonal` is
-    True, the entries (i, i) count as zero.
+    The row sums, the column sums and the sums of squares follow. Each array has one row
+    for each kernel. Groups are increasing numbers from 0 on. The tile and the kernels
+    are as in :func:`compiled_sums`. If `drop_diagonal`, the entries (i, i) count as
+    zero.
     """
     loops, x = compiled("tiles"), tile[0]
     if loops is None:
         return None
-    n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
+    bounds = np.append(np.flatnonzero(np.diff(col_groups, prepend=-1)), x.shape[1])
+    n_groups = (int(row_groups[-1]) + 1, len(bounds) - 1)
     shapes = (n_groups, x.shape[:1], x.shape[1:], (1,))
     sums = [np.empty((len(kernels), *shape), dtype=x.dtype) for shape in shapes]
     loops.group_sums(
         tuple(ready(part, x.dtype) for part in tile),
         _in_chains(tuple(kernels), x.dtype),
-        (ready(row_groups, np.int64), ready(col_bounds, np.int64)),
+        (ready(row_groups, np.int64), ready(bounds, np.int64)),
         drop_diagonal,
         *sums,
     )
     return *sums[:3], sums[3][:, 0]
-
-
-def decay_sums(
-    x: np.ndarray,
-    rates: Sequence[float],
-    weights: tuple[np.ndarray, np.ndarray] | None = None,
-    band: tuple[int, int] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row sums and column sums of exp(rate * x), one row for each rate.
-
-    `weights` are as in :func:`compiled_sums`. If `band` is (first, width), the sums are
-    over the pairs of :func:`in_band`, without weights.
-    """
-    ends = None
-    if band is not None:
-        last = band[0] + np.arange(len(x))
-        ends = np.stack([last - band[1] + 1, last], axis=1).clip(0)
-    decays = [("decay", rate) for rate in rates]
-    sums = compiled_sums((x, x, x), decays, weights, ends)
-    if sums is not None:
-        return sums
-    if band is not None:
-        x = np.where(in_band(x.shape, *band), x, np.inf)
-    values = np.empty_like(x)
-    row_sums, col_sums = (np.empty((len(rates), n), dtype=x.dtype) for n in x.shape)
-    of_rows, of_cols = weights or (np.ones(n, dtype=x.dtype) for n in x.shape)
-    for k in decay_values(x, rates, [values] * len(rates)):
-        np.dot(values, of_cols, out=row_sums[k])
-        np.dot(of_rows, values, out=col_sums[k])
-    return row_sums, col_sums
 
 
 def in_band(shape: tuple[int, int], first: int, width: int) -> np.ndarray:
@@ -243,73 +218,6 @@ def decay_values(
                 kept = np.empty_like(outs[k]) if kept is None else kept
                 np.copyto(kept, outs[k])
         yield int(k)
-
-
-def decay_group_sums(
-    x: np.ndarray,
-    rates: Sequence[float],
-    row_groups: np.ndarray,
-    col_bounds: np.ndarray,
-) -> tuple[np.ndarray, ...]:
-    """Return sums of exp(rate * x) over groups of rows and columns.
-
-    The row sums, the column sums and the sums of squares follow. Each array has one row
-    for each rate.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_rows, n_cols)
-        Distances.
-    rates : list of float
-        Rates.
-    row_groups : ndarray of shape (n_rows,)
-        Group of each row, starting at 0.
-    col_bounds : ndarray of shape (n_groups + 1,)
-        Bounds of the groups of columns.
-    """
-    decays = [("decay", rate) for rate in rates]
-    sums = compiled_group_sums((x, x, x), decays, row_groups, col_bounds)
-    if sums is not None:
-        return sums
-    n_groups = (int(row_groups[-1]) + 1, len(col_bounds) - 1)
-    shapes = (n_groups, x.shape[:1], x.shape[1:], ())
-    sums = tuple(np.empty((len(rates), *shape), dtype=x.dtype) for shape in shapes)
-    col_groups = np.repeat(np.arange(n_groups[1]), np.diff(col_bounds))
-    groups, values = TileGroups(row_groups, col_groups, x.dtype), np.empty_like(x)
-    for k in decay_values(x, rates, [values] * len(rates)):
-        groups.add_up(values, sums, k)
-        sums[3][k] = np.vdot(values, values)
-    return sums
-
-
-class TileGroups:
-    """Groups of the rows and columns of a tile, summed by matrix products.
-
-    Parameters
-    ----------
-    row_groups, col_groups : ndarray
-        Group of each row and of each column, in increasing order from 0.
-    dtype : numpy dtype
-        Type of the values.
-    """
-
-    def __init__(self, row_groups: np.ndarray, col_groups: np.ndarray, dtype: np.dtype):
-        left, self.right = (
-            np.eye(int(groups[-1]) + 1, dtype=dtype)[groups]
-            for groups in (row_groups, col_groups)
-        )
-        self.left = left.T
-        self.ones = np.ones(len(row_groups), dtype=dtype)
-
-    def add_up(self, values: np.ndarray, sums: Sequence[np.ndarray], k: int) -> None:
-        """Write the sums over groups, rows and columns of the tile of kernel `k`.
-
-        Products with indicators and with ones are faster than sums along an axis.
-        """
-        by_col_group = values @ self.right
-        sums[0][k] = self.left @ by_col_group
-        sums[1][k] = by_col_group.sum(axis=1)
-        sums[2][k] = self.ones @ values
 
 
 def city_block(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -38,10 +38,11 @@ from skdiscrepancy._gram.run import (
     progress,
     run_all,
 )
+from skdiscrepancy._gram.tiles import Tile
 from skdiscrepancy._loops.jit import compiled
 from skdiscrepancy._loops.tile_loops import (
     city_block,
-    decay_sums,
+    compiled_sums,
     decay_values,
     difference_products,
 )
@@ -193,7 +194,10 @@ class StreamKernels:
             for norm, members in self._rates.items():
                 ks, rates = list(members), list(members.values())
                 distance = _differences(new, self._columns, norm)
-                cross[ks] = decay_sums(distance, rates)[0]
+                loops = [("decay", rate) for rate in rates]
+                sums = compiled_sums((distance,) * 3, loops)
+                assert sums is not None
+                cross[ks] = sums[0]
                 distance = _differences(new, np.asfortranarray(rows), norm)
                 for _ in decay_values(distance, rates, [within[k] for k in ks]):
                     pass
@@ -209,7 +213,7 @@ class StreamKernels:
         for i, stop in enumerate(range(n_old, len(rows))):
             start = max(0, stop + 1 - self.size)
             here = slice(m + stop, m + stop + 1)
-            cross[:, i] = source.both_sums(here, slice(0, m))[0][:, 0]
+            cross[:, i] = source.both_sums(Tile(here, slice(0, m)))[0][:, 0]
             if start < stop:
                 values = source.stack(here, slice(m + start, m + stop))
                 within[:, i, start:stop] = values[:, 0]
@@ -341,7 +345,8 @@ class StreamTask(Task):
                 end_if_stopped()
                 stop, first = min(start + BLOCK, n), max(0, start - w + 1)
                 some = rows[start:stop], rows[first:stop]
-                before, after = self.source.band_sums(*some, start - first, w)
+                tile = Tile(*some, band=(start - first, w))
+                before, after = self.source.both_sums(tile)
                 earlier[:, start:stop] = before
                 later[:, first:stop] += after
             # The window that ends at row i gains the pairs of row i with earlier rows,
