@@ -445,7 +445,6 @@ def cka_score(
     symmetric = Y is X and target_kernel is None
     left = _Layers(X, 0, settings)
     right = left if symmetric else _Layers(Y, 1, settings)
-    _check_rows_agree(left, right)
     matrix = _cka_matrix(left, right, settings, Run(n_jobs, verbose))
     if not left.several and not right.several:
         return float(matrix[0, 0])
@@ -512,19 +511,6 @@ def _is_layer(item: Any) -> bool:
     return isinstance(item, (list, tuple)) and any(np.ndim(row) > 0 for row in item[:1])
 
 
-def _check_rows_agree(left: _Layers, right: _Layers) -> None:
-    """Refuse layers of different numbers of rows."""
-    n = left.grams[0].n
-    for title, own in zip(
-        [*left.titles, *right.titles], [*left.grams, *right.grams], strict=True
-    ):
-        if own.n != n:
-            raise ValueError(
-                f"{title[0].upper()}{title[1:]} has {own.n} rows, must have {n} as "
-                f"{left.titles[0]}."
-            )
-
-
 def _cka_matrix(
     left: _Layers, right: _Layers, settings: CKASettings, run: Run
 ) -> np.ndarray:
@@ -536,6 +522,12 @@ def _cka_matrix(
         grams, titles = [*grams, *right.grams], [*titles, *right.titles]
         pairs = [(i, i) for i in range(p + q)]
         pairs += product(range(p), range(p, p + q))
+    for title, own in zip(titles, grams, strict=True):
+        if own.n != grams[0].n:
+            raise ValueError(
+                f"{title[0].upper()}{title[1:]} has {own.n} rows, must have "
+                f"{grams[0].n} as {titles[0]}."
+            )
     at = tuple(np.array(pairs).T)
     terms = hsic_terms(grams, pairs, unbiased=settings.unbiased, run=run)
     values, roundings = np.zeros((2, len(grams), len(grams)))

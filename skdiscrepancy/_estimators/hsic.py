@@ -59,100 +59,10 @@ from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
 
-def independence_test(
-    estimator: Any, X: np.ndarray, y: np.ndarray, design: Design, options: Options
-) -> TestResult:
-    """Test whether X and y are independent, with the kernels of a fitted estimator."""
-    n, generator, run = len(X), options.generator, options.run
-    kernels, target_kernels = estimator.kernels_, estimator.target_kernels_
-    complete = not estimator._is_paired(design)
-    if complete and options.method == "asymptotic":
-        return _gamma_test(kernels, target_kernels, X, y)
-    if complete:
-        check_enough(n)
-        nearest = options.block_length
-        in_order = options.method == "shift" or nearest is not None
-        order = np.arange(n) if in_order else generator.permutation(n)
-        X, y = X[order], y[order]
-        return shift_test(
-            gram(kernels, X, run=run),
-            lambda order: gram(target_kernels, y[order], run=run),
-            lambda side: (
-                unbiased_offsets(side)
-                if nearest is None
-                else far_offsets(side, nearest)
-            ),
-            options,
-        )
-    x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
-    return one_sample_test(paired_core(x, z, design), design, options)
-
-
 def check_enough(n: int) -> None:
     """Refuse a test of fewer rows than the unbiased HSIC needs."""
     if n < 4:
         raise ValueError(f"n_samples == {n}, must be >= 4 for an HSIC test.")
-
-
-def _gamma_test(
-    kernels: list[Any], target_kernels: list[Any], X: np.ndarray, y: np.ndarray
-) -> TestResult:
-    pairs = list(product(kernels, target_kernels))
-    if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
-        raise ValueError(
-            "method == 'asymptotic', must be 'permutation' or 'shift' for "
-            f"{len(kernels)} kernels on X and {len(target_kernels)} on "
-            "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
-            "on each side, with one `bandwidth` and one `target_bandwidth`."
-        )
-    if len(X) < MIN_ROWS:
-        raise ValueError(
-            f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == 'asymptotic'."
-        )
-    kernel, target_kernel = pairs[0]
-    return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
-
-
-def _pair(
-    estimator: Any, X: Any, y: Any, step: int | None = None
-) -> FeaturePair | None:
-    """Return the features of both sides, or None if all kernels have exact features."""
-    sides = (estimator.kernels_, [X]), (estimator.target_kernels_, [y])
-    maps = estimator._features(*sides)
-    is_lazy = isinstance(X, LazyRows)
-    # Exact kernels need all rows in memory.
-    if not is_lazy and not any(own.is_random for own in maps):
-        return None
-    blocks = paired_blocks(X, y, step=step, run=estimator._run)
-    some = (X.some, y.some) if is_lazy else None
-    return FeaturePair(maps, blocks, estimator.feature_seed_, some)
-
-
-def test_of_features(
-    estimator: Any, X: np.ndarray, y: np.ndarray, options: Options
-) -> TestResult | None:
-    """Test whether X and y are independent, None if no features are random."""
-    n, generator, length, step = len(X), options.generator, None, None
-    check_enough(n)
-    is_lazy = isinstance(X, LazyRows)
-    if options.method == "shift":
-        if is_lazy:
-            raise ValueError(
-                "method == 'shift', must be 'permutation' if X or y is read by blocks, "
-                "because rows of different blocks are never in one place."
-            )
-        length = window_length(n, options.n_resamples)
-        order = windows(n, length)
-        step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
-        X, y = X[order], y[order]
-    elif is_on_disk(X):
-        # A random order of all rows would be a copy in memory.
-        X, y = pair_of_rows(X, y, 4)
-    elif not is_lazy:
-        order = generator.permutation(n)
-        X, y = X[order], y[order]
-    pair = _pair(estimator, X, y, step)
-    return None if pair is None else feature_window_test(pair, options, length)
 
 
 def reads_labels(settings: Settings) -> bool:
@@ -370,11 +280,10 @@ class HSICEstimator(BaseDiscrepancy):
         )
         X, y = self._validate(X, y, reader, settings, reset=True)
         target_kernels = settings.target_kernels
-        if not target_kernels and isinstance(y, LazyRows):
-            target_kernels = lazy_target_kernels("auto", y, kernels)
-        elif not target_kernels:
-            target_kernels = choose_target_kernels("auto", y, kernels)
-        if not isinstance(y, LazyRows):
+        if isinstance(y, LazyRows):
+            target_kernels = target_kernels or lazy_target_kernels(y, kernels)
+        else:
+            target_kernels = target_kernels or choose_target_kernels("auto", y, kernels)
             y = as_target(y, target_kernels, self.target_kernel)
         layout = layout_of(self.encoder_, tables[0])
         collection = collection_of(self, [X], kernels, layout)
@@ -455,7 +364,7 @@ class HSICEstimator(BaseDiscrepancy):
         design = settings.design
         X, y, weights = self._weighted(samples, sample_weight, settings)
         X, y = self._validate_fitted(X, y, settings)
-        pair = None if self.n_components is None else _pair(self, X, y)
+        pair = None if self.n_components is None else self._pair(X, y)
         if pair is not None:
             scales = self.normalize or settings.errors
             statistics = dependence_of_features(
@@ -526,7 +435,7 @@ class HSICEstimator(BaseDiscrepancy):
     @in_one_blas_thread
     def _test(self, X: Any, y: Any, settings: Settings) -> TestResult:
         """Test whether X and y are independent, with checked parameters."""
-        design, options = settings.design, settings.options
+        options = settings.options
         X, y = self._validate_fitted(X, y, settings)
         sides = [
             columns_of(rows, own, all_rows=options.wants_blocks)
@@ -535,10 +444,86 @@ class HSICEstimator(BaseDiscrepancy):
         options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
         how = self._members(), self.random_state, self._run
         if self.n_components is not None:
-            result = test_of_features(self, X, y, options.ready(*how))
+            result = self._test_of_features(X, y, options.ready(*how))
             if result is not None:
                 return result
-        return independence_test(self, X, y, design, options.ready(*how))
+        return self._test_of_grams(X, y, settings.design, options.ready(*how))
+
+    def _test_of_features(self, X: Any, y: Any, options: Options) -> TestResult | None:
+        """Test whether X and y are independent, None if no features are random."""
+        length, step, is_lazy = None, None, isinstance(X, LazyRows)
+        check_enough(len(X))
+        if options.method == "shift":
+            if is_lazy:
+                raise ValueError(
+                    "method == 'shift', must be 'permutation' if X or y is read by "
+                    "blocks, because rows of different blocks are never in one place."
+                )
+            length = window_length(len(X), options.n_resamples)
+            order = windows(len(X), length)
+            step = max(1, piece_rows(X.shape[1] + y.shape[1]) // length) * length
+            X, y = X[order], y[order]
+        elif is_on_disk(X):
+            # A random order of all rows would be a copy in memory.
+            X, y = pair_of_rows(X, y, 4)
+        elif not is_lazy:
+            order = options.generator.permutation(len(X))
+            X, y = X[order], y[order]
+        pair = self._pair(X, y, step)
+        return None if pair is None else feature_window_test(pair, options, length)
+
+    def _pair(self, X: Any, y: Any, step: int | None = None) -> FeaturePair | None:
+        """Return the features of both sides, None if all kernels have exact ones."""
+        maps = self._features((self.kernels_, [X]), (self.target_kernels_, [y]))
+        is_lazy = isinstance(X, LazyRows)
+        # Exact kernels need all rows in memory.
+        if not is_lazy and not any(own.is_random for own in maps):
+            return None
+        blocks = paired_blocks(X, y, step=step, run=self._run)
+        some = (X.some, y.some) if is_lazy else None
+        return FeaturePair(maps, blocks, self.feature_seed_, some)
+
+    def _test_of_grams(
+        self, X: Any, y: Any, design: Design, options: Options
+    ) -> TestResult:
+        """Test whether X and y are independent, with exact kernels."""
+        kernels, target_kernels = self.kernels_, self.target_kernels_
+        n, run, nearest = len(X), options.run, options.block_length
+        if self._is_paired(design):
+            x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
+            return one_sample_test(paired_core(x, z, design), design, options)
+        if options.method == "asymptotic":
+            return self._gamma_test(X, y)
+        check_enough(n)
+        in_order = options.method == "shift" or nearest is not None
+        order = np.arange(n) if in_order else options.generator.permutation(n)
+        X, y = X[order], y[order]
+        return shift_test(
+            gram(kernels, X, run=run),
+            lambda order: gram(target_kernels, y[order], run=run),
+            unbiased_offsets
+            if nearest is None
+            else lambda side: far_offsets(side, nearest),
+            options,
+        )
+
+    def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
+        """Test whether X and y are independent, by a gamma distribution."""
+        pairs = self._members()
+        if len(pairs) > 1 or not all(isinstance(kernel, Kernel) for kernel in pairs[0]):
+            raise ValueError(
+                "method == 'asymptotic', must be 'permutation' or 'shift' for "
+                f"{len(self.kernels_)} kernels on X and {len(self.target_kernels_)} on "
+                "y. The gamma distribution needs one kernel of skdiscrepancy.kernels "
+                "on each side, with one `bandwidth` and one `target_bandwidth`."
+            )
+        if len(X) < MIN_ROWS:
+            raise ValueError(
+                f"n_samples == {len(X)}, must be >= {MIN_ROWS} for method == "
+                "'asymptotic'."
+            )
+        kernel, target_kernel = pairs[0]
+        return gamma_test(factor_of(X, kernel), factor_of(y, target_kernel), pairs)
 
     def _members(self) -> list[Any]:
         """Return all products of a kernel on X with a kernel on y."""

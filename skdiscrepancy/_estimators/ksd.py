@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -435,22 +436,20 @@ def ksd_test_by_draws(
     # All draws use the same pairs or features, and their fits start from the same seed.
     [seed] = draw_seeds(options.generator, 1)
     # Draws have encoded columns already.
-    one_thread = clone(estimator).set_params(n_jobs=1, verbose=0, encoder=None)
+    one = (clone if refit else copy)(estimator)
+    one.set_params(n_jobs=1, verbose=0, encoder=None)
     if refit and is_density_estimator(estimator.model):
         start = estimator.model_.get_params()
-        one_thread.model.set_params(
+        one.model.set_params(
             **{
                 name: seed if start.get(name) is None else start[name]
                 for name in unseeded(estimator.model)
             }
         )
-    design = settings.design
     # Partial functions can be sent to other processes.
     return parametric_test(
-        means(estimator, design, seed, estimator.n_jobs, X),
-        partial(means_after_fit, one_thread, settings, seed)
-        if refit
-        else partial(means, estimator, design, seed, 1),
+        means(estimator, settings, seed, False, X),
+        partial(means, one, settings, seed, refit),
         partial(draw_sample, estimator.model_, X.shape, X.dtype),
         options,
         what="refits" if refit else "draws",
@@ -472,14 +471,6 @@ def draw_sample(
     return Z.astype(dtype, copy=False)
 
 
-def means_after_fit(
-    estimator: Any, settings: Settings, seed: int, X: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means of a sample to which the estimator is fitted first."""
-    fitted = clone(estimator)._fit(X, settings)
-    return means(fitted, settings.design, seed, 1, X)
-
-
 def stein_groups(core: FeatureGram, n_groups: int) -> np.ndarray:
     """Sum the Stein kernel over all pairs of different rows of two random groups."""
     [n] = core.sizes
@@ -488,19 +479,20 @@ def stein_groups(core: FeatureGram, n_groups: int) -> np.ndarray:
 
 
 def means(
-    estimator: KSDEstimator,
-    design: Design,
-    seed: int,
-    n_jobs: int | None,
-    X: np.ndarray,
+    estimator: KSDEstimator, settings: Settings, seed: int, refit: bool, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the statistics of a sample, and their scales under random signs.
 
-    With random features, the scales are those of groups of rows.
+    If `refit`, a clone is fitted to the sample first. With random features, the scales
+    are those of groups of rows.
     """
-    run, gradients = Run(n_jobs), estimator._gradients(X)
+    if refit:
+        estimator = clone(estimator)._fit(X, settings)
+    design, run = settings.design, Run(estimator.n_jobs)
+    gradients = estimator._gradients(X)
     if estimator.n_components is not None:
-        features = estimator._feature_core(seed, (X, gradients), division=seed, run=run)
+        both = X, gradients
+        features = estimator._feature_core(seed, both, division=seed, run=run)
         return means_of_groups(stein_groups(features, SCALE_GROUPS), len(X))
     core = estimator._core(X, gradients)
     core.run = run

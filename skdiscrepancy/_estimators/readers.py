@@ -289,9 +289,7 @@ def _numbers(y: Any) -> tuple[Any, str]:
     return (values, "i") if are_labels(values) else (as_numbers(values, "y"), "f")
 
 
-def lazy_target_kernels(
-    target_kernel: Any, y: LazyRows, kernels: list[KernelLike]
-) -> list[Any]:
+def lazy_target_kernels(y: LazyRows, kernels: list[KernelLike]) -> list[Any]:
     """Return the kernels on y, as :func:`choose_target_kernels` for rows in memory."""
     labels = set(y.kinds) <= set("biu")
     if labels:
@@ -300,4 +298,4 @@ def lazy_target_kernels(
         labels |= set(y.kinds) == {"b"}
     # Any labels, or any numbers, of the right kind.
     example = np.array([["a"], ["a"]]) if labels else np.array([[0.5], [1.5]])
-    return choose_target_kernels(target_kernel, example, kernels)
+    return choose_target_kernels("auto", example, kernels)

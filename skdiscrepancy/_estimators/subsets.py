@@ -22,7 +22,7 @@ from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._gram.kernel_gram import gram
-from skdiscrepancy._gram.run import Run, Task, run_all
+from skdiscrepancy._gram.run import Run, Work, run_all
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._statistics.second_order import check_finite, two_sample_statistics
 from skdiscrepancy.kernels._names import kernel_name
@@ -208,7 +208,7 @@ def mmd_subsets(
             f"{settings.kernels[0]!r}, must be 'median' or one number for mmd_subsets."
         )
     seeds = draw_seeds(generator_of(random_state), n_subsets)
-    work = _SubsetTask(X, Y, kernels, subset_size)
+    work = Work(_subset_mmd, [X, Y], kernels, subset_size)
     values = check_finite(np.array(list(run_all(seeds, work, Run(n_jobs, verbose)))))
     # Sums and squares may be beyond floating point where their means are not. Powers of
     # two change no digit.
@@ -223,21 +223,11 @@ def mmd_subsets(
     )
 
 
-class _SubsetTask(Task):
-    """Unbiased squared MMD of one subset of each sample."""
-
-    def __init__(self, X: np.ndarray, Y: np.ndarray, kernels: list[Any], size: int):
-        self.X = X
-        self.Y = Y
-        self.kernels = kernels
-        self.size = size
-
-    def __call__(self, seed: int) -> float:
-        generator = np.random.RandomState(seed)
-        x, y = (
-            Z[generator.choice(len(Z), self.size, replace=False)]
-            for Z in (self.X, self.Y)
-        )
-        both = TwoSamples(gram(self.kernels, x, y, run=Run(1)))
-        statistics = two_sample_statistics(both, unbiased=True)
-        return float(statistics.values[0])
+def _subset_mmd(
+    samples: list[np.ndarray], kernels: list[Any], size: int, seed: int
+) -> float:
+    """Compute the unbiased squared MMD of one subset of each sample."""
+    generator = np.random.RandomState(seed)
+    some = [Z[generator.choice(len(Z), size, replace=False)] for Z in samples]
+    both = TwoSamples(gram(kernels, *some, run=Run(1)))
+    return float(two_sample_statistics(both, unbiased=True).values[0])
