@@ -255,13 +255,8 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
     def _parts(self, n: int, random_state: RandomStateLike) -> Iterator[Part]:
         """Yield parts of the pairs, ordered by row."""
         i, j = map(np.asarray, self.pairs(n, random_state=random_state))
-        if (
-            i.shape != j.shape
-            or i.ndim != 1
-            or not i.size
-            or min(i.min(), j.min()) < 0
-            or max(i.max(), j.max()) >= n
-        ):
+        well_formed = i.shape == j.shape and i.ndim == 1 and i.size
+        if not well_formed or np.min((i, j)) < 0 or np.max((i, j)) >= n:
             raise ValueError(
                 f"{self!r} must give one or more pairs of indices from 0 to {n - 1}, "
                 "as two arrays of equal length."
@@ -275,15 +270,9 @@ class Design(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         value, keyword = getattr(self, name), "half" if name == "n_first" else "sqrt"
         if isinstance(value, str) and value == keyword:
             return default
-        return check_number(
-            value,
-            name,
-            integer=True,
-            least=1,
-            most=most,
-            keyword=keyword,
-            context=f" for {n} samples",
-        )
+        limits: dict[str, Any] = {"least": 1, "most": most, "keyword": keyword}
+        limits |= {"integer": True, "context": f" for {n} samples"}
+        return check_number(value, name, **limits)
 
 
 class StreamedDesign(Design):

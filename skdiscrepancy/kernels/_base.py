@@ -1042,7 +1042,8 @@ class FunctionKernel(RowKernel):
     def check_params(self) -> None:
         """Refuse what cannot be called with two blocks of rows and `params`."""
         functions, named = kernel_metrics(), isinstance(self.function, str)
-        if not (self.function in functions if named else callable(self.function)):
+        function: Any = functions.get(self.function) if named else self.function
+        if not callable(function):
             raise (ValueError if named else TypeError)(
                 f"function == {shown(self.function)}, must be a callable or one of "
                 f"{sorted(functions)}."
@@ -1050,7 +1051,6 @@ class FunctionKernel(RowKernel):
         if self.params is not None and not isinstance(self.params, Mapping):
             raise TypeError(f"params == {shown(self.params)}, must be a dict or None.")
         try:
-            function: Any = functions[self.function] if named else self.function
             signature = inspect.signature(function)
         except (TypeError, ValueError):
             # Compiled functions may have none.

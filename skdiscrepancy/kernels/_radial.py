@@ -344,15 +344,9 @@ class RadialKernel(Kernel):
         """Return distances as `evaluate` takes them."""
         self._check_bandwidth()
         # One number, or an array of any shape; at infinity, kernels vanish.
-        distance = check_rows(
-            distance,
-            "distance",
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            ensure_all_finite=False,
-        )
+        any_shape = {"ensure_2d": False, "allow_nd": True, "ensure_min_features": 0}
+        any_shape |= {"ensure_min_samples": 0, "ensure_all_finite": False}
+        distance = check_rows(distance, "distance", **any_shape)
         if not np.all(distance >= 0):
             raise ValueError(
                 f"distance == {shown(distance)}, must be >= 0, and not NaN."

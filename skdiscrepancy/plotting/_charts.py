@@ -457,7 +457,7 @@ class BandwidthDisplay(PValues):
         panels = self._panels()
         # With bars for kernels without a bandwidth, the figure grows with their number.
         height = 4.4 if panels else rows_height(len(self.kernel_names))
-        ax = self._begin(ax, 6.4 if len(panels) < 2 else 8.4, height, box=True)
+        ax = self._begin(ax, 6.4 if len(panels) < 2 else 8.4, height)
         self.lines_: dict[str, Any] = {}
         self.significant_: dict[str, Any] = {}
         self.median_lines_: list[Any] = []
@@ -485,8 +485,6 @@ class BandwidthDisplay(PValues):
                 self._name_rows(names)
             self.pooled_line_ = ax.axvline(pooled, **line)
             ax.set_xlabel(self._value_label())
-        for panel in self.axes_:
-            panel.spines[["top", "right"]].set_visible(False)
         name = "Discrepancy" if self.discrepancy == "discrepancy" else self.discrepancy
         what = "p-values of the test" if is_test else name
         title = f"{what} by {'bandwidth' if panels else 'kernel'}"
@@ -498,8 +496,7 @@ class BandwidthDisplay(PValues):
         for panel in self.axes_:
             for handle in panel.get_legend_handles_labels()[0]:
                 handles.setdefault(handle.get_label(), handle)
-        kernels = [line for line in self.lines_.values() if line in handles.values()]
-        return [*kernels, *(h for h in handles.values() if h not in kernels)]
+        return sorted(handles.values(), key=lambda h: h.get_label() not in self.lines_)
 
     @property
     def _values(self) -> np.ndarray:
@@ -590,6 +587,7 @@ def _divide(ax: Any, n_panels: int) -> np.ndarray:
         place = (index * (width + GAP), 0, width, 1)
         shared = {"sharey": panels[0]} if panels else {}
         panels.append(ax.inset_axes(place, **shared))
+        panels[-1].spines[["top", "right"]].set_visible(False)
     return np.array(panels)
 
 
@@ -608,10 +606,8 @@ def _on_first_variable(
     columns = list(zip(*kernels, strict=True))
     n_first, n_second = (len(set(map(id, column))) for column in columns[:2])
     if len(columns) > 2 or n_first * n_second != len(kernels):
-        has_bandwidth = [
-            not np.isnan(kernel_bandwidth(column[0])) for column in columns
-        ]
-        return list(columns[np.argmax(has_bandwidth)]), statistics, pvalues, False
+        found = [not np.isnan(kernel_bandwidth(column[0])) for column in columns]
+        return list(columns[np.argmax(found)]), statistics, pvalues, False
     # All pairs with the first kernel on X come first, and so on.
     shape = (-1, n_second)
     statistics = statistics.reshape(shape).max(axis=1)
@@ -725,9 +721,8 @@ class ColumnTestsDisplay(PValues):
         names = _first_columns(self.feature_names, max_columns)
         n_drawn, pvalues = len(names), np.asarray(self.adjusted_pvalues)
         ax = self._begin(ax, 6.4, rows_height(n_drawn))
-        self.stems_, self.markers_, self.significant_ = self._draw_pvalues(
-            names, pvalues[:n_drawn], level
-        )
+        drawn = self._draw_pvalues(names, pvalues[:n_drawn], level)
+        self.stems_, self.markers_, self.significant_ = drawn
         ax.set_xlabel(CORRECTIONS[self.correction])
         n_small = int(np.sum(pvalues <= level))
         title = f"{n_small} of {len(pvalues)} columns significant at level {level:g}"
@@ -861,11 +856,10 @@ class DriftReportDisplay(Display):
         self.markers_ = ax.scatter(sizes, places, zorder=3, **style)
         style = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
         style |= {"xytext": (4, 0), "va": "center", "fontsize": "small"}
+        weights = np.where(small, "bold", "normal")
         self.pvalue_texts_ = [
-            ax.annotate(f"p = {pvalue:.2g}", (1, i), fontweight=weight, **style)
-            for i, pvalue, weight in zip(
-                places, pvalues, np.where(small, "bold", "normal"), strict=True
-            )
+            ax.annotate(f"p = {pvalue:.2g}", (1, i), fontweight=weights[i], **style)
+            for i, pvalue in enumerate(pvalues)
         ]
         self._name_rows(names)
         ax.set_xlim(-0.03 * largest, 1.1 * largest)
@@ -1009,10 +1003,8 @@ class ComparisonDisplay(Display):
         style = {"linestyle": "none", "marker": "o", "markersize": 7, "zorder": 3}
         kept = {"color": BLUE, "label": "not distinguishable from the best", **style}
         [self.kept_] = ax.plot(differences[in_set], places[in_set], **kept)
-        worse = {"color": VERMILLION, "label": "worse", **style}
-        [self.worse_] = ax.plot(
-            differences[~in_set], places[~in_set], markerfacecolor="white", **worse
-        )
+        style |= {"color": VERMILLION, "label": "worse", "markerfacecolor": "white"}
+        [self.worse_] = ax.plot(differences[~in_set], places[~in_set], **style)
         ax.set_yticks(places, [str(name) for name in self.names])
         ax.set_ylim(n - 0.5, -0.5)
         ax.set_xlabel(
@@ -1450,10 +1442,8 @@ class SelectionDisplay(Display):
         above, below = steps - HEIGHT / 2, steps + HEIGHT / 2
         style = {"color": BLUE, "label": "relevance, with y"}
         self.relevance_bars_ = ax.barh(above, self.relevance, HEIGHT, **style)
-        style = {
-            "color": VERMILLION,
-            "label": "redundancy, mean with the columns above",
-        }
+        label = "redundancy, mean with the columns above"
+        style = {"color": VERMILLION, "label": label}
         self.redundancy_bars_ = ax.barh(below, self.redundancy, HEIGHT, **style)
         labels = [f"{i}. {name}" for i, name in enumerate(self.feature_names, 1)]
         self._name_rows(labels, start=1)

@@ -333,12 +333,10 @@ class HSICMatrixDisplay(HeatMap):
         self.dots_ = []
         if not self.texts_:
             size = float(np.clip(400 / max(matrix.shape), 2, 20))
+            marked = ((small & light, "black"), (small & ~light, "white"))
             self.dots_ = [
                 self.ax_.scatter(*np.nonzero(cells.T), s=size, color=color, lw=0)
-                for cells, color in (
-                    (small & light, "black"),
-                    (small & ~light, "white"),
-                )
+                for cells, color in marked
             ]
         share = 2 if symmetric else 1
         marks = "bold" if self.texts_ else "dots"
@@ -478,9 +476,8 @@ class KSampleDisplay(HeatMap):
         pvalues = np.asarray(self.adjusted_pvalues)
         matrix, bold = np.ma.masked_all((k, k)), np.zeros((k, k), dtype=bool)
         texts = {}
-        for (a, b), statistic, pvalue in zip(
-            self.pairs, np.asarray(self.statistics), pvalues, strict=True
-        ):
+        tests = zip(self.pairs, np.asarray(self.statistics), pvalues, strict=True)
+        for (a, b), statistic, pvalue in tests:
             for place in ((a, b), (b, a)):
                 matrix[place], bold[place] = statistic, pvalue <= level
                 texts[place] = f"{pvalue:.2g}"
@@ -616,9 +613,8 @@ class DesignDisplay(Display):
         >>> display.ax_.get_title().splitlines()
         ['Cross()', '50 of 100 entries']
         """
-        return cls.from_design(
-            estimator.design, n_samples, random_state=estimator.random_state, ax=ax
-        )
+        options = {"random_state": estimator.random_state, "ax": ax}
+        return cls.from_design(estimator.design, n_samples, **options)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the matrix.
@@ -641,11 +637,10 @@ class DesignDisplay(Display):
         several = most > 1
         # Entries used once are blue, or light blue if others are used more often.
         shades = ["#9CCBE6", BLUE, "#00375A"] if several else [BLUE, BLUE]
-        style: dict[str, Any] = {
-            "cmap": LinearSegmentedColormap.from_list("counts", shades),
-            "edgecolors": "white" if n <= MAX_COUNTED else "none",
-        }
-        style |= {"vmin": 1, "vmax": max(most, 2), "shading": "nearest"}
+        cmap = LinearSegmentedColormap.from_list("counts", shades)
+        edge = "white" if n <= MAX_COUNTED else "none"
+        style: dict[str, Any] = {"cmap": cmap, "edgecolors": edge, "shading": "nearest"}
+        style |= {"vmin": 1, "vmax": max(most, 2)}
         cells, places = np.ma.masked_equal(mask, 0), np.arange(n)
         self.cells_ = ax.pcolormesh(places, places, cells, linewidth=0.5, **style)
         self.texts_ = []
