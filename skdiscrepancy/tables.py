@@ -171,7 +171,7 @@ class TableEncoder(TransformerMixin, KeywordHints, BaseEstimator):
         encoded = np.zeros((n_rows, width))
         parts = zip(self._blocks, columns, self.output_slices_, strict=True)
         for block, column, where in parts:
-            block.write(column, encoded[:, where], "X")
+            block.write(column, encoded[:, where])
         return encoded
 
     def get_feature_names_out(
@@ -322,8 +322,8 @@ class _NumberBlock:
         scale = float(difference / (1 - m * (n - m) / (n * (n - 1) / 2)))
         return cls(form, exponent, median, scale)
 
-    def write(self, column: Column, out: np.ndarray, table: str) -> None:
-        values, unseen = _numbers_like(self.form, column, table)
+    def write(self, column: Column, out: np.ndarray) -> None:
+        values, unseen = _numbers_like(self.form, column, "X")
         missing = np.isnan(values)
         with np.errstate(over="ignore", invalid="ignore"):
             encoded = (np.ldexp(values, -self.exponent) - self.median) / self.scale
@@ -332,7 +332,7 @@ class _NumberBlock:
             value = column.values[~np.isfinite(encoded)][0]
             near = "values that are less far from the values seen in fit."
             allowed = f"{near} Rescale the data."
-            raise column_error(table, value, self.form.name, allowed)
+            raise column_error("X", value, self.form.name, allowed)
         out[:, 0] = encoded
         out[:, 1] = np.where(unseen, -1.0, missing)
 
@@ -402,7 +402,7 @@ class _CategoryBlock:
             unseen, useless = len(kept), True
         return cls(form, positions, tuple(suffixes), scale, unseen, useless)
 
-    def write(self, column: Column, out: np.ndarray, table: str) -> None:
+    def write(self, column: Column, out: np.ndarray) -> None:
         missing = len(self.suffixes) - 2
         levels, codes = column.levels, column.codes
         found = [self.positions.get(level, self.unseen) for level in levels]
@@ -438,7 +438,14 @@ def _common_form(form: Column | None, column: Column, table: str) -> Column | No
         return own
     kinds = {form.kind, own.kind}
     if kinds == {"ordered"}:
-        return _joined_levels(form, own, table)
+        few, many = sorted((form, own), key=lambda one: len(one.levels))
+        known = set(few.levels)
+        # A column may have more levels in one table, but in the same order.
+        if [level for level in many.levels if level in known] != few.levels:
+            what = f"the ordered levels {shown(own.levels)}"
+            allowed = f"the levels {shown(form.levels)} of the other table."
+            raise column_error(table, what, own.name, allowed)
+        return many
     for kind in CODED:
         if kind in kinds and kinds <= {"number", *CODED}:
             return form if form.kind == kind else own
@@ -447,17 +454,6 @@ def _common_form(form: Column | None, column: Column, table: str) -> Column | No
         allowed = f"{WORDS[form.kind]} {like}"
         raise column_error(table, WORDS[own.kind], own.name, allowed)
     return form
-
-
-def _joined_levels(form: Column, own: Column, table: str) -> Column:
-    """Return the form with more levels, if the levels have the same order."""
-    few, many = sorted((form, own), key=lambda one: len(one.levels))
-    known = set(few.levels)
-    if [level for level in many.levels if level in known] != few.levels:
-        what = f"the ordered levels {shown(own.levels)}"
-        allowed = f"the levels {shown(form.levels)} of the other table."
-        raise column_error(table, what, own.name, allowed)
-    return many
 
 
 def _numbers_like(
@@ -600,16 +596,14 @@ def _stacked(tables: list[Any], titles: list[str]) -> Any:
     """Return the rows of all tables as one table of their type."""
     if len(tables) == 1:
         return tables[0]
-    kinds = list(map(type, tables))
-    packages = [kind.__module__.partition(".")[0] for kind in kinds]
+    kinds = [(type(t).__module__.partition(".")[0], type(t)) for t in tables]
     one_type = "must be of one type for an encoder of your own."
     if len(set(kinds)) > 1:
-        pairs = zip(packages, kinds, strict=True)
-        types = ", ".join(f"{package}.{kind.__name__}" for package, kind in pairs)
+        types = ", ".join(f"{package}.{kind.__name__}" for package, kind in kinds)
         raise TypeError(f"The samples have the types {types}, {one_type}")
     if is_table(tables[0]):
-        module = import_module(packages[0])
-        if packages[0] == "pandas":
+        module = import_module(kinds[0][0])
+        if kinds[0][0] == "pandas":
             return module.concat(tables, ignore_index=True)
         try:
             # Integers beside floats are floats, as in pandas.

@@ -380,14 +380,14 @@ def check_rows(
         return as_rows(validate_data(estimator, X, **options))
 
 
-def check_columns(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> None:
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
     """Store the number and names of the columns, or compare them with the stored ones.
 
     The values are not read, so a table may hold anything.
     """
     if isinstance(X, (list, tuple)) and not len(X):
-        raise ValueError(f"{name} has 0 rows, must have at least one.")
-    unique_names(X, name)
+        raise ValueError("X has 0 rows, must have at least one.")
+    unique_names(X, "X")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 

@@ -819,6 +819,10 @@ def lazy_pair(
         whole: LazyRows = _JointPartitions(x_rows, y_rows, X, y)
     else:
         whole = _JointStream(x_rows, y_rows)
+    header = np.empty((0, x_rows.shape[1] + y_rows.shape[1]))
+    dtype = np.result_type(x_rows.dtype, y_rows.dtype)
+    whole._describe(x_rows.name, header, dtype, whole.sizes)
+    whole.labels = [*x_rows.labels, *y_rows.labels]
     whole.scan(least, progress)
     views = []
     for rows, start in zip(sides, (0, x_rows.shape[1]), strict=True):
@@ -853,8 +857,7 @@ class _JointStream(StreamRows):
     """The columns of two streams of rows, side by side, in the blocks of the first."""
 
     def __init__(self, x: StreamRows, y: StreamRows):
-        self.x, self.y = x, y
-        _describe_both(self, x, y, x.sizes)
+        self.x, self.y, self.sizes = x, y, x.sizes
 
     def _whole_blocks(self) -> Iterator[np.ndarray]:
         """Yield blocks of rows of both samples."""
@@ -880,21 +883,18 @@ class _JointPartitions(DaskRows):
             )
         parts, self.readers = [], []
         for rows, given in sides:
-            if isinstance(rows, DaskRows):
-                parts.append(rows.parts)
-                self.readers.append(rows.reader())
-                continue
-            if kind_of_blocks(given) is not None:
+            lazy = isinstance(rows, DaskRows)
+            if not lazy and (kind := kind_of_blocks(given)) is not None:
                 raise ValueError(
-                    f"{rows.name} is {kind_of_blocks(given)}, must be a dask "
-                    "collection or data in memory, because the other sample is a dask "
-                    "collection."
+                    f"{rows.name} is {kind}, must be a dask collection or data in "
+                    "memory, because the other sample is a dask collection."
                 )
-            parts.append(list(cut_again(rows.blocks(), iter(sizes))))
-            self.readers.append(np.asarray)
+            blocks = rows.parts if lazy else cut_again(rows.blocks(), iter(sizes))
+            parts.append(list(blocks))
+            self.readers.append(rows.reader() if lazy else np.asarray)
         # dask computes the entries of lists.
         self.parts = [list(pair) for pair in zip(*parts, strict=True)]
-        _describe_both(self, x, y, sizes)
+        self.sizes = sizes
         if isinstance(x, DaskRows):
             self.fingerprints = x.fingerprints
 
@@ -907,10 +907,3 @@ def _read_pair(readers: list[Any], dtype: Any, pair: list[Any]) -> np.ndarray:
     """Return the columns of two partitions side by side."""
     blocks = [read(part) for read, part in zip(readers, pair, strict=True)]
     return np.column_stack(blocks).astype(dtype, copy=False)
-
-
-def _describe_both(whole: LazyRows, x: LazyRows, y: LazyRows, sizes: list[int]) -> None:
-    """Give joint rows the attributes of both samples."""
-    header = np.empty((0, x.shape[1] + y.shape[1]))
-    whole._describe(x.name, header, np.result_type(x.dtype, y.dtype), sizes)
-    whole.labels = [*x.labels, *y.labels]

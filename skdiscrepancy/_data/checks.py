@@ -103,9 +103,13 @@ def check_number(
         if name in MOST:
             limit = f"at most {MOST[name]}, because each one takes time and memory"
         raise ValueError(f"{message} It must be {limit}.")
-    if not (_has_float(value) or (value == np.inf and not finite)):
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(message) from None
+    if not (np.isfinite(number) or (value == np.inf and not finite)):
         raise ValueError(message)
-    return int(value) if isinstance(value, Integral) else float(value)
+    return int(value) if isinstance(value, Integral) else number
 
 
 def shown(value: Any) -> str:
@@ -126,14 +130,6 @@ def text_of(category: Any) -> tuple[str, str]:
         # Python does not convert integers of several thousand digits to text.
         text = shown(category)
     return text, type(category).__name__
-
-
-def _has_float(value: Any) -> bool:
-    """Return whether a number is finite as a float."""
-    try:
-        return bool(np.isfinite(float(value)))
-    except OverflowError:
-        return False
 
 
 def check_flag(value: Any, name: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -599,11 +599,9 @@ class Layout:
 
     def take(self, columns: list[int]) -> Layout:
         """Return the layout of rows that hold only some columns."""
-        blocks: list[list[int]] = []
-        start = 0
-        for column in columns:
-            blocks.append(list(range(start, start + len(self.blocks[column]))))
-            start += len(self.blocks[column])
+        sizes = [len(self.blocks[column]) for column in columns]
+        ends = accumulate(sizes)
+        blocks = [[*range(end - n, end)] for n, end in zip(sizes, ends, strict=True)]
         names = [self.names[column] for column in columns] if self.names else []
         table = None
         if names and self.table is not None:
