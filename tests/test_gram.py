@@ -30,11 +30,10 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from switches import WAYS, small_pieces, way
 
 from skdiscrepancy._data.arrays import as_rows
-from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.kernel_gram import SteinGram, gram
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FactorGram
-from skdiscrepancy._gram.stein import SteinGram
 from skdiscrepancy._gram.tiles import (
     DoubleGram,
     Gram,

@@ -14,7 +14,7 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
-from skdiscrepancy._loops.shifted_sums import shifted_sums
+from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy.inference import _joint_test

@@ -22,7 +22,7 @@ from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_score, mmd_test
 from skdiscrepancy._estimators import mmd as mmd_module
 from skdiscrepancy._gram import feature_maps, features, pieces
 from skdiscrepancy._gram.feature_maps import FeatureMaps
-from skdiscrepancy._loops.angles import waves
+from skdiscrepancy._loops.tile_loops import waves
 from skdiscrepancy._nulls import groups as groups_module
 from skdiscrepancy.kernels import (
     ColumnKernel,

@@ -37,9 +37,9 @@ from skdiscrepancy._data.frames import as_table, find_column
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._gram.feature_maps import SteinMaps
 from skdiscrepancy._gram.features import FeatureGram
+from skdiscrepancy._gram.kernel_gram import SteinGram, check_squares
 from skdiscrepancy._gram.pieces import ArrayBlocks, Blocks, LazyBlocks, paired_blocks
 from skdiscrepancy._gram.run import Run, in_one_blas_thread
-from skdiscrepancy._gram.stein import SteinGram, check_squares
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._models.dispatch import (
     SampleGaussianScore,

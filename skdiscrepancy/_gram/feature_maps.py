@@ -22,7 +22,7 @@ from skdiscrepancy._data.blocks import LazyCodes, LazyRows, spread_rows
 from skdiscrepancy._data.checks import check_number
 from skdiscrepancy._data.distances import Codes, Index, Rows
 from skdiscrepancy._gram.run import end_if_stopped
-from skdiscrepancy._loops.angles import waves
+from skdiscrepancy._loops.tile_loops import waves
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     FeatureKernel,

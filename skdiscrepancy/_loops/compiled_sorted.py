@@ -9,9 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._loops.compiled_exponential import exponential, inlined, loop
-from skdiscrepancy._loops.compiled_tiles import decay
-from skdiscrepancy._loops.constants import CACHED, CACHED_LEVELS, CHUNK, FAR, LEAF
+from skdiscrepancy._loops.compiled_tiles import decay, exponential, inlined, loop
+from skdiscrepancy._loops.jit import FAR
+
+# Number of values after which an exponential is computed from the whole distance. If
+# neighbours are equally spaced, all factors have the same rounding error, so the error
+# of their product would grow with the number of values.
+CHUNK = 512
+# Size of the first blocks of a compiled merge sort, of which all pairs are computed.
+LEAF = 16
+# Number of levels, and of rows, that are merged block by block to fit the cache.
+CACHED_LEVELS = 9
+CACHED = LEAF * 2**CACHED_LEVELS
 
 
 class Kernels(NamedTuple):

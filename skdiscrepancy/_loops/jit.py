@@ -12,6 +12,11 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import DTypeLike
 
+# exp(-800) is zero. Without this bound, an infinite distance would give inf * 0.
+FAR = 800.0
+# What is compiled on tiles: exponentials, and the Stein kernels of two kernels.
+DECAY, GAUSSIAN, IMQ = 0, 1, 2
+
 
 def compiled(subject: str) -> ModuleType | None:
     """Return the module of compiled loops on a subject, or None without numba.
@@ -21,8 +26,8 @@ def compiled(subject: str) -> ModuleType | None:
 
     Parameters
     ----------
-    subject : {"tiles", "sorted", "angles", "shifts"}
-        Loops over tiles of pairs, over sorted columns, over angles, or over shifts.
+    subject : {"tiles", "sorted"}
+        Loops over tiles of pairs, angles and shifted rows, or over sorted columns.
 
     Returns
     -------

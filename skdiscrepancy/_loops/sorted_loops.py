@@ -27,8 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._loops.constants import FAR
-from skdiscrepancy._loops.jit import compiled, ready
+from skdiscrepancy._loops.jit import FAR, compiled, ready
 from skdiscrepancy._loops.tile_loops import decay
 
 ONE = np.ones(1)

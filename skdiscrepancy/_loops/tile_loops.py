@@ -1,4 +1,4 @@
-"""Loops over tiles of pairs: exponentials, their sums, and distances.
+"""Loops over tiles of pairs, over angles and over shifted rows.
 
 Exponentials whose rates double, so that each is the square of the previous one.
 
@@ -16,8 +16,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from skdiscrepancy._loops.constants import DECAY, GAUSSIAN, IMQ
-from skdiscrepancy._loops.jit import compiled, ready
+from skdiscrepancy._loops.jit import DECAY, GAUSSIAN, IMQ, compiled, ready
 
 # Squaring doubles the relative error. 12 squares lose four of the sixteen digits of
 # double precision, and 3 squares lose one of the seven digits of single precision.
@@ -252,3 +251,100 @@ def difference_products(
 def few_features() -> int:
     """Return the number of columns up to which differences are faster than BLAS."""
     return 3 if compiled("tiles") is None else 16
+
+
+# For larger angles, numpy reduces the angle with more digits of pi.
+LARGEST_ANGLE = 1e8
+
+
+def waves(
+    angles: np.ndarray, factors: Sequence[float], amplitude: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield amplitude * (cos, sin) of factor * angles for each factor.
+
+    Factors that double need no new cosines, because cos(2 t) = 1 - 2 sin(t)^2 and
+    sin(2 t) = 2 sin(t) cos(t). On many processors, numpy has no vector instructions for
+    cosines in double precision, and takes 30 times as long as the compiled loop.
+
+    Parameters
+    ----------
+    angles : ndarray of shape (n_rows, n_angles), of float64
+        Angles.
+    factors : sequence of float
+        Positive factors.
+    amplitude : float
+        Positive factor of all values.
+
+    Yields
+    ------
+    k : int
+        Index of the factor.
+    values : ndarray of shape (n_rows, 2 * n_angles)
+        All cosines of a row, then all sines. The next step overwrites this array.
+    """
+    n_rows, n = angles.shape
+    out = np.empty((n_rows, 2 * n))
+    angles = ready(angles)
+    largest = max(angles.max(initial=0), -angles.min(initial=0))
+    loops = compiled("tiles")
+    double = _double if loops is None else loops.double
+    for k, n_doublings in zip(
+        *chains_of([-float(factor) for factor in factors], out.dtype), strict=True
+    ):
+        for _ in range(n_doublings):
+            double(amplitude, out)
+        if not n_doublings:
+            if loops is not None and largest * factors[k] < LARGEST_ANGLE:
+                loops.waves(angles, float(factors[k]), amplitude, out)
+            else:
+                scaled = angles * factors[k]
+                np.cos(scaled, out=out[:, :n])
+                np.sin(scaled, out=out[:, n:])
+                out *= amplitude
+        yield int(k), out
+
+
+def _double(amplitude: float, out: np.ndarray) -> None:
+    cosine, sine = np.split(out, 2, axis=1)
+    doubled = 2 / amplitude * cosine * sine
+    cosine[:] = amplitude - 2 / amplitude * sine**2
+    sine[:] = doubled
+
+
+def shifted_sums(factors: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return the sums of products of matrices, for many cyclic shifts of their rows.
+
+    Each product has `n_rows * n` terms, so this takes O(n_shifts * n_factors * n_rows *
+    n) time. Shifted rows are contiguous, so no values are gathered.
+
+    Parameters
+    ----------
+    factors : ndarray of shape (n_factors, n_rows, n), of float64
+        The matrices, at least two.
+    shifts : ndarray of shape (n_shifts, n_factors - 1), of int
+        Steps from 0 to n - 1 by which the rows of each matrix but the first move to the
+        left.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_shifts,)
+        For each row s of shifts, the sum over r and i of the product of factors[0, r,
+        i] and all factors[l, r, (i + s[l - 1]) % n].
+    """
+    n = factors.shape[2]
+    first = ready(factors[0])
+    # Twice in a row, so that every shift is a slice.
+    others = np.concatenate((factors[1:], factors[1:]), axis=2)
+    sums = np.zeros(len(shifts))
+    loops = compiled("tiles")
+    if loops is not None:
+        loops.shifted_sums(first, others, ready(shifts, np.int64), sums)
+        return sums
+    partial = np.empty_like(first)
+    for b, steps in enumerate(shifts.tolist()):
+        product = first
+        for factor, step in zip(others[:-1], steps[:-1], strict=True):
+            product = np.multiply(product, factor[:, step : step + n], out=partial)
+        last = others[-1, :, steps[-1] : steps[-1] + n]
+        sums[b] = np.einsum("ri,ri->", product, last)
+    return sums

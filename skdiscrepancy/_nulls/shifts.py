@@ -23,7 +23,7 @@ from skdiscrepancy._gram.frequency_groups import (
 from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask
 from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
 from skdiscrepancy._gram.tiles import Gram
-from skdiscrepancy._loops.shifted_sums import shifted_sums
+from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
 from skdiscrepancy._statistics.second_order import check_finite
 

@@ -25,10 +25,9 @@ from skdiscrepancy._estimators.ksd import (
     is_fitted,
 )
 from skdiscrepancy._estimators.mmd import MMDEstimator
-from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.kernel_gram import SteinGram, gram
 from skdiscrepancy._gram.products import Centring, centred_products
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._gram.stein import SteinGram
 from skdiscrepancy._models.dispatch import is_density_estimator, score_function_of
 from skdiscrepancy._statistics.dependence import centring_offsets, mean_centred
 from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names

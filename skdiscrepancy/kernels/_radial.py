@@ -28,7 +28,7 @@ from skdiscrepancy._data.distances import (
     block_distances,
     check_metric,
 )
-from skdiscrepancy._loops.constants import FAR
+from skdiscrepancy._loops.jit import FAR
 from skdiscrepancy._loops.tile_loops import decay
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
