@@ -16,7 +16,6 @@ from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
     KeywordHints,
-    RandomStateLike,
     check_flag,
     check_jobs,
     check_number,
@@ -70,10 +69,6 @@ def _alone(name: str, check: Callable[..., Any], /, **how: Any) -> Callable[...,
     return lambda values: check(values[name], **how)
 
 
-def _flag(name: str) -> Callable[..., None]:
-    return _alone(name, check_flag, name=name)
-
-
 def _integer(name: str) -> Callable[..., Any]:
     """Return the check of a positive integer."""
     return _alone(name, check_number, name=name, integer=True, least=1)
@@ -109,6 +104,7 @@ def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) ->
         raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
 
 
+FLAGS = ("second_order", "standardize", "normalize", "squared")
 # What each parameter may be, in the order of the checks.
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "correction": _alone("correction", check_correction),
@@ -119,10 +115,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "kernel": _alone("kernel", check_kernel),
     "n_bandwidths": _integer("n_bandwidths"),
     "bandwidth": _check_bandwidth,
-    "second_order": _flag("second_order"),
-    "standardize": _flag("standardize"),
-    "normalize": _flag("normalize"),
-    "squared": _flag("squared"),
+    **{name: _alone(name, check_flag, name=name) for name in FLAGS},
     "pooling": _alone("pooling", check_pooling),
     "fuse_nu": _check_nu,
     "encoder": _alone("encoder", check_encoder),
@@ -178,23 +171,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     # What statistics on pairs are over, for the error of random features.
     _on_pairs: str = ""
-
-    design: Any
-    kernel: Any
-    bandwidth: Any
-    n_bandwidths: int
-    normalize: bool
-    squared: bool
-    pooling: str | None
-    fuse_nu: Any
-    encoder: Any
-    encoder_: Any
     n_components: Any
-    kernels_: list[Any]
-    feature_seed_: int
-    n_jobs: int | None
-    random_state: RandomStateLike
-    verbose: int
 
     def _check_params(self) -> Settings:
         """Check every parameter. Public methods do so before they read data."""
@@ -323,11 +300,15 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         # Data without rows are refused when they are validated.
         if sample_weight is None or None in map(n_rows, samples):
             return *samples, None
+        self._refuse_weights(samples, name)
         refuse_balanced(settings.kernels, NO_BALANCE.format(name))
         weights = self._check_weights(
             sample_weight, samples[0], settings.design, name, len(samples)
         )
         return *(rows_with_weight(Z, weights) for Z in samples), weights[weights > 0]
+
+    def _refuse_weights(self, samples: list[Any], name: str) -> None:
+        """Refuse weights that an estimator has no use for."""
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""

@@ -25,6 +25,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.frames import as_table
 from skdiscrepancy._data.results import MatrixResult
+from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     Factor,
@@ -38,11 +39,10 @@ from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
+from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
-from skdiscrepancy.kernels._base import KernelLike, RowKernel, resolve_columns
+from skdiscrepancy.kernels._base import KernelLike, RowKernel
 from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
-from skdiscrepancy.kernels._radial import warn_if_indefinite
 
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12
@@ -67,21 +67,19 @@ class CKASettings(NamedTuple):
     bandwidth: Any
     unbiased: bool
     least_rows: int
+    n_bandwidths: int = N_BANDWIDTHS
+    n_jobs: int | None = None
 
     def choose(self, side: int, sample: np.ndarray, table: Any = None) -> Any:
         """Return the kernel on X (0) or Y (1) with all that it takes from a sample.
 
         `table` is the sample before validation, with the names of the columns.
         """
-        kernel = resolve_columns(self.kernels[side], table, sample.shape[1])
-        warn_if_indefinite(kernel, sample.shape[1])
-        found = build_collection(
-            [sample], kernel, self.bandwidth, N_BANDWIDTHS, "bandwidth"
-        )
+        found = collection_of(self, [sample], self.kernels[side], table)
         if len(found) > 1:
             raise ValueError(
                 f"bandwidth == {shown(self.bandwidth)} makes {len(found)} kernels of "
-                f"{kernel[0]!r}, must be 'median' or one number for CKA."
+                f"{self.kernels[side][0]!r}, must be 'median' or one number for CKA."
             )
         return found[0]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiscrepancy._data.arrays import is_on_disk, n_rows, tag_target
+from skdiscrepancy._data.arrays import is_on_disk, tag_target
 from skdiscrepancy._data.blocks import LazyRows, table_of
 from skdiscrepancy._data.checks import (
     RandomStateLike,
@@ -543,23 +543,15 @@ class HSICEstimator(BaseDiscrepancy):
     def __sklearn_tags__(self) -> Any:
         return tag_sparse(tag_target(super().__sklearn_tags__()), self.kernel)
 
-    def _weighted(
-        self,
-        samples: list[Any],
-        sample_weight: Any,
-        settings: Settings,
-        name: str = "sample_weight",
-    ) -> tuple[Any, ...]:
-        if sample_weight is not None and None not in map(n_rows, samples):
-            if self.n_components is not None:
-                raise ValueError(
-                    f"n_components == {self.n_components}, must be None with {name}, "
-                    "because only exact kernels weight the rows of HSIC."
-                )
-            of_y = getattr(self, "target_kernels_", [])
-            refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
-            check_consistent_length(*samples)
-        return super()._weighted(samples, sample_weight, settings, name)
+    def _refuse_weights(self, samples: list[Any], name: str) -> None:
+        if self.n_components is not None:
+            raise ValueError(
+                f"n_components == {self.n_components}, must be None with {name}, "
+                "because only exact kernels weight the rows of HSIC."
+            )
+        of_y = getattr(self, "target_kernels_", [])
+        refuse_balanced(of_y, NO_BALANCE.format(name), "target_kernel")
+        check_consistent_length(*samples)
 
     def _validate_fitted(
         self, X: Any, y: Any, settings: Settings

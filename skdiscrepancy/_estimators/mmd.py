@@ -534,8 +534,7 @@ class MMDEstimator(BaseDiscrepancy):
         rows = reader.rows(X, reset=True)
         self._learn([rows], settings, table_of(X), weights)
         if not self._is_paired(settings.design):
-            reference = self._known_reference()
-            self._reference = reference.with_sums()
+            self._reference = self._known_reference().with_sums()
         return self
 
     @explains_keywords
