@@ -1095,6 +1095,10 @@ class MMDEstimator(BaseDiscrepancy):
         """
         check_is_fitted(self)
         self._check_params()
+        return self._contributions(Y, sample_weight)
+
+    def _contributions(self, Y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Compute the contributions, with checked parameters."""
         Y = self._reader(self.kernels_, 1).rows(Y, reset=False)
         reference, weights = self._known_reference(), None
         if sample_weight is not None:

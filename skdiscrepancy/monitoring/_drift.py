@@ -877,7 +877,7 @@ def drift_report(
             how["bandwidth"] = "grid"
         complete = Settings(CompleteU(), settings.kernels)
         fitted = MMDEstimator(**how)._fit(x[kept], complete)
-        contributions = fitted.contributions(y[rows])
+        contributions = fitted._contributions(y[rows])
         line.advance()
     names = column_tests.feature_names
     named = [(name, *pair) for name, pair in zip(names, columns, strict=True)]
