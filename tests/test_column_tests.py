@@ -19,7 +19,7 @@ from skdiscrepancy.inference import (
     mmd_column_tests,
     mmd_test,
 )
-from skdiscrepancy.inference._column_tests import adjust_pvalues, resamples
+from skdiscrepancy.inference._multiple_tests import adjust_pvalues, resamples
 
 FEW = {"n_bandwidths": 2, "n_resamples": 49}
 

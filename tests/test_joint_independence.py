@@ -17,7 +17,7 @@ from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._nulls.shifts import joint_shift_test
-from skdiscrepancy.inference import _joint_test
+from skdiscrepancy.inference import _tests
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
 
@@ -411,7 +411,7 @@ def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
         drawn.extend([draw_orders(True), draw_orders(False)])
         return joint_shift_test(sources_of, n, n_variables, draw_orders, options)
 
-    monkeypatch.setattr(_joint_test, "joint_shift_test", spied)
+    monkeypatch.setattr(_tests, "joint_shift_test", spied)
     x, y, z = np.random.RandomState(0).normal(size=(3, 40))
     options = {"block_length": 5, "bandwidth": "median", **FEW}
     result = joint_independence_test(x, y, z, **options)

@@ -15,7 +15,7 @@ from skdiscrepancy import k_sample_test, mmd_score, mmd_test
 from skdiscrepancy._nulls.groups import draw_owners, sample_groups
 from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy.inference import KSampleResult
-from skdiscrepancy.inference._k_samples import shaffer_pvalues
+from skdiscrepancy.inference._multiple_tests import shaffer_pvalues
 
 FEW = {"n_resamples": 39, "random_state": 0}
 ONE = {"kernel": "gaussian", "bandwidth": 1.3}

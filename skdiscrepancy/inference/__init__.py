@@ -4,22 +4,23 @@
 
 from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import ComparisonResult
-from skdiscrepancy.inference._column_tests import (
-    ColumnTests,
-    hsic_column_tests,
-    mmd_column_tests,
-)
 from skdiscrepancy.inference._comparisons import hsic_compare, ksd_compare, mmd_compare
 from skdiscrepancy.inference._conditional import (
     ConditionalTestResult,
     conditional_hsic_test,
 )
 from skdiscrepancy.inference._dependence_matrix import HSICMatrixResult, hsic_matrix
-from skdiscrepancy.inference._joint_test import joint_independence_test
-from skdiscrepancy.inference._k_samples import KSampleResult, k_sample_test
+from skdiscrepancy.inference._multiple_tests import (
+    ColumnTests,
+    KSampleResult,
+    hsic_column_tests,
+    k_sample_test,
+    mmd_column_tests,
+)
 from skdiscrepancy.inference._tests import (
     hsic_test,
     hsic_test_from_gram,
+    joint_independence_test,
     ksd_test,
     ksd_test_from_gram,
     mmd_test,

@@ -40,12 +40,12 @@ from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design
-from skdiscrepancy.inference._column_tests import (
+from skdiscrepancy.inference._multiple_tests import (
     ColumnSample,
     adjust_pvalues,
     read_samples,
 )
-from skdiscrepancy.inference._joint_test import check_joint_kernels
+from skdiscrepancy.inference._tests import check_joint_kernels
 from skdiscrepancy.kernels._base import IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import kernel_name
 

@@ -37,7 +37,7 @@ from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.second_order import two_sample_statistics
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
-from skdiscrepancy.inference._column_tests import (
+from skdiscrepancy.inference._multiple_tests import (
     ColumnTests,
     checked_tests,
     of_tests,
