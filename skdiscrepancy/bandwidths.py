@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import partial
 from math import ceil, log2, sqrt
 from numbers import Real
 from typing import Any, TypeAlias
@@ -285,17 +284,29 @@ def build_collection(
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
     # Each kernel has the distances of its columns in its norm or metric.
     keys = [(columns, order_or_metric(kernel)) for kernel, columns in parts]
-    rules: dict[Key, dict[str, list[float]]] = {}
+    rules: dict[Key, dict[str, None]] = {}
     for key, values in zip(keys, given, strict=True):
         if isinstance(values, str):
-            rules.setdefault(key, {})[values] = []
+            rules.setdefault(key, {})[values] = None
     rows = {
         columns: representative_rows(
             [Z if columns is None else np.take(Z, columns, axis=1) for Z in samples]
         )
         for columns in dict.fromkeys(key[0] for key in rules)
     }
-    found = dict(run(partial(_apply_rules, rows, n_bandwidths), rules.items()))
+
+    def apply_rules(key: Key) -> dict[str, list[float]]:
+        """Return the bandwidths that each rule gives for one kind of distances."""
+        own, p = rows[key[0]], key[1]
+        distances: ColumnDistances | ListedDistances
+        if isinstance(p, Real) and own.shape[1] == 1 and len(own) > 1:
+            # On one column all norms agree, and sorting replaces the list of distances.
+            distances = ColumnDistances(own[:, 0])
+        else:
+            distances = ListedDistances(_distances(own, p))
+        return {rule: _choose(distances, rule, n_bandwidths) for rule in rules[key]}
+
+    found = dict(zip(rules, run(apply_rules, rules), strict=True))
     chosen = (
         found[key][values]
         if isinstance(values, str)
@@ -353,24 +364,6 @@ def check_bandwidth(bandwidth: Any, name: str) -> None:
     positive = np.all(values > 0) and np.all(np.isfinite(values))
     if values.ndim > 1 or not values.size or not positive:
         raise ValueError(message)
-
-
-def _apply_rules(
-    rows_of: dict[tuple[int, ...] | None, np.ndarray],
-    n_bandwidths: int,
-    key_and_rules: tuple[Key, Iterable[str]],
-) -> tuple[Key, dict[str, list[float]]]:
-    """Return the bandwidths that each rule gives for one kind of distances."""
-    key, rules = key_and_rules
-    columns, p = key
-    rows = rows_of[columns]
-    distances: ColumnDistances | ListedDistances
-    if isinstance(p, Real) and rows.shape[1] == 1 and len(rows) > 1:
-        # On one column all norms agree, and sorting replaces the list of distances.
-        distances = ColumnDistances(rows[:, 0])
-    else:
-        distances = ListedDistances(_distances(rows, p))
-    return key, {rule: _choose(distances, rule, n_bandwidths) for rule in rules}
 
 
 def column_medians(X: np.ndarray) -> np.ndarray:

@@ -461,13 +461,9 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     _operation = staticmethod(operator.add)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        parts = []
-        for part in (self.first, self.second):
-            F = part.features(A) if isinstance(part, RowKernel) else None
-            if F is None:
-                return None
-            parts.append(F)
-        return np.concatenate(parts, axis=1)
+        parts = [k for k in (self.first, self.second) if isinstance(k, RowKernel)]
+        found = [F for part in parts if (F := part.features(A)) is not None]
+        return np.concatenate(found, axis=1) if len(found) == 2 else None
 
 
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02

@@ -422,7 +422,7 @@ class BandwidthDisplay(PValues):
         kernels, statistics, pvalues, paired = _on_first_variable(
             result.kernels, statistics, pvalues
         )
-        display = cls(
+        return cls(
             kernel_names=[kernel_name(kernel) for kernel in kernels],
             bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),
             statistics=statistics,
@@ -434,8 +434,7 @@ class BandwidthDisplay(PValues):
             paired=paired,
             norms=[getattr(kernel, "norm", None) for kernel in kernels],
             discrepancy=getattr(result, "discrepancy", "discrepancy"),
-        )
-        return display.plot(ax=ax, level=level)
+        ).plot(ax=ax, level=level)
 
     def plot(self, ax: Any = None, *, level: float = 0.05) -> Self:
         """Draw the statistics, or the p-values.
@@ -1417,12 +1416,11 @@ class SelectionDisplay(Display):
         names = getattr(estimator, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(estimator.n_features_in_)])
-        display = cls(
+        return cls(
             relevance=path.relevance,
             redundancy=path.redundancy,
             feature_names=path.get("group", names[path.feature]),
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the path.
@@ -1548,14 +1546,13 @@ class SelectionCVDisplay(Display):
         best = int(np.argmax(results["mean_test_score"])) // len(sizes)
         params = estimator.best_params_.items() if len(scores) > 1 else ()
         setting = ", ".join(f"{key}={value}" for key, value in params) or None
-        display = cls(
+        return cls(
             n_features=sizes,
             scores=scores,
             best_setting=best,
             n_features_selected=estimator.n_features_,
             setting_name=setting,
-        )
-        return display.plot(ax=ax)
+        ).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the scores.

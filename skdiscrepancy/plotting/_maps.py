@@ -954,9 +954,8 @@ def _check_features(features: Any, estimator: Any) -> tuple[list[int], list[str]
         # Columns of the output, which need not belong to columns of the table.
         layout, n_features = layout_of(encoder, None), estimator.reference_.shape[1]
         known = None if layout is None else layout.names
-    names = (
-        [f"x{j}" for j in range(n_features)] if known is None else [*map(str, known)]
-    )
+    unnamed = [f"x{j}" for j in range(n_features)]
+    names = unnamed if known is None else [*map(str, known)]
     chosen = range(n_features) if features is None else features
     if isinstance(chosen, (str, Integral)) or not isinstance(chosen, Iterable):
         chosen = [chosen]
