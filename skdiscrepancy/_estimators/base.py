@@ -34,7 +34,7 @@ from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
-from skdiscrepancy._statistics.second_order import Normal, Statistics, check_finite
+from skdiscrepancy._statistics.second_order import Statistics, check_finite
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
@@ -357,7 +357,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                     found = noise(statistics, normalize=self.normalize)
                 except UnreadError as error:
                     found = str(error)
-        if isinstance(found, Normal):
+        if isinstance(found, tuple):
             found = NormalUncertainty(value, *found)
         elif isinstance(found, Noise):
             flags = settings.design.biased, self.normalize, not self.squared

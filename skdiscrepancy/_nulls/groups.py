@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.fft import irfft, rfft
@@ -24,6 +23,7 @@ from scipy.special import gammaln
 from scipy.stats import t
 
 from skdiscrepancy._data.checks import draw_seeds
+from skdiscrepancy._gram.pieces import add
 from skdiscrepancy._gram.run import BRIEF, SILENT, Progress, progress
 from skdiscrepancy._gram.tiles import CHUNK_BYTES, DoubleGram, Gram, GroupSums
 from skdiscrepancy._nulls.pvalues import (
@@ -481,47 +481,23 @@ def signed_means(
     n, n_resamples = core.n, options.n_resamples
     n_bytes = -(-n_resamples // 8)
     bits = np.frombuffer(options.generator.bytes(n * n_bytes), dtype=np.uint8)
-    signs = bits.reshape(n, n_bytes)
-    total = signed_sums(core, design, signs, n_resamples, seed)
-    nonzero = total.sums.any(axis=1)
-    refuse(lost_squares(total.squares, total.n_pairs, nonzero))
-    return total.sums / total.n_pairs, np.sqrt(total.squares) / total.n_pairs
-
-
-class SignedPart(NamedTuple):
-    """Sums over some pairs: how many, with each vector of signs, and of squares."""
-
-    n_pairs: int
-    sums: np.ndarray
-    squares: np.ndarray
-
-    def merge(self, other: SignedPart) -> SignedPart:
-        """Return the sums over both sets of pairs."""
-        return SignedPart(
-            self.n_pairs + other.n_pairs,
-            self.sums + other.sums,
-            self.squares + other.squares,
-        )
-
-
-def signed_sums(
-    gram: Gram, design: Design, bits: np.ndarray, n_resamples: int, seed: Any
-) -> SignedPart:
-    """Sum s_i s_j h(i, j) over the pairs of a design, for many vectors of signs s.
-
-    The signs of row i are the bits of row i of `bits`. The first sum has no signs.
-    """
     # The signs of all pairs of a chunk are stored as float64 at the same time.
     most = max(16, CHUNK_BYTES // (8 * (1 + n_resamples)))
-    options = {"most": most, "random_state": seed}
-    work = _signed_part, bits, n_resamples, most
-    return reduce(SignedPart.merge, gram.reduce_pairs(design, *work, **options))
+    work = _signed_part, bits.reshape(n, n_bytes), n_resamples, most
+    parts = core.reduce_pairs(design, *work, most=most, random_state=seed)
+    n_pairs, sums, squares = reduce(add, parts)
+    refuse(lost_squares(squares, n_pairs, sums.any(axis=1)))
+    return sums / n_pairs, np.sqrt(squares) / n_pairs
 
 
 def _signed_part(
     gram: Gram, bits: np.ndarray, n_resamples: int, most: int, pairs: Pairs
-) -> SignedPart:
-    """Return the sums over pairs, in several steps for a long row."""
+) -> tuple[int, np.ndarray, np.ndarray]:
+    """Return the number of pairs, their sums for all signs, and the sum of squares.
+
+    The signs of row i are the bits of row i of `bits`. The first sum has no signs. A
+    long row takes several steps.
+    """
     parts = []
     for start in range(0, len(pairs[0]), most):
         rows, cols = (index[start : start + most] for index in pairs)
@@ -533,8 +509,8 @@ def _signed_part(
             negative = np.unpackbits(differ, axis=1, count=n_resamples)
             sums[:, 1:] -= 2 * (values @ negative.astype(np.float64))
         squares = np.einsum("kp,kp->k", values, values)
-        parts.append(SignedPart(len(rows), sums, squares))
-    return reduce(SignedPart.merge, parts)
+        parts.append((len(rows), sums, squares))
+    return reduce(add, parts)
 
 
 def normal_test(core: Gram, design: Design, seed: int, options: Options) -> TestResult:

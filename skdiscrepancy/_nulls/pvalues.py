@@ -298,7 +298,18 @@ def check_options(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
         )
     if block_length not in (None, 1):
-        allowed = _methods_for_blocks(method, block_length, for_blocks)
+        given = f"block_length == {block_length!r}, must be None for"
+        if not for_blocks:
+            raise ValueError(
+                f"{given} this design or for random features (n_components). Whole "
+                "blocks of rows need exact kernels and design='u' or design='v'."
+            )
+        if method not in ("auto", *for_blocks):
+            raise ValueError(
+                f"{given} method == {method!r}. Whole blocks of rows need method to be "
+                f"one of {('auto', *for_blocks)}."
+            )
+        allowed = for_blocks
     n_resamples = check_number(n_resamples, "n_resamples", integer=True, least=1)
     if n_groups is not None:
         n_groups = check_number(
@@ -314,24 +325,6 @@ def check_options(
         method = allowed[0]
     # 2**62 is more groups than any sample has rows.
     return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
-
-
-def _methods_for_blocks(
-    method: str, block_length: int | str | None, for_blocks: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the methods for rows of a series. Refuse any other method or design."""
-    given = f"block_length == {block_length!r}, must be None for"
-    if not for_blocks:
-        raise ValueError(
-            f"{given} this design or for random features (n_components). Whole blocks "
-            "of rows need exact kernels and design='u' or design='v'."
-        )
-    if method not in ("auto", *for_blocks):
-        raise ValueError(
-            f"{given} method == {method!r}. Whole blocks of rows need method to be one "
-            f"of {('auto', *for_blocks)}."
-        )
-    return for_blocks
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -519,13 +512,10 @@ def parametric_test(
     with each draw, for the progress.
     """
     statistics, scales = observed
-    values = np.empty((len(statistics), 1 + options.n_resamples))
-    values[:, 0] = _over_scales(statistics, scales)
     seeds = draw_seeds(options.generator, options.n_resamples)
     work = partial(_value_of_draw, evaluate, draw)
     answers = run_all(seeds, work, options.run, what=what)
-    for b, answer in enumerate(answers, start=1):
-        values[:, b] = answer
+    values = np.column_stack((_over_scales(statistics, scales), *answers))
     result = combine(values, (np.ones(len(values)),), options)
     return replace(result, statistics=statistics)
 

@@ -141,8 +141,16 @@ def automatic_length(series: np.ndarray) -> float:
     size = np.abs(series).max()
     if n < 3 or not size > 0:
         return 1.0
-    R = _autocovariances(series / size, min(longest + n_quiet, n - 1))
-    last = _last_lag(R[1:] / R[0], longest, n_quiet, n)
+    n_lags = min(longest + n_quiet, n - 1)
+    padded = next_fast_len(n + n_lags, real=True)
+    spectrum = np.square(np.abs(rfft(series / size, padded)))
+    R = irfft(spectrum, padded)[: n_lags + 1] / n
+    loud = np.abs(R[1:] / R[0]) >= NEGLIGIBLE * np.sqrt(np.log10(n) / n)
+    # The first lag after which several autocorrelations in a row are negligible.
+    quiet = (k for k in range(longest) if not loud[k : k + n_quiet].any())
+    last = next(quiet, None)
+    if last is None:
+        last = int(np.flatnonzero(loud)[-1]) + 1
     width = min(2 * max(last, 1), longest)
     lags = np.arange(1, width + 1)
     window = np.minimum(1.0, 2 * (1 - lags / width))
@@ -154,23 +162,6 @@ def automatic_length(series: np.ndarray) -> float:
         return float(most)
     length = np.cbrt(1.5 * n * (slope / density) ** 2)
     return float(np.clip(length, 1.0, max(most, 1.0)))
-
-
-def _autocovariances(series: np.ndarray, longest: int) -> np.ndarray:
-    """Return the autocovariances of a centred series, divided by its length."""
-    n = len(series)
-    padded = next_fast_len(n + longest, real=True)
-    spectrum = np.square(np.abs(rfft(series, padded)))
-    return irfft(spectrum, padded)[: longest + 1] / n
-
-
-def _last_lag(r: np.ndarray, longest: int, n_quiet: int, n: int) -> int:
-    """Return the lag after which `n_quiet` autocorrelations in a row are negligible."""
-    loud = np.abs(r) >= NEGLIGIBLE * np.sqrt(np.log10(n) / n)
-    for lag in range(longest):
-        if not loud[lag : lag + n_quiet].any():
-            return lag
-    return int(np.flatnonzero(loud)[-1]) + 1
 
 
 # Probability that a test warns of rows in random order, about.

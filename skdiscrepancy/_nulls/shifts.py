@@ -344,6 +344,8 @@ class Windows(NamedTuple):
 
     Attributes
     ----------
+    pair : FeaturePair
+        Features of x and y.
     length : int
         Number of rows of a window.
     n_groups : int
@@ -352,9 +354,16 @@ class Windows(NamedTuple):
         Seed of the order of the rows of each piece. None leaves them in order.
     """
 
+    pair: FeaturePair
     length: int
     n_groups: int
     seed: int | None
+
+    def task(self, tiles: list[_Tile]) -> PieceTask:
+        """Return the sums over the windows of pieces, merged so that few are kept."""
+        return self.pair.blocks.task(
+            _window_sums, self, tiles, merge=_merge_windows, is_large=True
+        )
 
 
 def feature_window_test(
@@ -386,12 +395,12 @@ def feature_window_test(
     if length is None:
         [seed] = draw_seeds(options.generator, 1)
         length, n_shifts = _window_length([p.n_rows for p in pair.blocks.pieces()])
-        cut = Windows(length, N_GROUPS, seed)
+        cut = Windows(pair, length, N_GROUPS, seed)
     else:
-        cut, n_shifts = Windows(length, 1, None), float(pair.n)
+        cut, n_shifts = Windows(pair, length, 1, None), float(pair.n)
     warn_if_powerless(n_shifts, "shifts")
     with np.errstate(all="ignore"):
-        forms = _forms(pair, cut)
+        forms = _forms(cut)
         if cut.seed is None:
             shifts = np.arange(length)[:, np.newaxis]
         else:
@@ -426,33 +435,34 @@ class _Tile(NamedTuple):
     kernels: range
 
 
-def _forms(pair: FeaturePair, cut: Windows) -> _Forms:
+def _forms(cut: Windows) -> _Forms:
     """Return what the statistics need, from the sums over all windows."""
-    total = _Forms.zeros(pair, cut, pair.x.n_kernels)
+    pair = cut.pair
+    total = _Forms.zeros(cut, pair.x.n_kernels)
     if isinstance(pair.blocks, ArrayBlocks):
-        tiles = [tile for tiles in _passes(pair, cut, 1) for tile in tiles]
-        work = Work(_forms_of_tile, pair, cut)
+        tiles = [tile for tiles in _passes(cut, 1) for tile in tiles]
+        work = Work(_forms_of_tile, cut)
         found = run_all(tiles, work, pair.run, what="permutations")
         for tile, forms in zip(tiles, found, strict=True):
             total.add(tile, forms)
         return total
     # Many tiles in each pass over the rows.
-    passes = list(_passes(pair, cut, PASS_BYTES))
+    passes = list(_passes(cut, PASS_BYTES))
     with progress("permutations", len(passes), pair.run.verbose) as line:
         for tiles in passes:
-            sums = pair.blocks.sum(_window_task(pair, cut, tiles))
+            sums = pair.blocks.sum(cut.task(tiles))
             for tile, own in zip(tiles, sums, strict=True):
-                total.add(tile, _Forms.of(pair, cut, tile, *own))
+                total.add(tile, _Forms.of(cut, tile, *own))
             line.advance()
     return total
 
 
-def _passes(pair: FeaturePair, cut: Windows, most: int) -> Iterator[list[_Tile]]:
+def _passes(cut: Windows, most: int) -> Iterator[list[_Tile]]:
     """Yield tiles, several of them together if their sums take few bytes."""
-    x, y = pair.x, pair.y
+    x, y = cut.pair.x, cut.pair.y
     tiles: list[_Tile] = []
     used = 0
-    for g in range(pair.n_groups):
+    for g in range(cut.pair.n_groups):
         cell = 16 * cut.n_groups * (cut.length // 2 + 1) * len(y.is_norm[g])
         n_tiles = min(x.n_kernels, -(-cell * len(x.is_norm[g]) // TILE_BYTES))
         bounds = np.linspace(0, x.n_kernels, n_tiles + 1).astype(int).tolist()
@@ -467,20 +477,13 @@ def _passes(pair: FeaturePair, cut: Windows, most: int) -> Iterator[list[_Tile]]
     yield tiles
 
 
-def _forms_of_tile(pair: FeaturePair, cut: Windows, tile: _Tile) -> _Forms:
+def _forms_of_tile(cut: Windows, tile: _Tile) -> _Forms:
     """Return what the statistics need from one tile, for rows in memory."""
-    work = _window_task(pair, cut, [tile])
+    work = cut.task([tile])
     with np.errstate(all="ignore"):
-        parts = (work((piece, None))[1] for piece in pair.blocks.pieces())
+        parts = (work((piece, None))[1] for piece in cut.pair.blocks.pieces())
         [sums] = reduce(work.merge, parts)
-        return _Forms.of(pair, cut, tile, *sums)
-
-
-def _window_task(pair: FeaturePair, cut: Windows, tiles: list[_Tile]) -> PieceTask:
-    """Return the sums over the windows of pieces, merged so that few are in memory."""
-    return pair.blocks.task(
-        _window_sums, pair, cut, tiles, merge=_merge_windows, is_large=True
-    )
+        return _Forms.of(cut, tile, *sums)
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
@@ -491,9 +494,7 @@ def _merge_windows(first: Any, second: Any) -> Any:
     return second
 
 
-def _window_sums(
-    pair: FeaturePair, cut: Windows, tiles: list[_Tile], given: PieceRows
-) -> list[Any]:
+def _window_sums(cut: Windows, tiles: list[_Tile], given: PieceRows) -> list[Any]:
     """Return the sums over the windows of a piece, for each tile.
 
     The spectra are products of Fourier transforms, summed over the windows of each
@@ -501,14 +502,14 @@ def _window_sums(
     of the features of x, and of y, and of their squares.
     """
     piece, (x, y), index, _ = given
-    L, order, first = cut.length, np.arange(len(index)), 0
+    pair, L, order, first = cut.pair, cut.length, np.arange(len(index)), 0
     if cut.seed is not None:
         # The same order in every pass.
         draw = np.random.default_rng((cut.seed, piece.rows.start))
         order = draw.permutation(len(index))
         first = int(draw.integers(cut.n_groups))
     step = max(1, STRIP // L) * L
-    totals = [_zeros(pair, cut, tile) for tile in tiles]
+    totals = [_zeros(cut, tile) for tile in tiles]
     for start in range(0, len(index), step):
         end_if_stopped()
         own = order[start : start + step]
@@ -528,9 +529,10 @@ def _window_sums(
     return totals
 
 
-def _zeros(pair: FeaturePair, cut: Windows, tile: _Tile) -> tuple[np.ndarray, ...]:
-    lines = pair.x.lines(*tile)
-    n_x, n_y = int(lines.stop - lines.start), len(pair.y.is_norm[tile.group])
+def _zeros(cut: Windows, tile: _Tile) -> tuple[np.ndarray, ...]:
+    """Return sums over no windows."""
+    lines = cut.pair.x.lines(*tile)
+    n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile.group])
     shape = (cut.n_groups, cut.length // 2 + 1, n_x, n_y)
     spectra = np.zeros(shape, dtype=np.complex128)
     return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
@@ -568,9 +570,9 @@ class _Forms(NamedTuple):
     useful: np.ndarray
 
     @classmethod
-    def zeros(cls, pair: FeaturePair, cut: Windows, n_kernels: int) -> _Forms:
+    def zeros(cls, cut: Windows, n_kernels: int) -> _Forms:
         """Return sums of no tiles, for a number of kernels on x."""
-        shape = (n_kernels, pair.y.n_kernels)
+        shape = (n_kernels, cut.pair.y.n_kernels)
         places = (*shape, cut.n_groups * cut.length)
         return cls(
             np.zeros(places if cut.n_groups == 1 else (*places, places[-1])),
@@ -582,7 +584,6 @@ class _Forms(NamedTuple):
     @classmethod
     def of(
         cls,
-        pair: FeaturePair,
         cut: Windows,
         tile: _Tile,
         spectra: np.ndarray,
@@ -591,7 +592,7 @@ class _Forms(NamedTuple):
         y_sums: np.ndarray,
     ) -> _Forms:
         """Return the forms of the kernels of a tile."""
-        x, y, n, g, kernels = pair.x, pair.y, pair.n, tile.group, tile.kernels
+        x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
         lines, starts = x.lines(g, kernels), y.starts[g]
         all_sums = np.zeros((2, len(x.is_norm[g])))
         all_sums[:, lines] = x_sums
@@ -599,7 +600,7 @@ class _Forms(NamedTuple):
         of_y = LineMoments.of(y, g, n, *y_sums)
         # Rows that stay, and the means, belong to every choice of places.
         rest = stay / n - np.outer(of_x.means[lines], of_y.means)
-        found = cls.zeros(pair, cut, len(kernels))
+        found = cls.zeros(cut, len(kernels))
         for k, products, linear in zip(kernels, *found[:2], strict=True):
             whole = x.lines(g, range(k, k + 1))
             own = slice(whole.start - lines.start, whole.stop - lines.start)

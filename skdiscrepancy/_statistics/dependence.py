@@ -33,7 +33,6 @@ from skdiscrepancy._statistics.noise import (
     noise_rows,
 )
 from skdiscrepancy._statistics.second_order import (
-    Normal,
     Statistics,
     design_noise,
     matrix_gram,
@@ -70,20 +69,20 @@ class Norms(NamedTuple):
         return cls(*found)
 
 
-def weighted_offsets(
-    row_sums: np.ndarray, weights: np.ndarray, *, unbiased: bool
+def centring_offsets(
+    row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
 ) -> np.ndarray:
     """Return the offsets to subtract from rows and columns to centre a Gram matrix.
 
     The weighted rows of the matrix A_ij = K_ij - offset_i - offset_j then sum to zero,
-    without the diagonal if `unbiased`.
+    without the diagonal if `unbiased`. The V-statistic without weights has A = H K H.
 
     Parameters
     ----------
     row_sums : ndarray of shape (n_kernels, n_samples)
         Sums of w_j K_ij over j, without j = i if `unbiased`.
-    weights : ndarray of shape (n_samples,)
-        Weights that sum to one.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        Weights that sum to one. None for sums of K_ij, without weights.
     unbiased : bool
         True for the U-statistic, False for the V-statistic.
 
@@ -92,7 +91,12 @@ def weighted_offsets(
     offsets : ndarray of shape (n_kernels, n_samples)
         Offsets, for both rows and columns.
     """
+    n = row_sums.shape[1]
     with np.errstate(all="ignore"):
+        if weights is None:
+            # The offsets of a constant matrix are exact.
+            total, others = row_sums.sum(axis=1, keepdims=True), n - unbiased
+            return (row_sums - total / (2 * others)) / (others - unbiased)
         if not unbiased:
             return row_sums - (row_sums @ weights)[:, np.newaxis] / 2
         # Row i says that (1 - 2 w_i) f_i + sum_j w_j f_j is the row sum r_i. We solve
@@ -114,7 +118,7 @@ def weighted_offsets(
 def pair_weights(weights: np.ndarray, *, unbiased: bool) -> PairWeights:
     """Return the weights of pairs of rows in the statistic.
 
-    The V-statistic has w_i w_j. For the U-statistic see :func:`weighted_hsic`.
+    The V-statistic has w_i w_j. For the U-statistic see :func:`complete_hsic`.
     """
     if not unbiased:
         return PairWeights(weights, [(1.0, weights)])
@@ -122,26 +126,30 @@ def pair_weights(weights: np.ndarray, *, unbiased: bool) -> PairWeights:
     return PairWeights(weights, [(Norms.of(weights).two - 0.5, weights), (2, centred)])
 
 
-def weighted_hsic(
-    row_sums: np.ndarray, weights: np.ndarray, *, unbiased: bool
+def complete_hsic(
+    row_sums: np.ndarray, weights: np.ndarray | None = None, *, unbiased: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute HSIC of rows with weights from products of centred matrices.
+    """Compute HSIC and its scale from the row sums of products of centred matrices.
 
-    With A and B the centred matrices of :func:`weighted_offsets`, the V-statistic is
+    With A and B the centred matrices of :func:`centring_offsets`, the V-statistic is
     the sum of w_i w_j A_ij B_ij. The U-statistic is the mean of the fourth-order core
     of [1]_ over all four different rows i, j, q, r, weighted by w_i w_j w_q w_r. The
     core does not change when K_ij becomes A_ij. Inclusion and exclusion of equal rows
     then leave only a sum over i and j, of A_ij B_ij times w_i w_j times
     1 - sum w^2 - w_i - w_j + 2 w_i w_j. It is divided by the sum of the products of
-    four weights. Equal weights give the unbiased estimator of [1]_.
+    four weights. Equal weights give the unbiased estimator of [1]_, Equation 5, which
+    is sum(A o B) / (N (N - 3)). The projection of the symmetrised core on sample i,
+    Theorem 5, is ((N - 2) c_i + sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1. Its
+    last term is the same for all samples and adds no variance. The V-statistic of equal
+    weights is tr(KHLH) / N^2.
 
     Parameters
     ----------
     row_sums : ndarray of shape (n_kernels, n_samples)
         Row sums of A_ij B_ij times the weights of :func:`pair_weights`, without the
         diagonal if `unbiased`.
-    weights : ndarray of shape (n_samples,)
-        Positive weights that sum to one.
+    weights : ndarray of shape (n_samples,) or None, default=None
+        Positive weights that sum to one. None for row sums of A_ij B_ij.
     unbiased : bool
         U-statistic or V-statistic.
 
@@ -158,7 +166,12 @@ def weighted_hsic(
        2012.
     """
     # Results that are not finite raise an error, without a warning before it.
+    n = row_sums.shape[1]
     with np.errstate(all="ignore"):
+        if weights is None:
+            # The weights of pairs, if all weights are equal.
+            pairs = (n - 1) * (n - 2) / n**4 if unbiased else 1 / n**2
+            row_sums, weights = row_sums * pairs, np.full(n, 1 / n)
         statistics, rows = row_sums.sum(axis=1), row_sums / weights
         rows -= (rows @ weights)[:, np.newaxis]
         scales = 2 * np.sqrt(np.square(rows) @ weights)
@@ -174,73 +187,6 @@ def weighted_hsic(
 LEAST_NORMS = {4: 1e-3, 8: 1e-8}
 
 
-def centring_offsets(row_sums: np.ndarray, *, unbiased: bool) -> np.ndarray:
-    """Return the offsets to subtract from rows and columns to centre a Gram matrix.
-
-    For the V-statistic, K_ij - offset_i - offset_j is H K H. For the U-statistic, the
-    row sums leave out the diagonal, and the rows of the centred matrix sum to zero
-    without the diagonal.
-
-    Parameters
-    ----------
-    row_sums : ndarray of shape (n_kernels, n_samples)
-        Row sums of Gram matrices.
-    unbiased : bool
-        True for the U-statistic, False for the V-statistic.
-
-    Returns
-    -------
-    offsets : ndarray of shape (n_kernels, n_samples)
-        Offsets, for both rows and columns.
-    """
-    n = row_sums.shape[1]
-    with np.errstate(all="ignore"):
-        total = row_sums.sum(axis=1, keepdims=True)
-        if unbiased:
-            return row_sums / (n - 2) - total / (2 * (n - 1) * (n - 2))
-        return row_sums / n - total / (2 * n**2)
-
-
-def complete_hsic(
-    row_sums: np.ndarray, *, unbiased: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute HSIC and its scale from the row sums of products of centred matrices.
-
-    The fourth-order core does not change when K_ij becomes K_ij - f_i - f_j. Written in
-    the centred matrices A and B, whose rows sum to zero, the unbiased estimator
-    of [1]_, Equation 5, is sum(A o B) / (N (N - 3)), and the projection of the
-    symmetrised core on sample i, Theorem 5, is
-    ((N - 2) c_i + sum(c)) / (2 (N - 1) (N - 3)) with c = (A o B) 1.
-
-    Parameters
-    ----------
-    row_sums : ndarray of shape (n_kernels, n_samples)
-        The vectors c, without the diagonal if `unbiased`.
-    unbiased : bool
-        U-statistic, or V-statistic tr(KHLH) / N^2.
-
-    Returns
-    -------
-    statistics, scales : ndarray of shape (n_kernels,)
-        Squared HSIC and sigma_k.
-
-    References
-    ----------
-    .. [1] L. Song et al., "Feature selection via dependence maximization", JMLR 13,
-       2012.
-    """
-    n = row_sums.shape[1]
-    # Results that are not finite raise an error, without a warning before it.
-    with np.errstate(all="ignore"):
-        if unbiased:
-            statistics = row_sums.sum(axis=1) / (n * (n - 3))
-            projections = row_sums * ((n - 2) / (2 * (n - 1) * (n - 3)))
-            # sum(c) is the same for all projections, so it adds no variance.
-            return statistics, 4 * projections.std(axis=1)
-        means = row_sums / n
-        return means.mean(axis=1), 2 * means.std(axis=1)
-
-
 def complete_statistics(
     x: Gram, y: Gram, *, unbiased: bool, weights: np.ndarray | None = None
 ) -> Statistics:
@@ -248,8 +194,7 @@ def complete_statistics(
 
     `weights` are positive weights of the rows that sum to one.
     """
-    offsets, finish, pairs, four = centring_offsets, complete_hsic, UNIFORM, 1.0
-    nu = float(x.n)
+    four, pairs, nu = 1.0, UNIFORM, float(x.n)
     if weights is not None:
         four = Norms.of(weights).four if unbiased else 1.0
         if four < max(LEAST_NORMS[side.dtype.itemsize] for side in (x, y)):
@@ -258,12 +203,10 @@ def complete_statistics(
                 "unbiased HSIC, which compares four different rows, has too few "
                 "digits. Use design='v' or other weights."
             )
-        offsets = partial(weighted_offsets, weights=weights)
-        finish = partial(weighted_hsic, weights=weights)
         pairs, nu = pair_weights(weights, unbiased=unbiased), effective_size(weights)
-    centring = Centring(partial(offsets, unbiased=unbiased), not unbiased, pairs)
-    finish = partial(finish, unbiased=unbiased)
-    products = centred_products(x, y, centring, finish)
+    offsets = partial(centring_offsets, weights=weights, unbiased=unbiased)
+    finish = partial(complete_hsic, weights=weights, unbiased=unbiased)
+    products = centred_products(x, y, Centring(offsets, not unbiased, pairs), finish)
     values, scales = products.results
     # The U-statistic divides rounding errors too.
     return Statistics(values, scales, nu, products.sizes / four, products.dtype)
@@ -395,7 +338,7 @@ def hsic_noise(
     *,
     second_order: bool,
     normalize: bool,
-) -> Noise | Normal | str:
+) -> Noise | tuple[float, int] | str:
     """Estimate the noise of the mean over all products of kernels, or say why not.
 
     HSIC is the statistic of the core A_ij B_ij, for the centred matrices A and B. The
@@ -406,17 +349,20 @@ def hsic_noise(
     if x.n < LEAST_ROWS:
         return too_few_rows(x.n)
     measure = np.ones(x.n) if weights is None else weights
-    size = effective_size(measure)
-    n_products = len(statistics.scales)
+    size, n_products = effective_size(measure), len(statistics.scales)
+    rows = noise_rows(x.n, n_products if normalize else 1)
+    v = measure[rows] / measure[rows].sum()
     if normalize or n_products == 1:
-        rows = noise_rows(x.n, n_products)
-        v = measure[rows] / measure[rows].sum()
         matrices = centred_matrices(x, y, rows, v)
         return noise_of(matrices, [v], [size], statistics, normalize=normalize)
-    # The mean over products is the product of the mean kernels.
-    rows = noise_rows(x.n)
-    v = measure[rows] / measure[rows].sum()
     H = mean_centred(x, rows, v) * mean_centred(y, rows, v)
+    return _noise_of_mean(H, v, size, statistics)
+
+
+def _noise_of_mean(
+    H: np.ndarray, v: np.ndarray, size: float, statistics: Statistics
+) -> Noise:
+    """Estimate the noise of the mean over products, the product H of mean kernels."""
     scales = np.array([RowMeans.of(H, [v], [1.0]).scale])
     mean = replace(statistics, scales=scales)
     return noise_of([(0, H)], [v], [size], mean, normalize=False)
@@ -539,10 +485,8 @@ def feature_noise(
             for k, (a, b) in enumerate(places)
         )
         return noise_of(matrices, [v], [float(n)], statistics, normalize=normalize)
-    # The mean over products is the product of the mean kernels.
     H = (x.mean(axis=1) * y.mean(axis=1)).mean(axis=0)
-    mean = replace(statistics, scales=np.array([RowMeans.of(H, [v], [1.0]).scale]))
-    return noise_of([(0, H)], [v], [float(n)], mean, normalize=False)
+    return _noise_of_mean(H, v, float(n), statistics)
 
 
 def _centred_groups(side: Any, block: Any, rows: np.ndarray) -> np.ndarray:

@@ -420,13 +420,13 @@ class ComparisonResult(Result):
     def pvalue_less(self) -> float:
         """One-sided p-value; if small, the first candidate has the smaller score."""
         self._check_two()
-        return float(self._tails(self.differences, self.difference_errors)[0, 1])
+        return float(self._tails(1.0)[0, 1])
 
     @property
     def pvalue_greater(self) -> float:
         """One-sided p-value; if small, the first candidate has the larger score."""
         self._check_two()
-        return float(self._tails(-self.differences, self.difference_errors)[0, 1])
+        return float(self._tails(-1.0)[0, 1])
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the difference of two candidates.
@@ -512,14 +512,15 @@ class ComparisonResult(Result):
         n = len(self.names)
         sign = -1.0 if self.larger_is_better else 1.0
         # Small if the candidate of the row is worse than the candidate of the column.
-        worse = self._tails(-sign * self.differences, self.difference_errors)
+        worse = self._tails(-sign)
         pairs = ~np.eye(n, dtype=bool)
         adjusted = np.ones((n, n))
         adjusted[pairs] = holm(worse[pairs])
         return adjusted.min(axis=1)
 
-    def _tails(self, differences: np.ndarray, errors: np.ndarray) -> np.ndarray:
-        """Return the probability of differences at most as large as these."""
+    def _tails(self, sign: float) -> np.ndarray:
+        """Return the probability of differences, times a sign, at most as large."""
+        differences, errors = sign * self.differences, self.difference_errors
         zeros = np.zeros_like(differences)
         z = np.divide(differences, errors, out=zeros, where=errors > 0)
         # Differences without an error, as of equal candidates, are exact.

@@ -334,7 +334,10 @@ def noise_of(
         Noise of the mean.
     """
     values, scales, nu = statistics.values, statistics.scales, statistics.nu
-    weights, share = _weights(scales, normalize=normalize), 1 / len(scales)
+    share = 1 / len(scales)
+    weights = np.full(len(scales), share)
+    if normalize:
+        weights = np.divide(share, scales, out=np.zeros_like(weights), where=scales > 0)
     shares = [effective_size(v) / size for v, size in zip(masses, sizes, strict=True)]
     signs = (1.0, -1.0)
     z = np.concatenate(
@@ -457,14 +460,6 @@ def _jackknife_variance(values: np.ndarray, masses: np.ndarray, share: float) ->
     """Return the variance for all rows, from values without each of some rows."""
     deviations = values - masses @ values
     return float((1 - masses) @ np.square(deviations)) * share
-
-
-def _weights(scales: np.ndarray, *, normalize: bool) -> np.ndarray:
-    """Return the factor of each statistic in their mean."""
-    ones = np.ones(len(scales))
-    if normalize:
-        ones = np.divide(ones, scales, out=np.zeros_like(ones), where=scales > 0)
-    return ones / len(scales)
 
 
 class RowMeans(NamedTuple):

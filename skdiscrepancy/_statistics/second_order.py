@@ -92,21 +92,14 @@ def over_design(
     return Statistics(moments.mean, scales, nu, sizes, core.dtype)
 
 
-def weight_masses(
-    weights: np.ndarray, *, unbiased: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights that sum to one, and the weight of all pairs of each row."""
-    w = weights / weights.sum()
-    return w, w * other_weights(w) if unbiased else w
-
-
 def one_sample(core: Gram, weights: np.ndarray, *, unbiased: bool) -> Statistics:
     """Compute the complete statistics of a core for rows with weights.
 
     The V-statistic is the sum of w_i w_j h_ij, and the U-statistic leaves out i = j and
     divides by the sum of the weights of the other pairs.
     """
-    w, masses = weight_masses(weights, unbiased=unbiased)
+    w = weights / weights.sum()
+    masses = w * other_weights(w) if unbiased else w
     sums = core.sums(w, diagonal=not unbiased)
     with np.errstate(all="ignore"):
         # Statistics that are not finite are refused.
@@ -123,13 +116,6 @@ def matrix_gram(K: np.ndarray, m: int | None = None) -> KernelGram:
     return gram([PrecomputedKernel(K)], *samples)
 
 
-class Normal(NamedTuple):
-    """Standard error and degrees of freedom of a normal statistic."""
-
-    error: float
-    n_degrees: int
-
-
 def design_noise(
     core: Gram,
     design: Design,
@@ -137,7 +123,7 @@ def design_noise(
     weights: np.ndarray | None = None,
     *,
     normalize: bool,
-) -> Noise | Normal | str:
+) -> Noise | tuple[float, int] | str:
     """Estimate the noise of the mean of second-order statistics, or say why not.
 
     Complete designs may have weights of the rows.
@@ -169,7 +155,7 @@ def design_noise(
 
 def cross_noise(
     rows: np.ndarray, cols: np.ndarray, matrices: Iterable[tuple[int, np.ndarray]]
-) -> Normal:
+) -> tuple[float, int]:
     """Estimate the noise of the mean of second-order statistics on a rectangle.
 
     Parameters
@@ -183,8 +169,9 @@ def cross_noise(
 
     Returns
     -------
-    normal : Normal
-        The standard error. Its square is the variance of the row means over n_rows plus
+    error, n_degrees : float and int
+        The standard error, and the degrees of freedom of the normal statistic. The
+        square of the error is the variance of the row means over n_rows plus
         the variance of the column means over n_cols. Both hold the variance of the
         core, which counts once.
     """
@@ -195,7 +182,7 @@ def cross_noise(
     H = H - H.mean(axis=0) - H.mean(axis=1, keepdims=True) + H.mean()
     both = np.mean(np.square(H)) / (n_rows * n_cols)
     variance = max(of_rows + of_cols - both, of_rows, of_cols)
-    return Normal(float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1))
+    return float(np.sqrt(variance)), max(min(n_rows, n_cols) - 1, 1)
 
 
 def too_few_rows(n: int) -> str:
@@ -577,8 +564,14 @@ def mmd_from_gram(
     design = check_design(design)
     check_flag(second_order, "second_order")
     check_flag(normalize, "normalize")
-    K, m = joined_gram(K_xx, K_yy, K_xy)
-    n = len(K) - m
+    K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
+    K_xy = check_gram(K_xy, "K_xy", symmetric=False)
+    m, n = len(K_xx), len(K_yy)
+    if K_xy.shape != (m, n):
+        raise ValueError(
+            f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
+        )
+    K = np.block([[K_xx, K_xy], [K_xy.T, K_yy]])
     if design.complete and not second_order:
         samples = TwoSamples(matrix_gram(K, m))
         statistics = two_sample_statistics(samples, unbiased=not design.biased)
@@ -589,20 +582,6 @@ def mmd_from_gram(
             K = K[np.ix_(some, some)]
         statistics = over_design(matrix_gram(K, size).paired(), design, random_state)
     return one_statistic(statistics, normalize=normalize)
-
-
-def joined_gram(
-    K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike
-) -> tuple[np.ndarray, int]:
-    """Return the Gram matrix of two stacked samples, and the size of the first one."""
-    K_xx, K_yy = check_gram(K_xx, "K_xx"), check_gram(K_yy, "K_yy")
-    K_xy = check_gram(K_xy, "K_xy", symmetric=False)
-    m, n = len(K_xx), len(K_yy)
-    if K_xy.shape != (m, n):
-        raise ValueError(
-            f"K_xy has shape {K_xy.shape}, must be {(m, n)} to match K_xx and K_yy."
-        )
-    return np.block([[K_xx, K_xy], [K_xy.T, K_yy]]), m
 
 
 class Reference(NamedTuple):
@@ -740,7 +719,7 @@ class Reference(NamedTuple):
         paired: bool,
         normalize: bool,
         weights: np.ndarray | None = None,
-    ) -> Noise | Normal | str:
+    ) -> Noise | tuple[float, int] | str:
         """Estimate the noise of the mean over kernels, or say why not."""
         least = min(self.rows.shape[0], len(Y))
         if least < LEAST_ROWS:
