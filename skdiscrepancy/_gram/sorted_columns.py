@@ -319,16 +319,14 @@ class Line(Leaf):
         rows = None if weights is None else weights[np.newaxis, column.order]
         if isinstance(profile, Profile):
             if self.wide:
-                return column.in_rows(
-                    complement_sums(column.steps, profile.rate, rows)[0]
-                )
-            return column.in_rows(scan_sums(column.steps, profile, rows)[0])
-        w = np.ones(self.n_rows) if weights is None else weights
-        sums = column.in_rows(
-            distance_sums(column.steps, w[np.newaxis, column.order])[0]
-        )
+                sums = complement_sums(column.steps, profile.rate, rows)
+            else:
+                sums = scan_sums(column.steps, profile, rows)
+            return column.in_rows(sums[0])
+        sums = column.in_rows(distance_sums(column.steps, rows)[0])
         if self.wide:
             return sums
+        w = np.ones(self.n_rows) if weights is None else weights
         lengths = column.in_rows(np.abs(column.values - profile.origin))
         return w.sum() * lengths + w @ lengths - sums
 
@@ -347,11 +345,8 @@ class Line(Leaf):
         """
         if isinstance(other, Classes) or (self.wide and not other.wide):
             return other.products(self, weights)
-        column, (x_rate, x_factor), (y_rate, y_factor) = (
-            self.column,
-            self.rate,
-            other.rate,
-        )
+        (x_rate, x_factor), (y_rate, y_factor) = self.rate, other.rate
+        column = self.column
         sums = product_sums(
             column.values,
             other.column.in_rows(other.column.values)[column.order],

@@ -25,6 +25,7 @@ from skdiscrepancy._data.distances import Index
 from skdiscrepancy._gram.run import (
     QUIET,
     Run,
+    Task,
     Work,
     end_if_stopped,
     run_all,
@@ -265,19 +266,17 @@ class Gram:
 
         Partial sums are added in a fixed order, whatever the number of threads is.
         """
-        if weights is not None:
-            weights = weights.astype(self.dtype, copy=False)
+        work = _Walk(self, weights, moments)
         results: list[Any] = [None] * len(regions)
         totals: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        tile = self._tile_side()
-        tasks = list(_tasks(regions, tile))
+        tasks = list(_tasks(regions, work.tile))
         n_pairs = sum(map(_n_pairs, chain.from_iterable(tasks)))
         # Incomplete designs have other regions, or more of them.
         complete = len(regions) <= 3 and any(region.symmetric for region in regions)
         self._warn_if_long(n_pairs, complete=complete)
         answers = run_all(
             tasks,
-            Work(_reduce_pieces, self, tile, weights, moments),
+            work,
             self.run,
             total=n_pairs,
             size=lambda answers: sum(_n_pairs(piece) for piece, _ in answers),
@@ -291,7 +290,7 @@ class Gram:
                 else:
                     _add_piece(totals, piece, *sums)
         for number, sums in totals.items():
-            results[number] = _finish(regions[number], sums, moments)
+            results[number] = work.finish(regions[number], sums)
         return results
 
     def moments(self, design: Design, random_state: RandomStateLike = None) -> Moments:
@@ -511,11 +510,8 @@ class WrappedGram(Gram):
     def __init__(self, inner: Gram):
         self.inner = inner
         self.n, self.n_kernels = inner.n, inner.n_kernels
-        self.n_features, self.dtype, self.run = (
-            inner.n_features,
-            inner.dtype,
-            inner.run,
-        )
+        self.n_features, self.dtype = inner.n_features, inner.dtype
+        self.run = inner.run
 
     def has_features(self) -> bool:
         """Tell whether random features can replace the kernels."""
@@ -919,57 +915,58 @@ def _cells(
             )
 
 
-def _reduce_pieces(
-    gram: Gram,
-    tile: int,
-    weights: np.ndarray | None,
-    moments: bool,
-    pieces: list[_Piece],
-) -> list[tuple[_Piece, Any]]:
-    """Return the sums of each piece, finished if it is a whole region."""
-    answers = []
-    for piece in pieces:
-        sums: Any = _reduce_piece(gram, tile, weights, moments, piece)
-        if piece.whole:
-            sums = _finish(piece.region, sums, moments)
-        answers.append((piece, sums))
-    return answers
+class _Walk(Task):
+    """The sums of the pieces of regions, over the tiles of a Gram."""
 
+    def __init__(self, gram: Gram, weights: np.ndarray | None, moments: bool):
+        self.gram, self.moments, self.tile = gram, moments, gram._tile_side()
+        self.weights = weights
+        if weights is not None:
+            self.weights = weights.astype(gram.dtype, copy=False)
 
-def _finish(region: Region, sums: Any, moments: bool) -> Any:
-    """Return the sums of a whole region, or the moments of its rows."""
-    return Moments.of_row_sums(sums[0], region.row_length) if moments else sums
+    def __call__(self, pieces: list[_Piece]) -> list[tuple[_Piece, Any]]:
+        """Return the sums of each piece, finished if it is a whole region."""
+        answers = []
+        for piece in pieces:
+            sums: Any = self._sums(piece)
+            sums = self.finish(piece.region, sums) if piece.whole else sums
+            answers.append((piece, sums))
+        return answers
 
+    def finish(self, region: Region, sums: Any) -> Any:
+        """Return the sums of a whole region, or the moments of its rows."""
+        if not self.moments:
+            return sums
+        return Moments.of_row_sums(sums[0], region.row_length)
 
-def _reduce_piece(
-    gram: Gram, tile: int, weights: np.ndarray | None, moments: bool, piece: _Piece
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Add up the tiles of a piece; on the diagonal, the tiles of one half."""
-    _, region, all_rows, all_cols = piece
-    # Columns of a symmetric region are rows of its other half. The moments of the rows
-    # of a rectangle do not need its columns.
-    want_cols = region.symmetric or not moments
-    row_sums = np.zeros((gram.n_kernels, length(all_rows)))
-    col_sums = row_sums
-    if not piece.on_diagonal:
-        col_sums = np.zeros((gram.n_kernels, length(all_cols)))
-    for rows, cols in _cells(all_rows, all_cols, tile, half=piece.on_diagonal):
-        end_if_stopped()
-        diagonal = region.symmetric and rows == cols
-        of_tile = Tile(
-            rows,
-            rows if diagonal else cols,
-            None if weights is None else (weights[rows], weights[cols]),
-            drop_diagonal=diagonal and not region.diagonal,
-            want_cols=want_cols and not diagonal,
-        )
-        row_part, col_part = gram.tile_sums(of_tile)
-        at = rows.start - all_rows.start
-        row_sums[:, at : at + row_part.shape[1]] += row_part
-        if col_part is not None:
-            at = cols.start - all_cols.start
-            col_sums[:, at : at + col_part.shape[1]] += col_part
-    return row_sums, None if piece.on_diagonal or not want_cols else col_sums
+    def _sums(self, piece: _Piece) -> tuple[np.ndarray, np.ndarray | None]:
+        """Add up the tiles of a piece; on the diagonal, the tiles of one half."""
+        (_, region, all_rows, all_cols), w = piece, self.weights
+        # Columns of a symmetric region are rows of its other half. The moments of the
+        # rows of a rectangle do not need its columns.
+        want_cols = region.symmetric or not self.moments
+        row_sums = np.zeros((self.gram.n_kernels, length(all_rows)))
+        col_sums = row_sums
+        if not piece.on_diagonal:
+            col_sums = np.zeros((self.gram.n_kernels, length(all_cols)))
+        cells = _cells(all_rows, all_cols, self.tile, half=piece.on_diagonal)
+        for rows, cols in cells:
+            end_if_stopped()
+            diagonal = region.symmetric and rows == cols
+            tile = Tile(
+                rows,
+                rows if diagonal else cols,
+                None if w is None else (w[rows], w[cols]),
+                drop_diagonal=diagonal and not region.diagonal,
+                want_cols=want_cols and not diagonal,
+            )
+            row_part, col_part = self.gram.tile_sums(tile)
+            at = rows.start - all_rows.start
+            row_sums[:, at : at + row_part.shape[1]] += row_part
+            if col_part is not None:
+                at = cols.start - all_cols.start
+                col_sums[:, at : at + col_part.shape[1]] += col_part
+        return row_sums, None if piece.on_diagonal or not want_cols else col_sums
 
 
 def _add_piece(

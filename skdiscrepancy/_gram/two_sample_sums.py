@@ -32,7 +32,7 @@ Weights = tuple[np.ndarray | None, np.ndarray | None]
 # Bytes of the states of sorted samples that are kept. Others are computed again.
 MOST_KEPT = 2**30
 # Sums of X over X, of Y over Y, of X over Y and of Y over X, one row for each kernel.
-Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Sums = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +180,9 @@ class TwoSamples:
     @property
     def stacked(self) -> np.ndarray | None:
         """The weights of all rows, None if no rows have weights."""
-        return (
-            np.concatenate(filled(self.weights, self.gram.sizes))
-            if self.weighted
-            else None
-        )
+        if not self.weighted:
+            return None
+        return np.concatenate(filled(self.weights, self.gram.sizes))
 
     def parts(
         self, finish: Callable[..., Any], *, diagonal: bool, keep_order: bool = False
@@ -240,15 +238,15 @@ class TwoSamples:
         """Return the sums of the kernels that are summed over tiles."""
         tiles, kept, (m, n) = ways.tiles, self.kept, self.gram.sizes
         regions = [square(m, m + n, diagonal=False), Region(0, m, m, m + n)]
-        first, weights = square(0, m, diagonal=False), self.stacked
+        weights = self.stacked
         within_x = None
         if kept is not None and kept.setting == _setting(ways):
             within_x = kept.tiles
         if within_x is None:
-            regions.insert(0, first)
-        *firsts, (within_y, _), cross = tiles.walk(regions, weights)
+            regions.append(square(0, m, diagonal=False))
+        (within_y, _), cross, *others = tiles.walk(regions, weights)
         if within_x is None:
-            within_x = firsts[0][0]
+            [(within_x, _)] = others
         if diagonal:
             # Not within the walk, because the sums without a diagonal are kept.
             values = tiles.diagonal()
@@ -272,11 +270,8 @@ class TwoSamples:
                     own *= weights
                 with np.errstate(all="ignore"):
                     within_x, within_y = within_x + own[:m], within_y + own[m:]
-            sums = within_x, within_y, leaf.inner(of_y, 0, m)
-            first, second, third, fourth = (
-                part[np.newaxis] for part in (*sums, leaf.inner(of_x, m))
-            )
-            yield k, (first, second, third, fourth)
+            every = within_x, within_y, leaf.inner(of_y, 0, m), leaf.inner(of_x, m)
+            yield k, tuple(part[np.newaxis] for part in every)
 
     def _sort(self, columns: list[np.ndarray], *, keep_order: bool) -> _Sorted:
         """Sort two columns, the first one if it is not kept."""
@@ -331,11 +326,7 @@ def _sums_in_order(
 ) -> Any:
     """Return the result from the row sums of one kernel on two sorted samples."""
     k, profile = item
-    (x, y), (runs_x, runs_y), (w_x, w_y) = (
-        samples.columns,
-        samples.runs,
-        samples.weights,
-    )
+    (x, y), (w_x, w_y), (runs_x, runs_y), ranks, _ = samples
     x_states = samples.states.get(k) or states_of(x, profile, w_x)
     y_states = states_of(y, profile, w_y)
     within_x, within_y = x_states.within, y_states.within
@@ -345,15 +336,13 @@ def _sums_in_order(
         within_y = within_y + diagonal_of(y, profile) * of_y
     cross_x = sums_across(x, runs_x, y, profile, y_states, w_y)
     cross_y = sums_across(y, runs_y, x, profile, x_states, w_x)
-    if (ranks := samples.ranks) is not None:
+    if ranks is not None:
         within_y, cross_y, of_y = within_y[ranks], cross_y[ranks], of_y[ranks]
         held_out = None if held_out is None else held_out[ranks]
     if held_out is not None:
         of_x = np.delete(of_x, held_out)
-    first, second, third, fourth = (
-        part[np.newaxis] for part in (within_x, within_y, cross_x, cross_y)
-    )
-    sums = _without(held_out, (first, second, third, fourth))
+    every = (within_x, within_y, cross_x, cross_y)
+    sums = _without(held_out, tuple(part[np.newaxis] for part in every))
     return finish(*sums, of_x, of_y)
 
 
