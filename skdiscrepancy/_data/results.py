@@ -141,10 +141,8 @@ class Result(metaclass=ABCMeta):
         n_left_out, columns = self._table(max_rows)
         aligned = []
         for numeric, cells in columns:
-            width = max(map(len, cells))
-            aligned.append(
-                [c.rjust(width) if numeric else c.ljust(width) for c in cells]
-            )
+            width, justify = max(map(len, cells)), str.rjust if numeric else str.ljust
+            aligned.append([justify(cell, width) for cell in cells])
         lines = ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
         more = [f"... {n_left_out} more"] if n_left_out else []
         return [*lines, *more] if len(lines) > 1 else []

@@ -3,16 +3,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from skdiscrepancy._models.dispatch import score_function, score_function_of
-from skdiscrepancy.model_checking._scorers import (
+from skdiscrepancy.model_checking._densities import (
     HyvarinenScorer,
     KSDScorer,
     MMDScorer,
+    SteinThinning,
     compare_scores,
     neg_hyvarinen_scorer,
     neg_ksd_scorer,
     neg_mmd_scorer,
+    stein_thinning,
 )
-from skdiscrepancy.model_checking._thinning import SteinThinning, stein_thinning
 
 __all__ = [
     "HyvarinenScorer",
