@@ -238,7 +238,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             self._features(*sides)
         self._learnt_from = values_of(self, self._learns_from)
 
-    @property
     def _seed(self) -> int:
         """Seed of the features of a fitted estimator."""
         if not hasattr(self, "feature_seed_"):
@@ -251,7 +250,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     def _features(self, *sides: tuple[list[Any], list[Any]]) -> list[FeatureMaps]:
         """Return the features of the kernels of each side, which are independent."""
         return [
-            FeatureMaps(kernels, self.n_components, self._seed + i, *samples)
+            FeatureMaps(kernels, self.n_components, self._seed() + i, *samples)
             for i, (kernels, samples) in enumerate(sides)
         ]
 

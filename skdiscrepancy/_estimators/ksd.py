@@ -768,7 +768,7 @@ class KSDEstimator(BaseDiscrepancy):
             X, gradients, weights = X[some], gradients[some], weights[some]
         unbiased = not design.biased
         if self.n_components is not None:
-            core = self._feature_core(self._seed, (X, gradients), weights=weights)
+            core = self._feature_core(self._seed(), (X, gradients), weights=weights)
             scales = self.normalize or settings.errors
             statistics = feature_statistics(core, 1, unbiased=unbiased, scales=scales)
         else:
@@ -979,7 +979,7 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = [self._gradients(Z) for Z in (points, X)]
         if self.n_components is not None:
             at_points, sample = zip((points, X), gradients, strict=True)
-            return feature_witness(self._feature_core(self._seed, sample, at_points))
+            return feature_witness(self._feature_core(self._seed(), sample, at_points))
         core = self._core(np.concatenate((points, X)), np.concatenate(gradients))
         return stein_witness(core, len(points))
 

@@ -838,7 +838,7 @@ class MMDEstimator(BaseDiscrepancy):
             # Exact kernels refuse rows that are read by blocks.
             self._reference_rows()
         else:
-            features = self.n_components, self._seed
+            features = self.n_components, self._seed()
         found = Reference(
             self.reference_,
             self.kernels_,
