@@ -376,17 +376,18 @@ class JoinedColumns(Gram):
         norm = self.candidates[0][1].norm
         common = sum(part.distances(rows, cols, norm) for part in self.common)
         for k, (candidate, kernel) in enumerate(self.candidates):
-            values = place(out, k)
-            values[...] = candidate.distances(rows, cols, norm)
+            distances = candidate.distances(rows, cols, norm)
             if self.removed:
-                np.subtract(common, values, out=values)
+                np.subtract(common, distances, out=distances)
                 # Rounding must not make the difference of equal distances negative.
-                np.maximum(values, 0, out=values)
+                np.maximum(distances, 0, out=distances)
             else:
-                values += common
+                distances += common
             if norm == 2 and not kernel.on_squared:
-                np.sqrt(values, out=values)
-            kernel.evaluate(values, values)
+                np.sqrt(distances, out=distances)
+            values = place(out, k)
+            # Compiled exponentials take less time if they are not in place.
+            kernel.evaluate(distances, values)
             yield k, values
 
 
