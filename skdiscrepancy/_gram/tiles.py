@@ -378,9 +378,6 @@ class Gram:
         """Return the sums of rows and of columns, by compiled loops where possible."""
         row_sums, col_sums = (np.empty((self.n_kernels, n)) for n in tile.shape)
         outs = [np.empty(tile.shape, dtype=self.dtype)] * self.n_kernels
-        of_rows, of_cols = tile.weights or (
-            np.ones(n, dtype=self.dtype) for n in tile.shape
-        )
         for members, arrays, evaluate in self.shared(tile.rows, tile.cols):
             known = [k for k in members if k in self.known]
             loops = [self.known[k] for k in known]
@@ -388,9 +385,12 @@ class Gram:
             if found:
                 row_sums[known], col_sums[known] = found
                 members = {k: members[k] for k in members if k not in self.known}
-            outside = None
-            if members and tile.band is not None:
-                outside = ~in_band(tile.shape, *tile.band)
+                if not members:
+                    continue
+            of_rows, of_cols = tile.weights or (
+                np.ones(n, dtype=self.dtype) for n in tile.shape
+            )
+            outside = None if tile.band is None else ~in_band(tile.shape, *tile.band)
             for k, values in evaluate(members, outs):
                 if outside is not None:
                     values[outside] = 0

@@ -106,6 +106,15 @@ def _in_chains(
     return order, kinds[order], scales[order], squares
 
 
+@lru_cache(maxsize=64)
+def _ends(shape: tuple[int, int], band: tuple[int, int] | None) -> np.ndarray:
+    """Return the first column of each row, and the column after its last one."""
+    if band is None:
+        return np.full((shape[0], 2), (0, shape[1]), dtype=np.int64)
+    last = band[0] + np.arange(shape[0], dtype=np.int64)
+    return np.stack([last - band[1] + 1, last], axis=1).clip(0)
+
+
 def compiled_sums(
     tile: Sequence[np.ndarray],
     kernels: Sequence[tuple[str, float]],
@@ -139,16 +148,11 @@ def compiled_sums(
     if weights is None:
         # The compiled loop is faster without weights than with ones.
         weights = np.ones(len(x), dtype=x.dtype), np.empty(0, dtype=x.dtype)
-    # First column of each row, and the column after its last one.
-    ends = np.full((len(x), 2), (0, x.shape[1]))
-    if band is not None:
-        last = band[0] + np.arange(len(x))
-        ends = np.stack([last - band[1] + 1, last], axis=1).clip(0)
     loops.sums(
         tuple(ready(part, x.dtype) for part in tile),
         _in_chains(tuple(kernels), x.dtype),
         tuple(ready(part, x.dtype) for part in weights),
-        ready(ends, np.int64),
+        _ends(x.shape, band),
         row_sums,
         col_sums,
     )
