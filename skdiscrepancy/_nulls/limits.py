@@ -201,9 +201,8 @@ def permutation_moments(a: Invariants, b: Invariants) -> tuple[float, float, flo
     )
 
     def both(first: str, second: str) -> float:
-        return getattr(a, first) * getattr(b, second) + getattr(a, second) * getattr(
-            b, first
-        )
+        orders = (a, b), (b, a)
+        return sum(getattr(u, first) * getattr(v, second) for u, v in orders)
 
     total = n**2 * (n + 1) * (n**2 + 15 * n - 4) * a.S3 * b.S3
     total += 4 * (n**4 - 8 * n**3 + 19 * n**2 - 4 * n - 16) * a.U * b.U

@@ -71,21 +71,15 @@ def rows_of_blocks(
                 "rows."
             )
         return int(block_length)
-    if any(sample is None for sample in samples):
+    known = [sample for sample in samples if sample is not None]
+    if len(known) < len(samples):
         raise ValueError(
             "block_length == 'auto', must be an integer or None, because the rows are "
             "labels, a sparse matrix or positions in a Gram matrix. The automatic "
             "length needs columns of numbers."
         )
-    wanted = max(
-        (
-            automatic_length(series)
-            for sample in samples
-            if sample is not None
-            for series in scalar_series(sample)
-        ),
-        default=1.0,
-    )
+    series = [own for sample in known for own in scalar_series(sample)]
+    wanted = max(map(automatic_length, series), default=1.0)
     length, most = int(np.ceil(SAFETY * wanted)), max(1, n_rows // MIN_AUTO_BLOCKS)
     if wanted > most:
         warn_user(

@@ -672,12 +672,9 @@ def _on_some(p: np.ndarray, n_some: int) -> np.ndarray:
 
 def _difference(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
     """Subtract arrays by their names. A name that is missing stands for zeros."""
-    result = {}
-    for name in {**first, **second}:
-        if name in first and name in second:
-            # The same array cancels.
-            if first[name] is not second[name]:
-                result[name] = first[name] - second[name]
-        else:
-            result[name] = first[name] if name in first else -second[name]
-    return result
+    return {
+        name: first.get(name, 0.0) - second.get(name, 0.0)
+        for name in first | second
+        # The same array cancels.
+        if first.get(name) is not second.get(name)
+    }

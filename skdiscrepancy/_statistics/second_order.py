@@ -445,11 +445,13 @@ def _contributions(
     return np.sum(within_y / total_y - 2 * cross_y / total_x + level, axis=0)
 
 
-def row_contributions(samples: TwoSamples) -> np.ndarray:
+def row_contributions(samples: TwoSamples | FeatureGram) -> np.ndarray:
     """Compute the contribution of each row of Y to MMD, for the mean of kernels.
 
     The V-statistic is their weighted mean.
     """
+    if isinstance(samples, FeatureGram):
+        return feature_contributions(samples)
     values = np.zeros(samples.gram.sizes[1])
     for part in samples.parts(_contributions, diagonal=True, keep_order=True):
         values += part.result
@@ -672,10 +674,7 @@ class Reference(NamedTuple):
 
     def contributions(self, Y: Any, weights: np.ndarray | None) -> np.ndarray:
         """Compute the contribution of each row of a sample, which may have weights."""
-        samples = self.against(Y, weights)
-        if isinstance(samples, FeatureGram):
-            return feature_contributions(samples)
-        return row_contributions(samples)
+        return row_contributions(self.against(Y, weights))
 
     def _core(self, Y: Any) -> Gram:
         """Return the core on pairs (X_i, Y_i)."""
