@@ -516,6 +516,8 @@ class Rows:
         block = np.empty((len(index), self.n_features), dtype=self.dtype)
         for start, rows in zip(self.starts, self.parts, strict=False):
             inside = (index >= start) & (index < start + len(rows))
+            if inside.all():
+                return rows[index - start]
             block[inside] = rows[index[inside] - start]
         return block
 
