@@ -81,8 +81,6 @@ class ConditionalTestResult(TestResult):
     block_length : int or None
         Rows of a block if consecutive rows share a random sign, for rows of a series.
         None if the test treated rows as independent.
-    block_length : int or None
-        Rows of the blocks that share a random sign, None for independent rows.
     effect : None
         Tests of dependence have no effect size of two samples.
     r2_X : float
