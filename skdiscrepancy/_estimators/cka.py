@@ -124,8 +124,6 @@ def hsic_terms(
         One kernel each, on the same rows.
     pairs : list of pairs of int
         Positions of grams.
-    n : int
-        Number of rows.
     unbiased : bool
         U-statistics, or V-statistics.
     run : Run, default=QUIET
