@@ -243,6 +243,8 @@ class Options(NamedTuple):
     kernels: Any = ()
     generator: Any = None
     run: Run = QUIET
+    # A factor of the statistics of all resamples.
+    inflation: float = 1.0
 
     @property
     def wants_blocks(self) -> bool:
@@ -380,13 +382,7 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
         )
 
 
-def combine(
-    values: np.ndarray,
-    scales: Any,
-    options: Options,
-    *,
-    useful: np.ndarray | None = None,
-) -> TestResult:
+def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
     """Pool the statistics of every resample, and rank the data among the resamples.
 
     `values` has a row for each kernel, with the data in the first column. No resample
@@ -395,10 +391,9 @@ def combine(
     their mean and standard deviation over all resamples, including the data. The
     largest of them is the pooled statistic.
 
-    Statistics and scales that are not finite are refused. If the scale of a kernel
-    vanishes, if no resample changes its statistic, or if the kernel is not `useful`,
-    because it holds only rounding errors, the kernel has the p-value 1 and does not
-    enter the pooled statistic.
+    Statistics and scales that are not finite are refused. If a scale of a kernel
+    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
+    does not enter the pooled statistic.
     """
     pooling = options.pooling
     for numbers in (values, *scales):
@@ -410,22 +405,21 @@ def combine(
     scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
     deviations = values.std(axis=1)
     # A kernel that no resample changes carries no information.
-    usable = deviations > TIES * np.abs(values).max(axis=1)
-    usable &= np.min(scales, axis=0) > VANISHED
+    useful = deviations > TIES * np.abs(values).max(axis=1)
+    useful &= np.min(scales, axis=0) > VANISHED
     if len(scales) > 1:
         # The last scale is the norm of the matrix that is not centred.
-        usable &= deviations > ROUNDING * scales[-1]
-    useful = usable if useful is None else useful & usable
+        useful &= deviations > ROUNDING * scales[-1]
     pooled = np.zeros(values.shape[1])
     pvalues = np.ones(len(values))
     if useful.any():
-        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
-            useful
-        ].reshape(-1, 1)
+        values = values[useful]
+        z = values - values.mean(axis=1, keepdims=True)
+        z /= deviations[useful, np.newaxis]
         if pooling == "agg":
             pooled = aggregate(z)
         else:
-            parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
+            parts = [_pool(values, scale[useful], pooling) for scale in scales]
             if len(parts) > 1:
                 parts = [_standardize(part) for part in parts]
             pooled = np.max(parts, axis=0)
@@ -440,6 +434,7 @@ def combine(
         kernels=options.kernels,
         statistics=statistics,
         pvalues=pvalues,
+        block_length=options.block_length,
     )
 
 

@@ -89,8 +89,7 @@ def shift_test(
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
     # Centring a constant leaves only rounding errors.
-    result = combine(values, (scale,), options, useful=remains > ROUNDING)
-    return replace(result, block_length=block_length)
+    return combine(values, (np.where(remains > ROUNDING, scale, 0),), options)
 
 
 def _n_orbits(n: int, options: Options) -> int:
@@ -239,15 +238,9 @@ def joint_shift_test(
             sizes = np.maximum(sizes, terms)
     values = check_finite(np.concatenate(parts, axis=1))
     means, deviations = values.mean(axis=1, keepdims=True), values.std(axis=1)
-    result = combine(
-        values - means,
-        (np.maximum(deviations, np.finfo(float).tiny),),
-        options,
-        useful=deviations > JOINT_ROUNDING * sizes,
-    )
-    return replace(
-        result, statistics=values[:, 0].copy(), block_length=options.block_length
-    )
+    scale = np.where(deviations > JOINT_ROUNDING * sizes, deviations, 0)
+    result = combine(values - means, (scale,), options)
+    return replace(result, statistics=values[:, 0].copy())
 
 
 def joint_statistics(
@@ -408,8 +401,8 @@ def feature_window_test(
             shifts = options.generator.randint(length, size=size)
             shifts[0] = 0
         values = forms.statistics(shifts, pair)
-        scale = values.std(axis=1)
-    return combine(values, (scale,), options, useful=forms.useful.ravel())
+        scale = np.where(forms.useful.ravel(), values.std(axis=1), 0)
+    return combine(values, (scale,), options)
 
 
 def _window_length(sizes: list[int]) -> tuple[int, float]:

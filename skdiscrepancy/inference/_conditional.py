@@ -39,7 +39,7 @@ from skdiscrepancy._models.regression import (
     residuals_of,
     variance_inflation,
 )
-from skdiscrepancy._nulls.groups import block_sign_test, wild_test
+from skdiscrepancy._nulls.groups import sign_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
@@ -508,8 +508,8 @@ def _test(
         order = np.arange(len(Z))
     Z = Z[order]
     of_x, of_y = ([part[order] for part in side] for side in residuals)
-    inflation = variance_inflation(*fits)
-    result = residual_test(Z, of_x, of_y, options, inflation=inflation)
+    inflated = options._replace(inflation=variance_inflation(*fits))
+    result = residual_test(Z, of_x, of_y, inflated)
     few = options._replace(n_resamples=CHECK_RESAMPLES)
     placebo = _placebo_test(Z, of_x, of_y, few)
     if min(fit.r2 for fit in fits) > DETERMINED:
@@ -539,8 +539,6 @@ def residual_test(
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
     options: Options,
-    *,
-    inflation: float = 1.0,
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
 
@@ -548,16 +546,14 @@ def residual_test(
     X and of y for each kernel. The statistics are the means of
     k(z_i, z_j) <r_i, r_j> <q_i, q_j> over pairs of different rows, where k is a
     Gaussian kernel with twice the median distance as its bandwidth. Consecutive rows
-    share a sign if there are more rows than groups. The statistics of random signs are
-    multiplied by `inflation`.
+    share a sign if there are more rows than groups.
     """
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
     of_given = gram([given], Z, run=options.run)
     core = ResidualProducts(of_given, residuals, target_residuals)
-    test = wild_test if options.block_length is None else block_sign_test
-    return test(core, options, inflation=inflation)
+    return sign_test(core, options)
 
 
 def _placebo_test(
