@@ -64,18 +64,20 @@ STRIP = 16
 
 
 def group_null(
-    observed: np.ndarray,
     statistic: Callable[..., np.ndarray],
     drawn: np.ndarray,
     scales: Any,
     options: Options,
+    *,
     n_forms: int = 1,
+    observed: np.ndarray | None = None,
 ) -> TestResult:
     """Rank the statistics of the data among those of resamples of groups of rows.
 
     Each row of `drawn` says where every group goes, as the number of a sample or as a
     sign. `statistic` takes some of these rows and a progress, and computes `n_forms`
-    quadratic forms of each row.
+    quadratic forms of each row. The first row is that of the data, unless the
+    statistics of the data are `observed`.
     """
     what = "permutations" if options.method == "permutation" else "resamples"
     n_groups = drawn.shape[1]
@@ -83,11 +85,12 @@ def group_null(
     work = sum(min(i + STRIP, n_groups) for i in range(0, n_groups, STRIP))
     total = n_forms * len(drawn) * work
     with progress(what, total, options.run.verbose, delay=BRIEF) as line:
-        parts = [
-            options.inflation * statistic(drawn[i : i + CHUNK], line)
-            for i in range(0, len(drawn), CHUNK)
-        ]
-    return combine(np.column_stack((observed, *parts)), scales, options)
+        starts = range(0, len(drawn), CHUNK)
+        parts = [statistic(drawn[i : i + CHUNK], line) for i in starts]
+    values = np.concatenate(parts, axis=1)
+    if observed is not None:
+        values = np.column_stack((observed, options.inflation * values))
+    return combine(values, scales, options)
 
 
 def quadratic_forms(
@@ -206,11 +209,9 @@ def permutation_test(
         every = np.arange(len(owners))
         M[:, every, every] += diagonal
     statistic = partial(mean_of_pairs, M, sizes, n_pairs)
-    drawn = draw_owners(owners, levels, options)
-    k = len(sizes)
+    drawn, k = draw_owners(owners, levels, options), len(sizes)
     scales = np.sqrt(2 * k - 2) / _n_across(sizes) * norms
-    observed = statistic(drawn[:1])
-    return group_null(observed, statistic, drawn[1:], scales, options, k - (k == 2))
+    return group_null(statistic, drawn, scales, options, n_forms=k - (k == 2))
 
 
 def mean_of_pairs(
@@ -337,7 +338,7 @@ def sign_test(gram: Gram, options: Options) -> TestResult:
     def statistic(Z: np.ndarray, line: Progress) -> np.ndarray:
         return quadratic_forms(A, Z, line) / n_pairs
 
-    return group_null(observed, statistic, signs, (scale,), options)
+    return group_null(statistic, signs, (scale,), options, observed=observed)
 
 
 def signed_groups(
