@@ -100,10 +100,10 @@ def test_every_division_has_the_mmd_of_its_samples(m, n, n_groups, unbiased):
     M, _, _, diagonal = gram_of(KERNELS, X).group_sums(bounds)
     if not unbiased:
         M += [np.diag(own) for own in np.add.reduceat(diagonal, bounds[:-1], axis=1)]
-    n_pairs = [size * (size - unbiased) for size in (m, n)]
+    weights = [1 / (s * (s - unbiased)) + 1 / (m * n) for s in (m, n)]
     options = Options("permutation", 6, n_groups, "max").ready([], rng, QUIET)
     drawn = draw_owners(owners, levels, options)
-    values = mean_of_pairs(M, [m, n], n_pairs, drawn)
+    values = mean_of_pairs(M, weights, -1 / (m * n), drawn)
     for b, own in enumerate(drawn):
         in_x = np.repeat(own == 0, np.diff(bounds))
         for k, kernel in enumerate(KERNELS):

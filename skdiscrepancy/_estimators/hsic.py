@@ -36,7 +36,7 @@ from skdiscrepancy._gram.run import in_one_blas_thread
 from skdiscrepancy._nulls.groups import far_offsets, one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
+from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._nulls.shifts import (
     feature_window_test,
     shift_test,
@@ -441,7 +441,8 @@ class HSICEstimator(BaseDiscrepancy):
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
-        options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
+        names = "X", "y"
+        options = options.with_block_length(len(X), *sides, names=names, both=True)
         how = self._members(), self.random_state, self._run
         if self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))

@@ -66,7 +66,6 @@ from skdiscrepancy._nulls.pvalues import (
     check_options,
     parametric_test,
 )
-from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
     design_noise,
@@ -817,7 +816,7 @@ class KSDEstimator(BaseDiscrepancy):
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
-        options = options.with_block_length(len(X), warn_if_dependent, in_memory)
+        options = options.with_block_length(len(X), in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)

@@ -48,7 +48,7 @@ from skdiscrepancy._nulls.groups import (
     sign_test,
 )
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
+from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
@@ -716,7 +716,7 @@ class MMDEstimator(BaseDiscrepancy):
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
-        options = options.with_block_length(min(sizes), warn_if_dependent, *columns)
+        options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)

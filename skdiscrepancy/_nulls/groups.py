@@ -45,15 +45,18 @@ LEAST_DIAGONAL = 2.0**-300
 def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
     """Sum over all pairs of groups, in float64 if float32 has no squares."""
     sums = gram.group_sums(bounds)
-    if sums.squares.size:
-        nonzero = np.any(sums.groups, axis=(1, 2))
-        lost = lost_squares(sums.squares, float(bounds[-1]) ** 2, nonzero, gram.dtype)
-        if lost.any() and gram.dtype != np.float64:
+    groups, _, squares, diagonal = sums
+    check_finite(groups)
+    # Features may leave out the squares.
+    nonzero = np.any(groups, axis=(1, 2))[: len(squares)]
+    lost = lost_squares(squares, float(bounds[-1]) ** 2, nonzero, gram.dtype)
+    if lost.any():
+        if gram.dtype != np.float64:
             return accurate_group_sums(DoubleGram(gram), bounds)
         # Beside a diagonal with squares, values without squares are those of a narrow
         # kernel, which vanishes.
-        refuse(lost & (np.abs(sums.diagonal).max(axis=1) < LEAST_DIAGONAL))
-    for part in sums:
+        refuse(lost & (np.abs(diagonal).max(axis=1) < LEAST_DIAGONAL))
+    for part in sums[1:]:
         check_finite(part)
     return sums
 
@@ -208,42 +211,44 @@ def permutation_test(
             diagonal = np.add.reduceat(diagonal, bounds[:-1], axis=1)
         every = np.arange(len(owners))
         M[:, every, every] += diagonal
-    statistic = partial(mean_of_pairs, M, sizes, n_pairs)
-    drawn, k = draw_owners(owners, levels, options), len(sizes)
-    scales = np.sqrt(2 * k - 2) / _n_across(sizes) * norms
+    n, k = sum(sizes), len(sizes)
+    n_across = (n**2 - sum(size**2 for size in sizes)) / 2
+    # A pair of samples with n_a and n_b rows has the weight n_a n_b.
+    weights = [
+        (size * (n - size) / pairs + 1) / n_across
+        for size, pairs in zip(sizes, n_pairs, strict=True)
+    ]
+    statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
+    drawn = draw_owners(owners, levels, options)
+    scales = np.sqrt(2 * k - 2) / n_across * norms
     return group_null(statistic, drawn, scales, options, n_forms=k - (k == 2))
 
 
 def mean_of_pairs(
     M: np.ndarray,
-    sizes: list[int],
-    n_pairs: list[int],
+    weights: list[float],
+    of_all: float,
     drawn: np.ndarray,
     line: Progress = SILENT,
 ) -> np.ndarray:
-    """Return the weighted mean of the MMD of all pairs of samples, for all owners.
+    """Return weighted sums of z'Mz for the rows z of each sample, for all owners.
 
-    A pair of samples with n_a and n_b rows has the weight n_a n_b. For two samples this
-    is their MMD. M has the sums over pairs of groups, and `n_pairs` are the numbers of
-    pairs of rows within each sample that the sums hold.
+    M has the sums over pairs of groups, and its total has the weight `of_all`. If the
+    weights are those of the mean of all pairs within each sample and across samples,
+    this is the weighted mean of the MMD of all pairs of samples.
     """
-    n, of_rows = sum(sizes), M.sum(axis=2)
+    of_rows = M.sum(axis=2)
     total = of_rows.sum(axis=1)[:, np.newaxis]
-    values, form = np.repeat(-total, len(drawn), axis=1), np.zeros(1)
-    for a, (size, pairs) in enumerate(zip(sizes, n_pairs, strict=True)):
+    values, form = np.repeat(of_all * total, len(drawn), axis=1), np.zeros(1)
+    for a, weight in enumerate(weights):
         own = (drawn == a).astype(np.float64)
-        if len(sizes) == 2 and a:
+        if len(weights) == 2 and a:
             # What is not in the first sample is in the second.
             form = total - 2 * of_rows @ (1 - own).T + form
         else:
             form = quadratic_forms(M, own, line)
-        values += ((n - size) * size / pairs + 1) * form
-    return values / _n_across(sizes)
-
-
-def _n_across(sizes: list[int]) -> float:
-    """Return the number of pairs of rows of different samples."""
-    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2
+        values += weight * form
+    return values
 
 
 def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) -> float:

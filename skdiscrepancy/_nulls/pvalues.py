@@ -21,7 +21,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
-from skdiscrepancy._nulls.row_order import check_block_length, rows_of_blocks
+from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
@@ -252,18 +252,18 @@ class Options(NamedTuple):
         return self.block_length not in (None, 1)
 
     def with_block_length(
-        self, n_rows: int, warn: Callable[..., None], *samples: np.ndarray | None
+        self, n_rows: int, *samples: np.ndarray | None, **words: Any
     ) -> Options:
         """Return the options with the number of rows of a block of these samples.
 
-        Without blocks, `warn` warns if the rows clearly depend on each other. Shifts do
-        not need independent rows.
+        Without blocks, warn if the rows clearly depend on each other. Shifts do not
+        need independent rows.
         """
         length = None
         if self.wants_blocks:
             length = rows_of_blocks(self.block_length, n_rows, *samples)
         elif self.block_length is None and self.method != "shift":
-            warn(*samples)
+            warn_if_dependent(*samples, **words)
         return self._replace(block_length=length)
 
     def ready(
@@ -294,7 +294,16 @@ def check_options(
     `for_blocks` are the methods for the rows of a series, and `setting` what determines
     the allowed methods, for the error message.
     """
-    block_length = check_block_length(block_length)
+    is_auto = isinstance(block_length, str) and block_length == "auto"
+    if block_length is not None and not is_auto:
+        block_length = check_number(
+            block_length,
+            "block_length",
+            integer=True,
+            least=1,
+            keyword="auto",
+            context=", or None for independent rows",
+        )
     if method != "auto" and method not in allowed:
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
@@ -419,10 +428,12 @@ def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
         if pooling == "agg":
             pooled = aggregate(z)
         else:
-            parts = [_pool(values, scale[useful], pooling) for scale in scales]
+            parts = np.stack([_pool(values, s[useful], pooling) for s in scales])
             if len(parts) > 1:
-                parts = [_standardize(part) for part in parts]
-            pooled = np.max(parts, axis=0)
+                parts -= parts.mean(axis=1, keepdims=True)
+                spread = parts.std(axis=1, keepdims=True)
+                parts /= np.where(spread > 0, spread, 1)
+            pooled = parts.max(axis=0)
         largest = z.max(axis=0)
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
@@ -480,11 +491,6 @@ def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
     # statistic. All resamples share it.
     rate = 3 / scaled.std(axis=1).mean()
     return fuse(scaled, rate)
-
-
-def _standardize(values: np.ndarray) -> np.ndarray:
-    deviation = values.std()
-    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)
 
 
 # Statistics and scales of the kernels, for a sample.

@@ -41,7 +41,6 @@ from skdiscrepancy._models.regression import (
 )
 from skdiscrepancy._nulls.groups import sign_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth, radial_parts, with_bandwidths
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -500,9 +499,8 @@ def _test(
         for fit, side in zip(fits, sides, strict=True)
     ]
     # What Z explains is not a dependence between rows, so residuals are looked at.
-    options = options.with_block_length(
-        len(Z), warn_if_both_dependent, *(fit.values for fit in fits)
-    )
+    orders, names = [fit.values for fit in fits], ("X", "y")
+    options = options.with_block_length(len(Z), *orders, names=names, both=True)
     order = options.generator.permutation(len(Z))
     if options.block_length is not None:
         order = np.arange(len(Z))

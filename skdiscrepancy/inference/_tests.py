@@ -36,11 +36,7 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
-from skdiscrepancy._nulls.row_order import (
-    columns_of,
-    warn_if_both_dependent,
-    warn_if_dependent,
-)
+from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
 from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
@@ -587,7 +583,7 @@ def ksd_test_from_gram(
         raise ValueError(f"H has {n} row, must have 2 or more for a test.")
     warn_left_out(design, n)
     # A matrix does not show whether its rows depend on each other.
-    options = options.with_block_length(n, warn_if_dependent, None)
+    options = options.with_block_length(n, None)
     options = options.ready(kernels, estimator.random_state, estimator._run)
     return stein_test(
         lambda index: gram(kernels, rows[index], run=options.run), n, design, options
@@ -843,8 +839,7 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
             f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
         )
     columns = [columns_of(*own, all_rows=options.wants_blocks) for own in read]
-    warn = partial(warn_if_both_dependent, names=titles)
-    options = options.with_block_length(n, warn, *columns)
+    options = options.with_block_length(n, *columns, names=titles, both=True)
     n_kernels = max(len(kernels) for _, kernels in read)
     together = [
         tuple(kernels[k if len(kernels) > 1 else 0] for _, kernels in read)
