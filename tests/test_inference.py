@@ -40,7 +40,7 @@ from skdiscrepancy._nulls.groups import (
     sign_test,
 )
 from skdiscrepancy._nulls.pvalues import Options, aggregate, combine, null_scales
-from skdiscrepancy._nulls.shifts import _all_shifts, shift_test
+from skdiscrepancy._nulls.shifts import all_shifts, shift_test
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import matrix_gram
 from skdiscrepancy.designs import Blocks, Cross, RandomPairs
@@ -123,9 +123,8 @@ def test_every_shift_has_the_hsic_of_the_shifted_rows(n):
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(n, 2)), rng.normal(size=(n, 1))
     x_source, y_source = gram_of(KERNELS, X), gram_of(KERNELS, y)
-    products, (x_squares, _), _ = _all_shifts(
-        x_source, y_source, offsets_of(x_source), offsets_of(y_source)
-    )
+    sides = [(source, offsets_of(source)) for source in (x_source, y_source)]
+    products, (x_squares, _), _ = all_shifts(*sides)
     values = products / (n * (n - 3))
     for shift in range(n):
         shifted = np.roll(y, -shift, axis=0)
@@ -285,7 +284,6 @@ def test_shifts_hold_their_level_and_find_dependence():
             result = shift_test(
                 gram_of(KERNELS, X),
                 lambda order, y=y: gram_of(KERNELS, y[order]),
-                offsets_of,
                 Options("permutation", 39, 30, "max").ready(pairs, rng, QUIET),
             )
             assert result.null_distribution.shape == (39,)

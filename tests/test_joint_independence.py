@@ -15,7 +15,6 @@ from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops.tile_loops import shifted_sums
-from skdiscrepancy._nulls.pvalues import Options
 from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy.inference import _tests
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
@@ -338,38 +337,6 @@ def test_kernels_with_bandwidths_of_their_own_keep_them():
     assert len(widths) == 6
 
 
-def test_orders_of_blocks_can_replace_orders_of_rows():
-    """The null distribution takes its orders from outside, such as blocks of rows."""
-    calls = []
-
-    def draw_orders(shared):
-        calls.append(shared)
-        return [np.arange(10)] * 2
-
-    def sources_of(orders):
-        assert len(orders) == 2
-        from skdiscrepancy._gram.kernel_gram import gram
-
-        rows = np.arange(10.0)[:, np.newaxis]
-        return [gram([GaussianKernel(bandwidth=1.0)], rows)] * 2
-
-    joint_shift_test(
-        sources_of,
-        10,
-        2,
-        draw_orders,
-        Options(
-            "permutation",
-            25,
-            10,
-            "max",
-            kernels=[(GaussianKernel(), GaussianKernel())],
-            generator=np.random.RandomState(0),
-        ),
-    )
-    assert calls == [True, False, False]
-
-
 X = np.random.RandomState(0).normal(size=(20, 2))
 
 
@@ -407,14 +374,17 @@ def test_bad_input_is_named(variables, options, message):
 def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
     drawn = []
 
-    def spied(sources_of, n, n_variables, draw_orders, options):
-        drawn.extend([draw_orders(True), draw_orders(False)])
-        return joint_shift_test(sources_of, n, n_variables, draw_orders, options)
+    def spied(grams_of, n, n_variables, options):
+        def recorded(orders):
+            drawn.append(orders)
+            return grams_of(orders)
+
+        return joint_shift_test(recorded, n, n_variables, options)
 
     monkeypatch.setattr(_tests, "joint_shift_test", spied)
     x, y, z = np.random.RandomState(0).normal(size=(3, 40))
     options = {"block_length": 5, "bandwidth": "median", **FEW}
-    result = joint_independence_test(x, y, z, **options)
+    result = joint_independence_test(x, y, z, **options | {"n_resamples": 79})
     assert result.block_length == 5
     shared, apart = drawn
     assert_array_equal(shared, [np.arange(40)] * 3)

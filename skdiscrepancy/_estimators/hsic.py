@@ -33,7 +33,7 @@ from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._nulls.groups import far_offsets, one_sample_methods, one_sample_test
+from skdiscrepancy._nulls.groups import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
@@ -49,7 +49,6 @@ from skdiscrepancy._statistics.dependence import (
     hsic_noise,
     hsic_statistics,
     paired_core,
-    unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
@@ -489,22 +488,19 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether X and y are independent, with exact kernels."""
         kernels, target_kernels = self.kernels_, self.target_kernels_
-        n, run, nearest = len(X), options.run, options.block_length
+        n, run = len(X), options.run
         if self._is_paired(design):
             x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
             return one_sample_test(paired_core(x, z, design), design, options)
         if options.method == "asymptotic":
             return self._gamma_test(X, y)
         check_enough(n)
-        in_order = options.method == "shift" or nearest is not None
+        in_order = options.method == "shift" or options.block_length is not None
         order = np.arange(n) if in_order else options.generator.permutation(n)
         X, y = X[order], y[order]
         return shift_test(
             gram(kernels, X, run=run),
             lambda order: gram(target_kernels, y[order], run=run),
-            unbiased_offsets
-            if nearest is None
-            else lambda side: far_offsets(side, nearest),
             options,
         )
 

@@ -18,7 +18,6 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, rfft
 from scipy.special import gammaln
 from scipy.stats import t
 
@@ -293,25 +292,6 @@ def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nd
     centred -= counts * (offsets[:, :, np.newaxis] + offsets[:, np.newaxis])
     after = np.square(centred).sum(axis=(1, 2))
     return centred, np.sqrt(np.where(after > ROUNDING**2 * before, after, 0))
-
-
-def far_offsets(gram: Gram, nearest: int) -> np.ndarray:
-    """Return offsets that centre matrices without the pairs of near rows.
-
-    Rows are in a circle, and pairs of rows at a distance below `nearest` are left out.
-    The offsets solve a circulant system.
-    """
-    n, sums = gram.n, gram.sums(diagonal=False)
-    every = np.arange(n)
-    for distance in range(1, nearest):
-        other = (every + distance) % n
-        values = gram.pairs(every, other)
-        sums -= values
-        sums[:, other] -= values
-    distances = np.minimum(every, n - every)
-    remain = np.where(distances >= nearest, 1.0, 0.0)
-    spectrum = rfft(remain).real + remain.sum()
-    return irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
 
 
 def sign_test(gram: Gram, options: Options) -> TestResult:

@@ -37,7 +37,7 @@ from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
-from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
+from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
 from skdiscrepancy.kernels._base import (
@@ -847,15 +847,6 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
     ]
     run = Run(values["n_jobs"], values["verbose"])
     options = options.ready(together, values["random_state"], run)
-    length, generator = options.block_length, options.generator
-
-    def draw_orders(shared: bool) -> list[np.ndarray]:
-        if shared:
-            in_order = options.method == "shift" or length is not None
-            return [np.arange(n) if in_order else generator.permutation(n)] * len(read)
-        if length is not None:
-            return [random_blocks(n, length, generator) for _ in read]
-        return [generator.permutation(n) for _ in read]
 
     def grams_of(orders: list[np.ndarray]) -> list[Gram]:
         return [
@@ -863,4 +854,4 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
             for (rows, kernels), order in zip(read, orders, strict=True)
         ]
 
-    return joint_shift_test(grams_of, n, len(read), draw_orders, options)
+    return joint_shift_test(grams_of, n, len(read), options)
