@@ -465,7 +465,7 @@ def _independent_parts(design: Design, n: int) -> int:
     return design.size(n)
 
 
-def _means_of_blocks(core: Gram, design: Design) -> tuple[np.ndarray, np.ndarray]:
+def _means_of_blocks(core: Gram, design: Blocks) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean of a core, and the standard deviation of the means of blocks."""
     parts = core.walk(design.regions(core.n), moments=True)
     # The last block may be smaller, so blocks are weighted by their number of pairs.

@@ -133,7 +133,10 @@ def all_shifts(
     (x[0] * y[0])._warn_if_long(n**2 / 2)
     diagonals = list(some_diagonals(n, nearest))
     parts = run_all(diagonals, Work(_shift_diagonals, (x, y)), x[0].run)
-    spectrum, *squares = reduce(add, parts)
+    spectrum, *squares = totals = next(parts)
+    for part in parts:
+        for total, own in zip(totals, part, strict=True):
+            total += own
     return irfft(spectrum, n=n, axis=0).reshape(n, -1).T, *squares
 
 
@@ -183,18 +186,19 @@ def _shift_diagonals(
         centred = np.einsum("kp,kp,p->k", values, values, entries.weights)
         squares.append(np.stack((centred, whole)))
         found.append(values)
-    found[0] *= entries.weights
-    return cross_spectra(*found, n), *squares
+    of_x, of_y = found
+    return np.matmul(*transforms(of_x * entries.weights, of_y, n)), *squares
 
 
-def cross_spectra(x: np.ndarray, y: np.ndarray, length: int) -> np.ndarray:
-    """Return the transforms of circular cross-correlations of all lines of x and y.
+def transforms(
+    x: np.ndarray, y: np.ndarray, length: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Fourier transforms of pieces of the lines of x and y, conjugate for x.
 
-    They are products of Fourier transforms, summed over pieces of `length` columns.
+    Their products are the transforms of the circular cross-correlations.
     """
     a, b = (rfft(Z.reshape(len(Z), -1, length), axis=2) for Z in (x, y))
-    a, b = a.transpose(2, 0, 1), b.transpose(2, 1, 0)
-    return np.conj(np.ascontiguousarray(a)) @ np.ascontiguousarray(b)
+    return np.conj(a, out=a).transpose(2, 0, 1), b.transpose(2, 1, 0)
 
 
 # Work on the products of one orbit, if the row sums of all sources count as one.
@@ -535,12 +539,13 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
                 total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
             used = len(own) // L * L
             products += A[:, used:] @ B[:, used:].T
-            a, b = (F[:, :used].reshape(len(F), -1, L) for F in (A, B))
+            a, b = transforms(A[:, :used], B[:, :used], L)
             # The groups of windows take turns.
             for i in range(min(cut.n_groups, used // L)):
-                place = (first + start // L + i) % cut.n_groups
                 turn = slice(i, None, cut.n_groups)
-                spectra[place] += cross_spectra(a[:, turn], b[:, turn], L)
+                group = spectra[(first + start // L + i) % cut.n_groups]
+                for total, u, v in zip(group, a[:, :, turn], b[:, turn], strict=True):
+                    total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
     return totals
 
 

@@ -695,8 +695,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
-        of = {"names": [*names, "y"], "n_left": len(names)}
-        warn_if_dependent(*orders, both=True, **of)
+        known = [*names, "y"]
+        warn_if_dependent(*orders, names=known, both=True, n_left=len(names))
     return tests
 
 
