@@ -213,62 +213,28 @@ def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
     return factor.rows
 
 
-class ResidualProducts(Gram):
-    """Products of a kernel on Z with inner products of residuals.
-
-    For every choice of a kernel k on Z and of residuals r, q, ... from each side, the
-    values are k(z_i, z_j) <r_i, r_j> <q_i, q_j> ... The last side varies fastest.
-
-    Parameters
-    ----------
-    given : Source
-        Kernels on Z.
-    *sides : list of ndarray of shape (n_samples, n_residuals)
-        Residuals of one variable, for each of its kernels.
-    """
+class ResidualGram(Gram):
+    """Inner products of residuals of one variable, for each of its kernels."""
 
     tile = 128
 
-    def __init__(self, given: Gram, *sides: list[np.ndarray]):
-        self.given = given
-        self.sides = sides
-        self.n, self.run = given.n, given.run
-        self.n_kernels = given.n_kernels * int(np.prod([len(side) for side in sides]))
-        self.n_features = given.n_features + sum(
-            residuals.shape[1] for side in sides for residuals in side
-        )
+    def __init__(self, residuals: list[np.ndarray]):
+        self.residuals = residuals
+        self.n, self.n_kernels = len(residuals[0]), len(residuals)
+        self.n_features = sum(own.shape[1] for own in residuals)
         self.dtype = np.dtype(np.float64)
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tiles of the products."""
-        tiles = [
-            [residuals[rows] @ residuals[cols].T for residuals in side]
-            for side in self.sides
-        ]
-        products = list(product(*tiles))
-        buffer = np.empty(out.shape[-2:], dtype=self.given.dtype)
-        for k, values in self.given.block(rows, cols, buffer):
-            for i, parts in enumerate(products):
-                index = k * len(products) + i
-                tile = place(out, index)
-                tile[...] = values
-                for part in parts:
-                    tile *= part
-                yield index, tile
+        """Yield the tiles."""
+        for k, own in enumerate(self.residuals):
+            yield k, np.matmul(own[rows], own[cols].T, out=place(out, k))
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the products of pairs."""
-        pairs: list[list[Any]] = [
-            [np.einsum("ij,ij->i", part[rows], part[cols]) for part in side]
-            for side in self.sides
-        ]
-        values = self.given.aligned(rows, cols)
-        return np.array(
-            [np.prod(parts, axis=0) for parts in product(values, *pairs)],
-            dtype=self.dtype,
-        )
+        """Return the inner products of pairs."""
+        pairs = [np.einsum("ij,ij->i", R[rows], R[cols]) for R in self.residuals]
+        return np.array(pairs)
 
 
 # Default bandwidths of the kernels on X and on y, as multiples of the median distance.
@@ -549,9 +515,8 @@ def residual_test(
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    of_given = gram([given], Z, run=options.run)
-    core = ResidualProducts(of_given, residuals, target_residuals)
-    return sign_test(core, options)
+    core = gram([given], Z, run=options.run) * ResidualGram(residuals)
+    return sign_test(core * ResidualGram(target_residuals), options)
 
 
 def _placebo_test(
