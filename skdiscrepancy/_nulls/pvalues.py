@@ -240,16 +240,13 @@ class Options(NamedTuple):
     pooling: str
     # An integer, "auto" or None.
     block_length: Any = None
+    # Whether the rows are a series, according to the user.
+    wants_blocks: bool = False
     kernels: Any = ()
     generator: Any = None
     run: Run = QUIET
     # A factor of the statistics of all resamples.
     inflation: float = 1.0
-
-    @property
-    def wants_blocks(self) -> bool:
-        """Whether the rows are a series, according to the user."""
-        return self.block_length not in (None, 1)
 
     def with_block_length(
         self, n_rows: int, *samples: np.ndarray | None, **words: Any
@@ -308,7 +305,8 @@ def check_options(
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
         )
-    if block_length not in (None, 1):
+    wants_blocks = block_length not in (None, 1)
+    if wants_blocks:
         given = f"block_length == {block_length!r}, must be None for"
         if not for_blocks:
             raise ValueError(
@@ -332,10 +330,10 @@ def check_options(
         )
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
-    if method == "auto":
-        method = allowed[0]
+    method = allowed[0] if method == "auto" else method
     # 2**62 is more groups than any sample has rows.
-    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+    options = Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+    return options._replace(wants_blocks=wants_blocks)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -493,13 +491,9 @@ def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
     return fuse(scaled, rate)
 
 
-# Statistics and scales of the kernels, for a sample.
-Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 def parametric_test(
     observed: tuple[np.ndarray, np.ndarray],
-    evaluate: Evaluate,
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     draw: Callable[[np.random.RandomState], np.ndarray],
     options: Options,
     *,
@@ -507,31 +501,26 @@ def parametric_test(
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
-    Each statistic is divided by the scale of its sample. If all samples are treated in
-    the same way, the type I error is exact for a known model. For a model that is
-    fitted to each sample, the type I error is accurate for many rows. `what` is done
-    with each draw, for the progress.
+    `evaluate` returns the statistics of a sample and their scales. Each statistic is
+    divided by the scale of its sample. If all samples are treated in the same way, the
+    type I error is exact for a known model. For a model that is fitted to each sample,
+    the type I error is accurate for many rows. `what` is done with each draw, for the
+    progress.
     """
-    statistics, scales = observed
     seeds = draw_seeds(options.generator, options.n_resamples)
-    work = partial(_value_of_draw, evaluate, draw)
+    work = partial(_evaluate_draw, evaluate, draw)
     answers = run_all(seeds, work, options.run, what=what)
-    values = np.column_stack((_over_scales(statistics, scales), *answers))
+    statistics, scales = np.stack([observed, *answers], axis=-1)
+    # A scale is 0 only if its statistic is 0.
+    values = np.divide(statistics, scales, out=np.zeros_like(scales), where=scales > 0)
     result = combine(values, (np.ones(len(values)),), options)
-    return replace(result, statistics=statistics)
+    return replace(result, statistics=observed[0])
 
 
-def _value_of_draw(
-    evaluate: Evaluate, draw: Callable[..., np.ndarray], seed: int
-) -> np.ndarray:
-    """Return the standardised statistics of one sample of the model."""
+def _evaluate_draw(
+    evaluate: Callable[..., Any], draw: Callable[..., np.ndarray], seed: int
+) -> Any:
+    """Return the statistics and scales of one sample of the model."""
     # Models that use OpenMP would wait for threads of their own in every thread.
     with one_openmp_thread():
-        return _over_scales(*evaluate(draw(np.random.RandomState(seed))))
-
-
-def _over_scales(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Divide statistics by their scales. A scale is 0 only if its statistic is 0."""
-    return np.divide(
-        statistics, scales, out=np.zeros_like(statistics), where=scales > 0
-    )
+        return evaluate(draw(np.random.RandomState(seed)))

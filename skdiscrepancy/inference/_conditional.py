@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,22 +133,9 @@ MAX_COMPONENTS = 32
 ROUNDING = 1e-12
 
 
-class Components(NamedTuple):
-    """Leading components that the kernels on one variable share.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_components)
-        Orthogonal components with a mean of zero, the largest first.
-    mixtures : list of ndarray of shape (n_components, n_components)
-        For each kernel, the matrix that turns the components into its features.
-    """
-
-    values: np.ndarray
-    mixtures: list[np.ndarray]
-
-
-def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components:
+def components_of(
+    kernels: Sequence[KernelLike], rows: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the leading components of centred kernels.
 
     All kernels share the components, so that one regression serves all of them. The
@@ -164,8 +151,11 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
 
     Returns
     -------
-    components : Components
-        Components. There are none if all features are constant.
+    components : ndarray of shape (n_samples, n_components)
+        Orthogonal components with a mean of zero, the largest first. There are none if
+        all features are constant.
+    mixtures : list of ndarray of shape (n_components, n_components)
+        For each kernel, the matrix that turns the components into its features.
     """
     if isinstance(rows, np.ndarray) and encode_labels(rows).max() == 0:
         factors = [np.zeros((1, len(rows))) for _ in kernels]
@@ -173,8 +163,7 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
         factors = [_factor(kernel, rows) for kernel in kernels]
     used = [f / size for f in factors if (size := np.linalg.norm(f)) > 0]
     if not used:
-        none = np.zeros((len(rows), 0))
-        return Components(none, [np.zeros((0, 0)) for _ in kernels])
+        return np.zeros((len(rows), 0)), [np.zeros((0, 0)) for _ in kernels]
     stacked = np.concatenate(used)
     if len(stacked) <= stacked.shape[1]:
         variances, vectors = np.linalg.eigh(stacked @ stacked.T)
@@ -195,7 +184,7 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
         sizes, axes = np.linalg.eigh(loadings.T @ loadings)
         # The square root of a positive semi-definite matrix.
         mixtures.append((axes * np.sqrt(np.maximum(sizes, 0))) @ axes.T)
-    return Components(values, mixtures)
+    return values, mixtures
 
 
 def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
@@ -450,19 +439,19 @@ def _given_columns(given: Any, encoder: Any, n: int) -> np.ndarray:
 
 
 def _test(
-    sides: list[Components], Z: np.ndarray, regressor: Any, options: Options
+    sides: list[Any], Z: np.ndarray, regressor: Any, options: Options
 ) -> ConditionalTestResult:
     """Test the components of the kernels on X and on y."""
     seeds = draw_seeds(options.generator, 2)
 
     def regress(i: int) -> Residuals:
         own = np.random.RandomState(seeds[i])
-        return residuals_of(Z, sides[i].values, regressor, own)
+        return residuals_of(Z, sides[i][0], regressor, own)
 
     fits = list(run_all((0, 1), regress, Run(options.run.n_jobs), require="sharedmem"))
     residuals = [
-        [fit.values @ mixture for mixture in side.mixtures]
-        for fit, side in zip(fits, sides, strict=True)
+        [fit.values @ mixture for mixture in mixtures]
+        for fit, (_, mixtures) in zip(fits, sides, strict=True)
     ]
     # What Z explains is not a dependence between rows, so residuals are looked at.
     orders, names = [fit.values for fit in fits], ("X", "y")
@@ -491,10 +480,7 @@ def _test(
             "`regressor` that suits the data."
         )
     return ConditionalTestResult(
-        **{field.name: getattr(result, field.name) for field in fields(result)},
-        r2_X=fits[0].r2,
-        r2_y=fits[1].r2,
-        placebo_pvalue=placebo,
+        **vars(result), r2_X=fits[0].r2, r2_y=fits[1].r2, placebo_pvalue=placebo
     )
 
 

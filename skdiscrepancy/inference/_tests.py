@@ -349,12 +349,7 @@ OF_GRAMS = (
 
 @takes_parameters_of(mmd_test, names=OF_GRAMS)
 def mmd_test_from_gram(
-    K_xx: ArrayLike,
-    K_yy: ArrayLike,
-    K_xy: ArrayLike,
-    *,
-    block_length: int | None = None,
-    **params: Any,
+    K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike, **params: Any
 ) -> TestResult:
     """Test whether two samples are from one distribution, from Gram matrices.
 
@@ -435,15 +430,12 @@ def mmd_test_from_gram(
     kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
     m = len(np.asarray(parts[0][0]))
     rows = _positions(kernels, "K_xx, K_yy and K_xy")
-    params |= {"kernel": kernels, "block_length": block_length}
-    estimator, settings = checked_test(MMDEstimator, params)
+    estimator, settings = checked_test(MMDEstimator, params | {"kernel": kernels})
     return estimator._test_pair(rows[:m], rows[m:], settings)
 
 
 @takes_parameters_of(hsic_test, names=OF_GRAMS)
-def hsic_test_from_gram(
-    K: ArrayLike, L: ArrayLike, *, block_length: int | None = None, **params: Any
-) -> TestResult:
+def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
     Use this function for data that are not numbers, if you have their Gram matrices.
@@ -505,15 +497,12 @@ def hsic_test_from_gram(
     kernels, targets = _kernels_of(K, "K"), _kernels_of(L, "L")
     rows = _positions([*kernels, *targets], "K and L")
     params |= {"kernel": kernels, "target_kernel": targets}
-    params["block_length"] = block_length
     estimator, settings = checked_test(HSICEstimator, params)
     return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
 
 
 @takes_parameters_of(ksd_test, names=OF_GRAMS)
-def ksd_test_from_gram(
-    H: ArrayLike, *, block_length: int | None = None, **params: Any
-) -> TestResult:
+def ksd_test_from_gram(H: ArrayLike, **params: Any) -> TestResult:
     """Test whether a model fits, from a matrix of the Stein kernel.
 
     Use this function if you compute the Stein kernel yourself, for example on discrete
@@ -574,8 +563,7 @@ def ksd_test_from_gram(
     given = {name: params.pop(name) for name in OPTIONS if name in params}
     estimator = KSDEstimator(**params)
     design = estimator._check_params().design
-    methods = stein_methods(design)
-    options = check_options(*methods, block_length=block_length, **given)
+    options = check_options(*stein_methods(design), **given)
     kernels = _kernels_of(H, "H")
     rows = _positions(kernels, "H")
     n = len(rows)
