@@ -140,11 +140,9 @@ def sample_groups(
     than groups, each group is a single row.
     """
     n_groups = max(n_groups, GROUPS_OF_SAMPLE * len(sizes))
-    lengths: list[list[int]] = [[] for _ in sizes]
-    levels: list[list[int]] = [[] for _ in sizes]
-    left = list(sizes)
-    members = list(range(len(sizes)))
-    level = 0
+    # The sample, the number of rows and the level of each group.
+    groups: list[tuple[int, int, int]] = []
+    left, members, level = list(sizes), list(range(len(sizes))), 0
     while len(members) > 1 and (level == 0 or len(sizes) > 2):
         total, smallest = sum(left[a] for a in members), min(left[a] for a in members)
         size = 1 if total <= n_groups else -(-total // n_groups)
@@ -155,17 +153,13 @@ def sample_groups(
         for i, a in enumerate(ordered):
             count = min(left[a] // size, room // (len(ordered) - i))
             room -= count
-            lengths[a] += [size] * count
-            levels[a] += [level] * count
+            groups += [(a, size, level)] * count
             left[a] -= count * size
         members = [a for a in members if left[a] > MAX_UNMOVED * sizes[a]]
         level += 1
-    for a, rows in enumerate(left):
-        lengths[a] += [rows] * (rows > 0)
-        levels[a] += [-1] * (rows > 0)
-    owners = np.repeat(np.arange(len(sizes)), [len(part) for part in lengths])
-    bounds = np.cumsum([0, *(length for part in lengths for length in part)])
-    return bounds, owners, np.array([item for part in levels for item in part])
+    groups += [(a, rows, -1) for a, rows in enumerate(left) if rows > 0]
+    owners, lengths, levels = np.array(sorted(groups, key=lambda group: group[0])).T
+    return np.cumsum([0, *lengths]), owners, levels
 
 
 def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.ndarray:
