@@ -15,8 +15,7 @@ from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops.tile_loops import shifted_sums
-from skdiscrepancy._nulls.shifts import joint_shift_test
-from skdiscrepancy.inference import _tests
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
 
@@ -372,21 +371,21 @@ def test_bad_input_is_named(variables, options, message):
 
 
 def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
-    drawn = []
+    drawn, variables = [], [np.arange(40.0) + i for i in range(3)]
 
-    def spied(grams_of, n, n_variables, options):
-        def recorded(orders):
-            drawn.append(orders)
-            return grams_of(orders)
+    def spied(kernels, rows, **run):
+        # The order of the rows of a variable, which are consecutive numbers.
+        drawn.append(rows[:, 0] - rows.min())
+        return gram(kernels, rows, **run)
 
-        return joint_shift_test(recorded, n, n_variables, options)
-
-    monkeypatch.setattr(_tests, "joint_shift_test", spied)
-    x, y, z = np.random.RandomState(0).normal(size=(3, 40))
+    gram = shifts.gram
+    monkeypatch.setattr(shifts, "gram", spied)
     options = {"block_length": 5, "bandwidth": "median", **FEW}
-    result = joint_independence_test(x, y, z, **options | {"n_resamples": 79})
+    options["n_resamples"] = 79
+    result = joint_independence_test(*variables, **options)
     assert result.block_length == 5
-    shared, apart = drawn
+    shared, apart = drawn[:3], drawn[3:]
+    assert len(apart) == 3
     assert_array_equal(shared, [np.arange(40)] * 3)
     for order in apart:
         assert_array_equal(np.sort(order), np.arange(40))

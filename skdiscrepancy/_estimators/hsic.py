@@ -488,21 +488,14 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether X and y are independent, with exact kernels."""
         kernels, target_kernels = self.kernels_, self.target_kernels_
-        n, run = len(X), options.run
         if self._is_paired(design):
+            run = options.run
             x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
             return one_sample_test(paired_core(x, z, design), design, options)
         if options.method == "asymptotic":
             return self._gamma_test(X, y)
-        check_enough(n)
-        in_order = options.method == "shift" or options.block_length is not None
-        order = np.arange(n) if in_order else options.generator.permutation(n)
-        X, y = X[order], y[order]
-        return shift_test(
-            gram(kernels, X, run=run),
-            lambda order: gram(target_kernels, y[order], run=run),
-            options,
-        )
+        check_enough(len(X))
+        return shift_test((X, kernels), (y, target_kernels), options)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""

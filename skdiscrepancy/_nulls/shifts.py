@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -19,6 +19,7 @@ from skdiscrepancy._gram.frequency_groups import (
     LineMoments,
     unbiased_products,
 )
+from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask, add
 from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all, steps
 from skdiscrepancy._gram.tiles import Gram
@@ -35,9 +36,11 @@ SHIFTS = 4
 ROUNDING = 1e-12
 
 
-def shift_test(
-    x: Gram, y_of: Callable[[np.ndarray], Gram], options: Options
-) -> TestResult:
+# The rows of a variable, and its kernels.
+Variable = tuple[Any, list[Any]]
+
+
+def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     """Test whether the rows of x and y are independent, by HSIC for all products.
 
     The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
@@ -46,25 +49,25 @@ def shift_test(
     For the method "shift", the rows keep their order, and the test is valid for
     stationary time series.
 
-    `y_of` takes an order of rows and returns the kernels on y. With blocks, random
-    orders keep blocks of neighbouring rows together, and pairs of rows that are nearer
-    than a block are left out, of the first and last rows as well.
+    With blocks, random orders keep blocks of neighbouring rows together, and pairs of
+    rows that are nearer than a block are left out, of the first and last rows as well.
     """
-    n, length, generator = x.n, options.block_length, options.generator
+    n, length, run = x[0].shape[0], options.block_length, options.run
+    first = order = _first_order(n, options)
     n_orbits, parts = _n_orbits(n, options), []
     what = "permutations" if options.method == "permutation" else "shifts"
-    with progress(what, 1 + n_orbits * (1 + SHIFTS), x.run.verbose) as line:
-        of_x = _offsets(x, length)
+    with progress(what, 1 + n_orbits * (1 + SHIFTS), run.verbose) as line:
+        of_x = _with_offsets(x, first, options)
         line.advance()
         for orbit in range(n_orbits):
-            order = np.arange(n) if orbit == 0 else generator.permutation(n)
-            if orbit > 0 and length is not None:
-                order = random_order(n, options)
-            y = y_of(order)
-            of_y = _offsets(y, length)
+            if orbit > 0:
+                order = first[options.generator.permutation(n)]
+                if length is not None:
+                    order = random_order(n, options)
+            of_y = _with_offsets(y, order, options)
             line.advance()
             line.step = SHIFTS
-            products, *squares = all_shifts((x, of_x), (y, of_y), length or 1)
+            products, *squares = all_shifts(of_x, of_y, length or 1)
             line.advance()
             line.step = 1
             parts.append(products)
@@ -89,6 +92,13 @@ def _n_orbits(n: int, options: Options) -> int:
     return -(-(options.n_resamples + 1) // n)
 
 
+def _first_order(n: int, options: Options) -> np.ndarray:
+    """Return the order of n rows in the first orbit, at random unless it matters."""
+    if options.method == "shift" or options.block_length is not None:
+        return np.arange(n)
+    return options.generator.permutation(n)
+
+
 def random_order(n: int, options: Options) -> np.ndarray:
     """Return an order of n rows that keeps blocks of neighbouring rows together."""
     if options.block_length is None:
@@ -98,25 +108,29 @@ def random_order(n: int, options: Options) -> np.ndarray:
     return np.concatenate([blocks[i] for i in order])
 
 
-def _offsets(gram: Gram, nearest: int | None) -> np.ndarray:
-    """Return offsets that centre matrices for the U-statistic.
+def _with_offsets(
+    variable: Variable, order: np.ndarray, options: Options
+) -> tuple[Gram, np.ndarray]:
+    """Return the Gram of rows in an order, and its offsets for the U-statistic.
 
-    With blocks, rows are in a circle, and pairs of rows at a distance below `nearest`
+    With blocks, rows are in a circle, and pairs of rows that are nearer than a block
     are left out. The offsets then solve a circulant system.
     """
-    n, sums = gram.n, gram.sums(diagonal=False)
+    (rows, kernels), nearest = variable, options.block_length
+    side = gram(kernels, rows[order], run=options.run)
+    n, sums = side.n, side.sums(diagonal=False)
     if nearest is None:
-        return centring_offsets(sums, unbiased=True)
+        return side, centring_offsets(sums, unbiased=True)
     every = np.arange(n)
     for distance in range(1, nearest):
         other = (every + distance) % n
-        values = gram.pairs(every, other)
+        values = side.pairs(every, other)
         sums -= values
         sums[:, other] -= values
     distances = np.minimum(every, n - every)
     remain = np.where(distances >= nearest, 1.0, 0.0)
     spectrum = rfft(remain).real + remain.sum()
-    return irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
+    return side, irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
 
 
 def all_shifts(
@@ -166,9 +180,9 @@ class Diagonals(NamedTuple):
         weights = np.repeat(np.where(once, 1.0, 2.0), n)
         return cls(rows, (rows + np.repeat(numbers, n)) % n, weights)
 
-    def values(self, gram: Gram) -> np.ndarray:
+    def values(self, side: Gram) -> np.ndarray:
         """Return the values of all kernels."""
-        return gram.pairs(self.rows, self.cols).astype(np.float64, copy=False)
+        return side.pairs(self.rows, self.cols).astype(np.float64, copy=False)
 
 
 def _shift_diagonals(
@@ -178,8 +192,8 @@ def _shift_diagonals(
     n = sides[0][0].n
     entries = Diagonals.of(n, numbers)
     found, squares = [], []
-    for gram, offsets in sides:
-        values = entries.values(gram)
+    for side, offsets in sides:
+        values = entries.values(side)
         whole = np.einsum("kp,kp,p->k", values, values, entries.weights)
         values -= offsets[:, entries.rows]
         values -= offsets[:, entries.cols]
@@ -208,13 +222,8 @@ PRODUCTS = 8
 JOINT_ROUNDING = 1e-13
 
 
-def joint_shift_test(
-    grams_of: Callable[[list[np.ndarray]], list[Gram]],
-    n: int,
-    n_variables: int,
-    options: Options,
-) -> TestResult:
-    """Test whether n rows of several variables are jointly independent, by dHSIC [1]_.
+def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
+    """Test whether the rows of several variables are jointly independent [1]_.
 
     A resample shifts the rows of variable l cyclically by l * s steps, for a common s.
     For every s but a few, all pairs of variables are out of step. The shifts by s = 0
@@ -226,15 +235,15 @@ def joint_shift_test(
     The pooled statistics are standardised by their means and standard deviations over
     all resamples, including the data. A permutation of the data changes neither.
 
-    `grams_of` takes one order of rows for each variable and returns the kernels on
-    each variable. A Gram with a single kernel is used beside every kernel of the
-    other Grams. For rows of a series, random orders are orders of whole blocks.
+    Each variable has rows and kernels. A single kernel is used beside every kernel of
+    the other variables. For rows of a series, random orders are orders of whole blocks.
 
     References
     ----------
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
+    n, n_variables = len(variables[0][0]), len(variables)
     n_resamples, n_orbits = options.n_resamples, _n_orbits(n, options)
     common = np.arange(n)
     if n > n_resamples + 1:
@@ -243,16 +252,17 @@ def joint_shift_test(
         common = np.append(0, 1 + np.sort(drawn))
     shifts = common[:, np.newaxis] * np.arange(1, n_variables) % n
     parts, sizes = [], np.zeros(len(options.kernels))
-    in_order = options.method == "shift" or options.block_length is not None
-    first = np.arange(n) if in_order else options.generator.permutation(n)
-    orders = [first] * n_variables
+    orders = [_first_order(n, options)] * n_variables
     total = n_orbits * (1 + PRODUCTS)
     with progress("permutations", total, options.run.verbose) as line:
         for orbit in range(n_orbits):
             if orbit > 0:
                 orders = [random_order(n, options) for _ in range(n_variables)]
-            grams = grams_of(orders)
-            means = [gram.sums() / n for gram in grams]
+            grams: list[Gram] = [
+                gram(kernels, rows[order], run=options.run)
+                for (rows, kernels), order in zip(variables, orders, strict=True)
+            ]
+            means = [side.sums() / n for side in grams]
             line.advance()
             line.step = PRODUCTS
             values, terms = joint_statistics(grams, means, shifts)
@@ -280,7 +290,7 @@ def joint_statistics(
     of the statistics.
     """
     n, run = grams[0].n, grams[0].run
-    n_kernels = max(gram.n_kernels for gram in grams)
+    n_kernels = max(side.n_kernels for side in grams)
     work = Work(_joint_diagonals, grams, shifts)
     parts = run_all(list(some_diagonals(n, first=0)), work, run)
     values = reduce(add, parts) / n**2
@@ -301,7 +311,7 @@ def _joint_diagonals(
     """Return the sums of products of all variables on some diagonals."""
     n = grams[0].n
     entries = Diagonals.of(n, numbers)
-    values = [entries.values(gram) for gram in grams]
+    values = [entries.values(side) for side in grams]
     n_kernels = max(len(part) for part in values)
     sums = np.empty((n_kernels, len(shifts)))
     for k in range(n_kernels):

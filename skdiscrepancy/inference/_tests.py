@@ -34,7 +34,6 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run
-from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._nulls.shifts import joint_shift_test
@@ -828,18 +827,10 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
         )
     columns = [columns_of(*own, all_rows=options.wants_blocks) for own in read]
     options = options.with_block_length(n, *columns, names=titles, both=True)
+    # A single kernel is used beside every kernel of the other variables.
     n_kernels = max(len(kernels) for _, kernels in read)
-    together = [
-        tuple(kernels[k if len(kernels) > 1 else 0] for _, kernels in read)
-        for k in range(n_kernels)
-    ]
+    together = zip(*(own * (n_kernels // len(own)) for _, own in read), strict=True)
     run = Run(values["n_jobs"], values["verbose"])
-    options = options.ready(together, values["random_state"], run)
-
-    def grams_of(orders: list[np.ndarray]) -> list[Gram]:
-        return [
-            gram(kernels, rows[order], run=options.run)
-            for (rows, kernels), order in zip(read, orders, strict=True)
-        ]
-
-    return joint_shift_test(grams_of, n, len(read), options)
+    return joint_shift_test(
+        read, options.ready(list(together), values["random_state"], run)
+    )
