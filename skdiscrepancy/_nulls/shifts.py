@@ -368,16 +368,16 @@ class Windows(NamedTuple):
         Features of x and y.
     length : int
         Number of rows of a window.
-    n_groups : int
-        Number of groups.
     seed : int or None
         Seed of the order of the rows of each piece. None leaves them in order.
+    shifts : ndarray of shape (1 + n_resamples, n_groups)
+        Shift of each group of windows, 0 for the data.
     """
 
     pair: FeaturePair
     length: int
-    n_groups: int
     seed: int | None
+    shifts: np.ndarray
 
     def task(self, tiles: list[Tile]) -> PieceTask:
         """Return the sums over the windows of pieces, merged so that few are kept."""
@@ -415,27 +415,21 @@ def feature_window_test(
     if length is None:
         [seed] = draw_seeds(options.generator, 1)
         length, n_shifts = _window_length([p.n_rows for p in pair.blocks.pieces()])
-        cut = Windows(pair, length, N_GROUPS, seed)
+        size = (options.n_resamples + 1, N_GROUPS)
+        shifts = options.generator.randint(length, size=size)
+        shifts[0] = 0
     else:
-        cut, n_shifts = Windows(pair, length, 1, None), float(pair.n)
+        seed, n_shifts, shifts = None, float(pair.n), np.arange(length)[:, np.newaxis]
     warn_if_powerless(n_shifts, "shifts")
+    shape = (pair.x.n_kernels, pair.y.n_kernels)
+    values, useful = np.zeros((*shape, len(shifts))), np.zeros(shape, dtype=bool)
     with np.errstate(all="ignore"):
-        products, linear, spreads, useful = _all_forms(cut)
-        if cut.seed is None:
-            shifts = np.arange(length)[:, np.newaxis]
-        else:
-            size = (options.n_resamples + 1, N_GROUPS)
-            shifts = options.generator.randint(length, size=size)
-            shifts[0] = 0
-        places = shifts + length * np.arange(cut.n_groups)
-        values = linear[:, places].sum(axis=2)
-        for Q, own, spread in zip(products, values, spreads, strict=True):
-            if cut.n_groups == 1:
-                squares = Q[places[:, 0]]
-            else:
-                squares = Q[places[:, :, np.newaxis], places[:, np.newaxis]].sum((1, 2))
-            own[:] = unbiased_products(squares, own, spread, pair.n) / pair.n_groups
-        scale = np.where(useful, values.std(axis=1), 0)
+        for (_, kernels), found in _tiles(Windows(pair, length, seed, shifts)):
+            own = slice(kernels[0], kernels[-1] + 1)
+            values[own] += found[0]
+            useful[own] |= found[1]
+        values = values.reshape(-1, len(shifts)) / pair.n_groups
+        scale = np.where(useful.ravel(), values.std(axis=1), 0)
     return combine(values, (scale,), options)
 
 
@@ -455,23 +449,12 @@ def _window_length(sizes: list[int]) -> tuple[int, float]:
     return length, n_shifts(length)
 
 
-def _all_forms(cut: Windows) -> Iterator[np.ndarray]:
-    """Return what the statistics need, from the sums over all windows."""
-    n_kernels = cut.pair.x.n_kernels
-    totals = _zero_forms(cut, n_kernels)
-    for (_, kernels), found in _forms_of_tiles(cut):
-        own = slice(kernels[0], kernels[-1] + 1)
-        for total, part in zip(totals, found, strict=True):
-            total[own] += part
-    return (total.reshape(-1, *total.shape[2:]) for total in totals)
-
-
-def _forms_of_tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
-    """Yield all tiles, and what the statistics need from each of them."""
+def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
+    """Yield all tiles with their share of the statistics."""
     pair = cut.pair
     if isinstance(pair.blocks, ArrayBlocks):
         tiles = [tile for tiles in _passes(cut, 1) for tile in tiles]
-        work = Work(_forms_in_memory, cut)
+        work = Work(_statistics_in_memory, cut)
         found = run_all(tiles, work, pair.run, what="permutations")
         yield from zip(tiles, found, strict=True)
         return
@@ -480,7 +463,7 @@ def _forms_of_tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
     for tiles in steps(passes, "permutations", len(passes), pair.run.verbose):
         sums = pair.blocks.sum(cut.task(tiles))
         for tile, own in zip(tiles, sums, strict=True):
-            yield tile, _forms(cut, tile, *own)
+            yield tile, _statistics(cut, tile, *own)
 
 
 def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
@@ -489,7 +472,7 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
     tiles: list[Tile] = []
     used = 0
     for g in range(cut.pair.n_groups):
-        cell = 16 * cut.n_groups * (cut.length // 2 + 1) * len(y.is_norm[g])
+        cell = 16 * cut.shifts.shape[1] * (cut.length // 2 + 1) * len(y.is_norm[g])
         n_tiles = min(x.n_kernels, -(-cell * len(x.is_norm[g]) // TILE_BYTES))
         bounds = np.linspace(0, x.n_kernels, n_tiles + 1).astype(int).tolist()
         for kernels in (range(*pair) for pair in pairwise(bounds)):
@@ -503,13 +486,13 @@ def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
     yield tiles
 
 
-def _forms_in_memory(cut: Windows, tile: Tile) -> Any:
-    """Return what the statistics need from one tile, for rows in memory."""
+def _statistics_in_memory(cut: Windows, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of a tile in the statistics, for rows in memory."""
     work = cut.task([tile])
     with np.errstate(all="ignore"):
         parts = (work((piece, None))[1] for piece in cut.pair.blocks.pieces())
         [sums] = reduce(work.merge, parts)
-        return _forms(cut, tile, *sums)
+        return _statistics(cut, tile, *sums)
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
@@ -528,12 +511,13 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
     of the features of x, and of y, and of their squares.
     """
     piece, (x, y), index, _ = given
-    pair, L, order, first = cut.pair, cut.length, np.arange(len(index)), 0
+    pair, L, n_groups = cut.pair, cut.length, cut.shifts.shape[1]
+    order, first = np.arange(len(index)), 0
     if cut.seed is not None:
         # The same order in every pass.
         draw = np.random.default_rng((cut.seed, piece.rows.start))
         order = draw.permutation(len(index))
-        first = int(draw.integers(cut.n_groups))
+        first = int(draw.integers(n_groups))
     step = max(1, STRIP // L) * L
     totals = [_zeros(cut, tile) for tile in tiles]
     for start in range(0, len(index), step):
@@ -551,9 +535,9 @@ def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]
             products += A[:, used:] @ B[:, used:].T
             a, b = transforms(A[:, :used], B[:, :used], L)
             # The groups of windows take turns.
-            for i in range(min(cut.n_groups, used // L)):
-                turn = slice(i, None, cut.n_groups)
-                group = spectra[(first + start // L + i) % cut.n_groups]
+            for i in range(min(n_groups, used // L)):
+                turn = slice(i, None, n_groups)
+                group = spectra[(first + start // L + i) % n_groups]
                 for total, u, v in zip(group, a[:, :, turn], b[:, turn], strict=True):
                     total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
     return totals
@@ -563,40 +547,26 @@ def _zeros(cut: Windows, tile: Tile) -> tuple[np.ndarray, ...]:
     """Return sums over no windows."""
     lines = cut.pair.x.lines(*tile)
     n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile[0]])
-    shape = (cut.n_groups, cut.length // 2 + 1, n_x, n_y)
+    shape = (cut.shifts.shape[1], cut.length // 2 + 1, n_x, n_y)
     spectra = np.zeros(shape, dtype=np.complex128)
     return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
 
 
-def _zero_forms(cut: Windows, n_kernels: int) -> tuple[np.ndarray, ...]:
-    """Return what the statistics of all resamples are computed from, before sums.
-
-    A place is a group of windows and a shift. The covariances of a resample are the sum
-    of one matrix for each group, at the place that the resample chooses. First come
-    inner products of these matrices, for all pairs of places, or for each place if
-    there is one group. Then the covariances of the squared norms of the features at all
-    places, the products of the mean squared norms, and whether the features of both
-    kernels are not constant. Each has an entry for every pair of kernels.
-    """
-    shape = (n_kernels, cut.pair.y.n_kernels)
-    places = (*shape, cut.n_groups * cut.length)
-    return (
-        np.zeros(places if cut.n_groups == 1 else (*places, places[-1])),
-        np.zeros(places),
-        np.zeros(shape),
-        np.zeros(shape, dtype=bool),
-    )
-
-
-def _forms(
+def _statistics(
     cut: Windows,
     tile: Tile,
     spectra: np.ndarray,
     stay: np.ndarray,
     x_sums: np.ndarray,
     y_sums: np.ndarray,
-) -> tuple[np.ndarray, ...]:
-    """Return what the statistics need from the sums of a tile."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of a tile in the statistics of all pairs of kernels.
+
+    A place is a group of windows and a shift. The covariances of a resample are the sum
+    of one matrix for each group, at the place that the resample chooses. So inner
+    products of the matrices of all places are enough. Also return whether the features
+    of both kernels are not constant.
+    """
     x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
     lines, starts = x.lines(g, kernels), y.starts[g]
     all_sums = np.zeros((2, len(x.is_norm[g])))
@@ -605,8 +575,13 @@ def _forms(
     of_y = LineMoments.of(y, g, n, *y_sums)
     # Rows that stay, and the means, belong to every choice of places.
     rest = stay / n - np.outer(of_x.means[lines], of_y.means)
-    all_products, all_linear, _, _ = _zero_forms(cut, len(kernels))
-    for k, products, linear in zip(kernels, all_products, all_linear, strict=True):
+    n_groups = cut.shifts.shape[1]
+    places = cut.shifts + cut.length * np.arange(n_groups)
+    a, b = np.triu_indices(n_groups)
+    pairs = places[:, a] * n_groups * cut.length + places[:, b]
+    weights = np.where(a == b, 1.0, 2.0)
+    values = np.empty((len(kernels), y.n_kernels, len(places)))
+    for k, out in zip(kernels, values, strict=True):
         whole = x.lines(g, range(k, k + 1))
         own = slice(whole.start - lines.start, whole.stop - lines.start)
         C = irfft(spectra[:, :, own], n=cut.length, axis=1) / n
@@ -614,23 +589,23 @@ def _forms(
         C = C.reshape(-1, *C.shape[2:])
         weighted = np.einsum("f,pfg->gp", of_x.weights[whole], C)
         weighted *= of_y.weights[:, np.newaxis]
-        np.add.reduceat(weighted, starts, axis=0, out=linear)
+        linear = np.add.reduceat(weighted, starts, axis=0)
         C = C[:, ~x.is_norm[g][whole]]
-        if cut.n_groups == 1:
+        if n_groups == 1:
             squares = np.square(C).sum(axis=1).T
             squares[y.is_norm[g]] = 0
-            np.add.reduceat(squares, starts, axis=0, out=products)
-            continue
-        for out, start, end in zip(products, starts, y.ends[g], strict=True):
-            inside = np.flatnonzero(~y.is_norm[g][start:end]) + start
-            V = C[:, :, inside].reshape(len(C), -1)
-            np.matmul(V, V.T, out=out)
+            out[:] = np.add.reduceat(squares, starts, axis=0)
+            out[:] = unbiased_products(out, linear, 0, n)
+        else:
+            # The statistic is z'Mz, where z marks the places of a resample.
+            for m, (start, end) in enumerate(zip(starts, y.ends[g], strict=True)):
+                inside = np.flatnonzero(~y.is_norm[g][start:end]) + start
+                V = C[:, :, inside].reshape(len(C), -1)
+                M = unbiased_products(V @ V.T, np.diag(linear[m]), 0, n)
+                out[m] = M.take(pairs) @ weights
     chosen = slice(kernels[0], kernels[-1] + 1)
+    spreads = np.outer(of_x.spreads[chosen], of_y.spreads)
+    values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
     # Centring a constant leaves only rounding errors.
     useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
-    return (
-        all_products,
-        all_linear,
-        np.outer(of_x.spreads[chosen], of_y.spreads),
-        np.logical_and.outer(useful[0][chosen], useful[1]),
-    )
+    return values, np.logical_and.outer(useful[0][chosen], useful[1])
