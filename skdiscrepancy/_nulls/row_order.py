@@ -254,43 +254,38 @@ def in_order(
     """
     step = -(-sample.shape[1] // MAX_LOOKED_AT)
     sample = sample[:MAX_ROWS, :: max(step, 1)]
-    n = len(sample)
-    if n < 3 or not sample.size:
+    n, n_columns = sample.shape
+    if n < 3 or not n_columns:
         return False
-    if classes is None:
-        classes = np.zeros(n)
+    classes = np.zeros(n) if classes is None else classes
     order = np.argsort(classes, kind="stable")
     sample, same = sample[order], np.diff(classes[order]) == 0
-    ends = np.flatnonzero(~same) + 1
-    scores = [
-        rankdata(part, axis=0) - (len(part) + 1) / 2 for part in np.split(sample, ends)
-    ]
-    expected = -sum(np.square(part).mean(axis=0) for part in scores)
-    c = np.concatenate(scores)
     with np.errstate(all="ignore"):
         steps = np.diff(sample, axis=0)
         looked_at = np.ptp(steps, axis=0) > 1e-9 * np.abs(steps).max(axis=0)
         looked_at &= (steps[same] < 0).any(axis=0) & (steps[same] > 0).any(axis=0)
-    squares = np.square(c).mean(axis=0)
-    looked_at &= squares > 0
-    c = c / np.sqrt(np.where(looked_at, squares, 1))
-    n_pairs = max(float(same.sum()), 1.0)
-    sums = (c[1:] * c[:-1])[same].sum(axis=0)
-    z = (sums - expected / np.where(looked_at, squares, 1)) / np.sqrt(n_pairs)
+    if not looked_at.any():
+        return False
+    pieces = np.split(sample[:, looked_at], np.flatnonzero(~same) + 1)
+    scores = [rankdata(part, axis=0) - (len(part) + 1) / 2 for part in pieces]
+    c = np.concatenate(scores)
+    squares, n_pairs = np.square(c).mean(axis=0), same.sum()
+    expected = -sum(np.square(part).mean(axis=0) for part in scores) / squares
+    c /= np.sqrt(squares)
+    z = ((c[1:] * c[:-1])[same].sum(axis=0) - expected) / np.sqrt(n_pairs)
     # Cumulants of the sum for independent scores of mean 0 and variance 1.
     third, fourth = (c**3).mean(axis=0), (c**4).mean(axis=0)
     skewness = third**2 / np.sqrt(n_pairs)
     kurtosis = (fourth**2 - 3 + 6 * (fourth - 1)) / n_pairs
-    limit = norm.isf(false_alarms / sample.shape[1])
+    limit = norm.isf(false_alarms / n_columns)
     correction = skewness * (limit**2 - 1) / 6
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
-    looked_at &= correction < MAX_CORRECTION
-    clear = looked_at & (z > limit + correction)
+    clear = (correction < MAX_CORRECTION) & (z > limit + correction)
+    if not clear.any():
+        return False
     share = min(false_alarms / FALSE_ALARMS, 1.0)
-    limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
-    return bool(clear.any()) and bool(
-        np.any(_within_stretches(np.split(sample[:, clear], ends)) > limit)
-    )
+    limit = norm.isf(FALSE_SERIES * share / n_columns)
+    return bool((_within_stretches([part[:, clear] for part in pieces]) > limit).any())
 
 
 def _within_stretches(pieces: list[np.ndarray]) -> np.ndarray:
