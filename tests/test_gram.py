@@ -44,7 +44,7 @@ from skdiscrepancy._gram.tiles import (
 from skdiscrepancy._gram.two_sample_sums import TwoSamples, keep_sums
 from skdiscrepancy.designs import CompleteV, Region, square
 from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
-from skdiscrepancy.inference._conditional import ResidualProducts
+from skdiscrepancy.inference._conditional import ResidualGram
 from skdiscrepancy.kernels import (
     EnergyKernel,
     IndicatorKernel,
@@ -237,9 +237,9 @@ def residual_products(draw, n, dtype):
     sizes = [[np.abs(R) @ np.abs(R).T for R in side] for side in sides]
     matrices = [K * a * b for K, a, b in product(given.K, *inner)]
     size = [2 * K * a * b for K, a, b in product(given.size, *sizes)]
-    return Case.of(
-        ResidualProducts(given.gram, *sides), matrices, size, given.gram.dtype
-    )
+    first, second = map(ResidualGram, sides)
+    core = given.gram * first * second
+    return Case.of(core, matrices, size, given.gram.dtype)
 
 
 LEAVES = {

@@ -42,6 +42,7 @@ from skdiscrepancy import (
 from skdiscrepancy._data.checks import generator_of
 from skdiscrepancy._estimators import hsic, ksd, mmd
 from skdiscrepancy._estimators.ksd import fingerprint
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy._statistics import second_order
 from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.feature_selection import HSICSelector
@@ -167,6 +168,7 @@ def test_a_bad_parameter_is_refused_before_the_engine_runs(cls, method, monkeypa
     monkeypatch.setattr(second_order, "gram", engine)
     monkeypatch.setattr(mmd, "gram", engine)
     monkeypatch.setattr(hsic, "gram", engine)
+    monkeypatch.setattr(shifts, "gram", engine)
     monkeypatch.setattr(ksd, "SteinGram", engine)
     arguments = (X, y) if cls is HSICEstimator else (X,)
     with pytest.raises(AssertionError, match="The engine runs"):

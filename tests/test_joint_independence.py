@@ -15,9 +15,7 @@ from scipy.stats import binom
 
 from skdiscrepancy import hsic_score, joint_independence_test
 from skdiscrepancy._loops.tile_loops import shifted_sums
-from skdiscrepancy._nulls.pvalues import Options
-from skdiscrepancy._nulls.shifts import joint_shift_test
-from skdiscrepancy.inference import _tests
+from skdiscrepancy._nulls import shifts
 from skdiscrepancy.kernels import ColumnKernel, GaussianKernel, PrecomputedKernel
 from skdiscrepancy.plotting import BandwidthDisplay
 
@@ -338,38 +336,6 @@ def test_kernels_with_bandwidths_of_their_own_keep_them():
     assert len(widths) == 6
 
 
-def test_orders_of_blocks_can_replace_orders_of_rows():
-    """The null distribution takes its orders from outside, such as blocks of rows."""
-    calls = []
-
-    def draw_orders(shared):
-        calls.append(shared)
-        return [np.arange(10)] * 2
-
-    def sources_of(orders):
-        assert len(orders) == 2
-        from skdiscrepancy._gram.kernel_gram import gram
-
-        rows = np.arange(10.0)[:, np.newaxis]
-        return [gram([GaussianKernel(bandwidth=1.0)], rows)] * 2
-
-    joint_shift_test(
-        sources_of,
-        10,
-        2,
-        draw_orders,
-        Options(
-            "permutation",
-            25,
-            10,
-            "max",
-            kernels=[(GaussianKernel(), GaussianKernel())],
-            generator=np.random.RandomState(0),
-        ),
-    )
-    assert calls == [True, False, False]
-
-
 X = np.random.RandomState(0).normal(size=(20, 2))
 
 
@@ -405,18 +371,21 @@ def test_bad_input_is_named(variables, options, message):
 
 
 def test_blocks_keep_their_rows_together_in_every_order(monkeypatch):
-    drawn = []
+    drawn, variables = [], [np.arange(40.0) + i for i in range(3)]
 
-    def spied(sources_of, n, n_variables, draw_orders, options):
-        drawn.extend([draw_orders(True), draw_orders(False)])
-        return joint_shift_test(sources_of, n, n_variables, draw_orders, options)
+    def spied(kernels, rows, **run):
+        # The order of the rows of a variable, which are consecutive numbers.
+        drawn.append(rows[:, 0] - rows.min())
+        return gram(kernels, rows, **run)
 
-    monkeypatch.setattr(_tests, "joint_shift_test", spied)
-    x, y, z = np.random.RandomState(0).normal(size=(3, 40))
+    gram = shifts.gram
+    monkeypatch.setattr(shifts, "gram", spied)
     options = {"block_length": 5, "bandwidth": "median", **FEW}
-    result = joint_independence_test(x, y, z, **options)
+    options["n_resamples"] = 79
+    result = joint_independence_test(*variables, **options)
     assert result.block_length == 5
-    shared, apart = drawn
+    shared, apart = drawn[:3], drawn[3:]
+    assert len(apart) == 3
     assert_array_equal(shared, [np.arange(40)] * 3)
     for order in apart:
         assert_array_equal(np.sort(order), np.arange(40))

@@ -230,7 +230,7 @@ def test_permutations_and_their_scales_are_those_of_the_gram_matrix(design, n_gr
         n, K = len(K), K - np.diag(np.diag(K))
         centred = (K**2).sum() - 2 * (K.sum(1) ** 2).sum() / (n - 2)
         centred += K.sum() ** 2 / (n - 1) / (n - 2)
-        unit = groups_module._null_deviation([len(X), len(Y)])
+        unit = np.sqrt(2) / (len(X) * len(Y))
         assert_allclose(scales[0][k], unit * np.sqrt(centred), rtol=1e-9)
         assert_allclose(scales[1][k], unit * np.sqrt((K**2).sum()), rtol=1e-9)
 

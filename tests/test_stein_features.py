@@ -241,7 +241,7 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     with (
         spy(features, "random_groups", seen),
         spy(ksd_module.KSDEstimator, "_feature_core", seen),
-        spy(ksd_module, "means_of_groups", seen),
+        spy(ksd_module, "signed_groups", seen),
     ):
         result = ksd_test(
             X,
@@ -255,8 +255,8 @@ def test_parametric_bootstrap_uses_the_same_features_for_all_draws(n, refit):
     ratios = []
     calls = seen["_feature_core"]
     assert len({args[1] for args, _ in calls}) == 1
-    for (args, gram), (_, numbers), (_, (values, scales)) in zip(
-        calls, seen["random_groups"], seen["means_of_groups"], strict=True
+    for (args, gram), (_, numbers), (_, (values, scales, *_)) in zip(
+        calls, seen["random_groups"], seen["signed_groups"], strict=True
     ):
         estimator, _, (Z, S) = args
         assert_allclose(S, estimator.score_function_(Z))

@@ -33,10 +33,10 @@ from skdiscrepancy._gram.frequency_groups import FeaturePair
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.pieces import paired_blocks, piece_rows
 from skdiscrepancy._gram.run import in_one_blas_thread
-from skdiscrepancy._nulls.groups import far_offsets, one_sample_methods, one_sample_test
+from skdiscrepancy._nulls.groups import one_sample_methods, one_sample_test
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_both_dependent
+from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._nulls.shifts import (
     feature_window_test,
     shift_test,
@@ -49,7 +49,6 @@ from skdiscrepancy._statistics.dependence import (
     hsic_noise,
     hsic_statistics,
     paired_core,
-    unbiased_offsets,
 )
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
@@ -441,7 +440,8 @@ class HSICEstimator(BaseDiscrepancy):
             columns_of(rows, own, all_rows=options.wants_blocks)
             for rows, own in ((X, self.kernels_), (y, self.target_kernels_))
         ]
-        options = options.with_block_length(len(X), warn_if_both_dependent, *sides)
+        names = "X", "y"
+        options = options.with_block_length(len(X), *sides, names=names, both=True)
         how = self._members(), self.random_state, self._run
         if self.n_components is not None:
             result = self._test_of_features(X, y, options.ready(*how))
@@ -488,24 +488,14 @@ class HSICEstimator(BaseDiscrepancy):
     ) -> TestResult:
         """Test whether X and y are independent, with exact kernels."""
         kernels, target_kernels = self.kernels_, self.target_kernels_
-        n, run, nearest = len(X), options.run, options.block_length
         if self._is_paired(design):
+            run = options.run
             x, z = gram(kernels, X, run=run), gram(target_kernels, y, run=run)
             return one_sample_test(paired_core(x, z, design), design, options)
         if options.method == "asymptotic":
             return self._gamma_test(X, y)
-        check_enough(n)
-        in_order = options.method == "shift" or nearest is not None
-        order = np.arange(n) if in_order else options.generator.permutation(n)
-        X, y = X[order], y[order]
-        return shift_test(
-            gram(kernels, X, run=run),
-            lambda order: gram(target_kernels, y[order], run=run),
-            unbiased_offsets
-            if nearest is None
-            else lambda side: far_offsets(side, nearest),
-            options,
-        )
+        check_enough(len(X))
+        return shift_test((X, kernels), (y, target_kernels), options)
 
     def _gamma_test(self, X: np.ndarray, y: np.ndarray) -> TestResult:
         """Test whether X and y are independent, by a gamma distribution."""

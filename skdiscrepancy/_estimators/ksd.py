@@ -53,14 +53,11 @@ from skdiscrepancy._models.dispatch import (
     takes_nothing,
 )
 from skdiscrepancy._nulls.groups import (
-    block_sign_test,
-    complete_means,
-    means_of_groups,
     one_sample_methods,
     one_sample_test,
+    sign_test,
+    signed_groups,
     signed_means,
-    wild_test,
-    wild_test_of_groups,
 )
 from skdiscrepancy._nulls.pvalues import (
     OPTIONS,
@@ -69,10 +66,8 @@ from skdiscrepancy._nulls.pvalues import (
     check_options,
     parametric_test,
 )
-from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.second_order import (
-    check_finite,
     design_noise,
     feature_statistics,
     feature_witness,
@@ -395,10 +390,8 @@ def stein_test(
     # Groups have rows at random, because neighbours may be alike.
     order = options.generator.permutation(n) if at_random else np.arange(n)
     core = core_of(order)
-    if in_series:
-        return block_sign_test(core, options)
     if design.complete:
-        return wild_test(core, options)
+        return sign_test(core, options)
     return one_sample_test(core, design, options)
 
 
@@ -471,13 +464,6 @@ def draw_sample(
     return Z.astype(dtype, copy=False)
 
 
-def stein_groups(core: FeatureGram, n_groups: int) -> np.ndarray:
-    """Sum the Stein kernel over all pairs of different rows of two random groups."""
-    [n] = core.sizes
-    bounds = np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64)
-    return check_finite(core.group_sums(bounds).groups)
-
-
 def means(
     estimator: KSDEstimator, settings: Settings, seed: int, refit: bool, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -492,12 +478,12 @@ def means(
     gradients = estimator._gradients(X)
     if estimator.n_components is not None:
         both = X, gradients
-        features = estimator._feature_core(seed, both, division=seed, run=run)
-        return means_of_groups(stein_groups(features, SCALE_GROUPS), len(X))
+        features: Any = estimator._feature_core(seed, both, division=seed, run=run)
+        return signed_groups(features, SCALE_GROUPS)[:2]
     core = estimator._core(X, gradients)
     core.run = run
     if design.complete:
-        return complete_means(core)
+        return signed_groups(core, 1)[:2]
     options = Options("wild", 0, core.n, "max").ready([], seed, run)
     values, scale = signed_means(core, design, seed, options)
     return values[:, 0], scale
@@ -830,7 +816,7 @@ class KSDEstimator(BaseDiscrepancy):
         X = self._validate(X, reset=False, least=2)
         warn_left_out(design, len(X))
         in_memory = None if isinstance(X, LazyRows) else X
-        options = options.with_block_length(len(X), warn_if_dependent, in_memory)
+        options = options.with_block_length(len(X), in_memory)
         options = options.ready(list(self.kernels_), self.random_state, self._run)
         if options.method == "parametric":
             return ksd_test_by_draws(self, X, settings, options)
@@ -844,9 +830,8 @@ class KSDEstimator(BaseDiscrepancy):
         gradients = self._gradients(X)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)
-            core = self._feature_core(seed, (X, gradients), division=division)
-            groups = stein_groups(core, options.n_groups)
-            return wild_test_of_groups(groups, len(X), options)
+            core: Any = self._feature_core(seed, (X, gradients), division=division)
+            return sign_test(core, options)
         return stein_test(
             lambda rows: self._core(X[rows], gradients[rows]), len(X), design, options
         )

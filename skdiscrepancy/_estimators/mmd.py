@@ -42,14 +42,13 @@ from skdiscrepancy._gram.pieces import blocks_of
 from skdiscrepancy._gram.run import Run, Work, in_one_blas_thread, run_all
 from skdiscrepancy._gram.two_sample_sums import TwoSamples, stacked_weights
 from skdiscrepancy._nulls.groups import (
-    block_permutation_test,
-    block_sign_test,
     one_sample_methods,
     one_sample_test,
     permutation_test,
+    sign_test,
 )
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
+from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import (
     LEAST_ROWS,
@@ -304,12 +303,10 @@ def two_sample_test(
     """
     generator, in_series = options.generator, options.block_length is not None
     run = options.run
-    if not paired and in_series:
-        both = gram(options.kernels, X, Y, run=run)
-        return block_permutation_test(both, len(X), options)
     if not paired:
-        # Groups must hold random rows, because neighbouring rows may be similar.
-        X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
+        if not in_series:
+            # Groups must hold random rows, because neighbouring rows may be similar.
+            X, Y = (Z[generator.permutation(len(Z))] for Z in (X, Y))
         both = gram(options.kernels, X, Y, run=run)
         sizes, unbiased = [len(X), len(Y)], not design.biased
         return permutation_test(both, sizes, options, unbiased=unbiased)
@@ -321,7 +318,7 @@ def two_sample_test(
         order = generator.permutation(size)
     core = gram(options.kernels, X[order], Y[order], run=run).paired()
     if by_groups:
-        return block_sign_test(core, options)
+        return sign_test(core, options)
     return one_sample_test(core, design, options)
 
 
@@ -719,7 +716,7 @@ class MMDEstimator(BaseDiscrepancy):
         columns = [columns_of(Z, kernels, all_rows=all_rows) for Z in samples]
         if on_pairs:
             columns = [differences(*columns)]
-        options = options.with_block_length(min(sizes), warn_if_dependent, *columns)
+        options = options.with_block_length(min(sizes), *columns)
         options = options.ready(kernels, self.random_state, self._run)
         if self.n_components is not None:
             seed, division = draw_seeds(options.generator, 2)

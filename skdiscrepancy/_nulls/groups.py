@@ -14,11 +14,10 @@ pairs are nearly independent, and so are the blocks that resamples permute.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
-from scipy.fft import irfft, rfft
 from scipy.special import gammaln
 from scipy.stats import t
 
@@ -45,14 +44,18 @@ LEAST_DIAGONAL = 2.0**-300
 def accurate_group_sums(gram: Gram, bounds: np.ndarray) -> GroupSums:
     """Sum over all pairs of groups, in float64 if float32 has no squares."""
     sums = gram.group_sums(bounds)
-    nonzero = np.any(sums.groups, axis=(1, 2))
-    lost = lost_squares(sums.squares, float(bounds[-1]) ** 2, nonzero, gram.dtype)
-    if lost.any() and gram.dtype != np.float64:
-        return accurate_group_sums(DoubleGram(gram), bounds)
-    # Beside a diagonal with squares, values without squares are those of a narrow
-    # kernel, which vanishes.
-    refuse(lost & (np.abs(sums.diagonal).max(axis=1) < LEAST_DIAGONAL))
-    for part in sums:
+    groups, _, squares, diagonal = sums
+    check_finite(groups)
+    # Features may leave out the squares.
+    nonzero = np.any(groups, axis=(1, 2))[: len(squares)]
+    lost = lost_squares(squares, float(bounds[-1]) ** 2, nonzero, gram.dtype)
+    if lost.any():
+        if gram.dtype != np.float64:
+            return accurate_group_sums(DoubleGram(gram), bounds)
+        # Beside a diagonal with squares, values without squares are those of a narrow
+        # kernel, which vanishes.
+        refuse(lost & (np.abs(diagonal).max(axis=1) < LEAST_DIAGONAL))
+    for part in sums[1:]:
         check_finite(part)
     return sums
 
@@ -62,25 +65,34 @@ CHUNK = 4096
 STRIP = 16
 
 
-def resampled(
-    Z: np.ndarray,
-    statistics: Callable[..., np.ndarray],
+def group_null(
+    statistic: Callable[..., np.ndarray],
+    drawn: np.ndarray,
+    scales: Any,
     options: Options,
+    *,
     n_forms: int = 1,
-) -> np.ndarray:
-    """Return the statistics of resamples, the rows of Z, some at a time.
+    observed: np.ndarray | None = None,
+) -> TestResult:
+    """Rank the statistics of the data among those of resamples of groups of rows.
 
-    `statistics` takes resamples and a progress, and computes `n_forms` quadratic forms
-    for each resample.
+    Each row of `drawn` says where every group goes, as the number of a sample or as a
+    sign. `statistic` takes some of these rows and a progress, and computes `n_forms`
+    quadratic forms of each row. The first row is that of the data, unless the
+    statistics of the data are `observed`.
     """
     what = "permutations" if options.method == "permutation" else "resamples"
-    n_groups = Z.shape[1]
+    n_groups = drawn.shape[1]
     # What `quadratic_forms` counts for one row.
     work = sum(min(i + STRIP, n_groups) for i in range(0, n_groups, STRIP))
-    total = n_forms * len(Z) * work
+    total = n_forms * len(drawn) * work
     with progress(what, total, options.run.verbose, delay=BRIEF) as line:
-        parts = [statistics(Z[i : i + CHUNK], line) for i in range(0, len(Z), CHUNK)]
-    return np.concatenate(parts, axis=1)
+        starts = range(0, len(drawn), CHUNK)
+        parts = [statistic(drawn[i : i + CHUNK], line) for i in starts]
+    values = np.concatenate(parts, axis=1)
+    if observed is not None:
+        values = np.column_stack((observed, options.inflation * values))
+    return combine(values, scales, options)
 
 
 def quadratic_forms(
@@ -128,11 +140,9 @@ def sample_groups(
     than groups, each group is a single row.
     """
     n_groups = max(n_groups, GROUPS_OF_SAMPLE * len(sizes))
-    lengths: list[list[int]] = [[] for _ in sizes]
-    levels: list[list[int]] = [[] for _ in sizes]
-    left = list(sizes)
-    members = list(range(len(sizes)))
-    level = 0
+    # The sample, the number of rows and the level of each group.
+    groups: list[tuple[int, int, int]] = []
+    left, members, level = list(sizes), list(range(len(sizes))), 0
     while len(members) > 1 and (level == 0 or len(sizes) > 2):
         total, smallest = sum(left[a] for a in members), min(left[a] for a in members)
         size = 1 if total <= n_groups else -(-total // n_groups)
@@ -143,17 +153,13 @@ def sample_groups(
         for i, a in enumerate(ordered):
             count = min(left[a] // size, room // (len(ordered) - i))
             room -= count
-            lengths[a] += [size] * count
-            levels[a] += [level] * count
+            groups += [(a, size, level)] * count
             left[a] -= count * size
         members = [a for a in members if left[a] > MAX_UNMOVED * sizes[a]]
         level += 1
-    for a, rows in enumerate(left):
-        lengths[a] += [rows] * (rows > 0)
-        levels[a] += [-1] * (rows > 0)
-    owners = np.repeat(np.arange(len(sizes)), [len(part) for part in lengths])
-    bounds = np.cumsum([0, *(length for part in lengths for length in part)])
-    return bounds, owners, np.array([item for part in levels for item in part])
+    groups += [(a, rows, -1) for a, rows in enumerate(left) if rows > 0]
+    owners, lengths, levels = np.array(sorted(groups, key=lambda group: group[0])).T
+    return np.cumsum([0, *lengths]), owners, levels
 
 
 def draw_owners(owners: np.ndarray, levels: np.ndarray, options: Options) -> np.ndarray:
@@ -173,76 +179,69 @@ def permutation_test(
 
     The rows of the samples are divided into groups, which are permuted as a whole, so
     that O(n_groups^2) sums give the statistic of any permutation. The groups must hold
-    random rows. The statistic is the weighted mean of the complete MMD, unbiased or
-    not, of all pairs of samples.
+    random rows, or with a block length neighbouring rows of a series. Pairs of rows of
+    the same or of neighbouring blocks of a series are left out, because they are alike
+    also without a difference.
     """
-    bounds, owners, levels = sample_groups(sizes, options.n_groups)
-    warn_if_powerless(_n_arrangements(owners, levels, sizes), "permutations")
+    length = options.block_length
+    bounds, owners, levels = sample_groups(sizes, options.n_groups, length or 1)
+    n_distinct = _n_arrangements(owners, levels, sizes)
+    warn_if_powerless(n_distinct, "permutations", "blocks" if length else "rows")
     sums = accurate_group_sums(gram, bounds)
+    # The first norm is proportional to the standard deviation under permutations. The
+    # norm of the whole matrix favours small bandwidths.
+    M, norms = sums.groups, null_scales(sums.rows, sums.squares)
+    n_pairs = [size * (size - unbiased) for size in sizes]
+    if length is not None:
+        counts = far_pairs(bounds, owners, reach=1)
+        M, norms[0] = centre_used(M, counts)
+        own = [owners == a for a in range(len(sizes))]
+        n_pairs = [counts[np.ix_(inside, inside)].sum() for inside in own]
+        options = options._replace(block_length=int(bounds[1]))
+    elif not unbiased:
+        diagonal = sums.diagonal
+        if diagonal.shape[1] > len(owners):
+            diagonal = np.add.reduceat(diagonal, bounds[:-1], axis=1)
+        every = np.arange(len(owners))
+        M[:, every, every] += diagonal
+    n, k = sum(sizes), len(sizes)
+    n_across = (n**2 - sum(size**2 for size in sizes)) / 2
+    # A pair of samples with n_a and n_b rows has the weight n_a n_b.
+    weights = [
+        (size * (n - size) / pairs + 1) / n_across
+        for size, pairs in zip(sizes, n_pairs, strict=True)
+    ]
+    statistic = partial(mean_of_pairs, M, weights, -1 / n_across)
     drawn = draw_owners(owners, levels, options)
-    statistics = partial(mean_of_pairs, sums, bounds, sizes, unbiased=unbiased)
-    n_forms = len(sizes) - (len(sizes) < 3)
-    values = resampled(drawn, statistics, options, n_forms)
-    # The first scale is in units of the standard deviation under the null.
-    scales = _null_deviation(sizes) * null_scales(sums.rows, sums.squares)
-    return combine(values, scales, options)
+    scales = np.sqrt(2 * k - 2) / n_across * norms
+    return group_null(statistic, drawn, scales, options, n_forms=k - (k == 2))
 
 
 def mean_of_pairs(
-    sums: GroupSums,
-    bounds: np.ndarray,
-    sizes: list[int],
+    M: np.ndarray,
+    weights: list[float],
+    of_all: float,
     drawn: np.ndarray,
     line: Progress = SILENT,
-    *,
-    unbiased: bool = True,
 ) -> np.ndarray:
-    """Return the weighted mean of the MMD of all pairs of samples, for all owners.
+    """Return weighted sums of z'Mz for the rows z of each sample, for all owners.
 
-    A pair of samples with n_a and n_b rows has the weight n_a n_b. For two samples this
-    is their MMD.
+    M has the sums over pairs of groups, and its total has the weight `of_all`. If the
+    weights are those of the mean of all pairs within each sample and across samples,
+    this is the weighted mean of the MMD of all pairs of samples.
     """
-    weights, across, total_weight = _pair_weights(sizes, unbiased=unbiased)
-    of_rows = sums.groups.sum(axis=2)
+    of_rows = M.sum(axis=2)
     total = of_rows.sum(axis=1)[:, np.newaxis]
-    values = np.repeat(across * total, len(drawn), axis=1)
-    form = np.zeros_like(values)
+    values, form = np.repeat(of_all * total, len(drawn), axis=1), np.zeros(1)
     for a, weight in enumerate(weights):
         own = (drawn == a).astype(np.float64)
-        if len(sizes) == 2 and a:
+        if len(weights) == 2 and a:
             # What is not in the first sample is in the second.
             form = total - 2 * of_rows @ (1 - own).T + form
         else:
-            form = quadratic_forms(sums.groups, own, line)
-        values += (weight - across) * form
-        if not unbiased:
-            diagonal = sums.diagonal
-            if diagonal.shape[1] > len(bounds) - 1:
-                diagonal = np.add.reduceat(diagonal, bounds[:-1], axis=1)
-            values += weight * (diagonal @ own.T)
-    return values / total_weight
-
-
-def _pair_weights(
-    sizes: list[int], *, unbiased: bool = True
-) -> tuple[list[float], float, float]:
-    """Return the weights of pairs of rows within each sample and across samples.
-
-    Then the sum of the weights of all pairs of samples.
-    """
-    n = sum(sizes)
-    within = [(n - size) / (n * (size - unbiased)) for size in sizes]
-    total = (n**2 - sum(size**2 for size in sizes)) / (2 * n)
-    return within, -1 / n, total
-
-
-def _null_deviation(sizes: list[int]) -> float:
-    """Return the standard deviation of the statistic for a centred matrix of norm 1."""
-    within, across, total = _pair_weights(sizes)
-    n = sum(sizes)
-    inside = sum(s * (s - 1) * w**2 for s, w in zip(sizes, within, strict=True))
-    outside = (n**2 - sum(size**2 for size in sizes)) * across**2
-    return float(np.sqrt(2 * (inside + outside) / (n * (n - 1))) / total)
+            form = quadratic_forms(M, own, line)
+        values += weight * form
+    return values
 
 
 def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) -> float:
@@ -262,57 +261,23 @@ def _n_arrangements(owners: np.ndarray, levels: np.ndarray, sizes: list[int]) ->
 ROUNDING = 1e-11
 
 
-def block_permutation_test(gram: Gram, m: int, options: Options) -> TestResult:
-    """Test whether m rows and the other rows, of two series, have one distribution.
+def far_pairs(bounds: np.ndarray, owners: Any, reach: int) -> np.ndarray:
+    """Return how many pairs of rows of each pair of groups enter a statistic.
 
-    Blocks of neighbouring rows are permuted. Pairs of rows of the same or of
-    neighbouring blocks are left out, because they are alike also without a difference.
+    None of a group with itself, and with the next `reach` groups of the same sample.
     """
-    n = gram.n - m
-    division = sample_groups([m, n], options.n_groups, least=options.block_length)
-    bounds, owners, levels = division
-    in_x = owners == 0
-    n_distinct = _n_arrangements(owners, levels, [m, n])
-    warn_if_powerless(n_distinct, "permutations", "blocks")
-    Z = draw_owners(in_x, levels, options)
-    sums = accurate_group_sums(gram, bounds)
-    used = far_blocks(np.flatnonzero(~in_x)[0], len(in_x))
-    counts = used * np.multiply.outer(np.diff(bounds), np.diff(bounds))
-    A, useful = centre_used(sums.groups, counts)
-    # All sums over rows of A are zero. So the sums within X, within Y, and minus the
-    # sum across both are the same number.
-    values = resampled(Z, partial(quadratic_forms, A), options)
-    within_x, within_y, across = (
-        counts[np.ix_(a, b)].sum()
-        for a, b in ((in_x, in_x), (~in_x, ~in_x), (in_x, ~in_x))
-    )
-    values *= 1 / within_x + 1 / within_y + 2 / across
-    # The standard deviation under permutations, and the norm of the whole matrix, which
-    # favours small bandwidths.
-    unit = np.sqrt(2) * (1 / m + 1 / n) / (m + n)
-    scales = unit * np.sqrt([np.square(A).sum(axis=(1, 2)), sums.squares])
-    result = combine(values, scales, options, useful=useful)
-    return replace(result, block_length=int(bounds[1]))
-
-
-def far_blocks(first: int, n_blocks: int) -> np.ndarray:
-    """Return which pairs of blocks enter a statistic.
-
-    False for a block with itself and with its neighbours in the same series. `first` is
-    the first block of the second series, and 0 for one series.
-    """
-    position = np.arange(n_blocks)
-    near = np.abs(np.subtract.outer(position, position)) <= 1
-    second = position >= first
-    return ~(near & np.equal.outer(second, second))
+    position, sizes = np.arange(len(bounds) - 1), np.diff(bounds)
+    near = np.abs(np.subtract.outer(position, position)) <= reach
+    near &= np.equal.outer(owners, owners)
+    return np.where(near, 0, np.multiply.outer(sizes, sizes))
 
 
 def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Centre sums over pairs of blocks, so that those in use add up to zero by row.
 
     Return the sums of k(i, j) - a_g - a_h for rows i and j of the blocks g and h, and
-    whether more than rounding errors is left. `counts` are numbers of pairs of rows.
-    Pairs of blocks that are left out have the count 0 and the sum 0.
+    their norm, which is 0 if only rounding errors are left. `counts` are numbers of
+    pairs of rows. Pairs of blocks that are left out have the count 0 and the sum 0.
     """
     centred = np.where(counts > 0, sums, 0.0)
     before = np.square(centred).sum(axis=(1, 2))
@@ -320,128 +285,59 @@ def centre_used(sums: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.nd
     offsets = np.linalg.solve(system, centred.sum(axis=2).T).T
     centred -= counts * (offsets[:, :, np.newaxis] + offsets[:, np.newaxis])
     after = np.square(centred).sum(axis=(1, 2))
-    return centred, after > ROUNDING**2 * before
+    return centred, np.sqrt(np.where(after > ROUNDING**2 * before, after, 0))
 
 
-def far_offsets(gram: Gram, nearest: int) -> np.ndarray:
-    """Return offsets that centre matrices without the pairs of near rows.
+def sign_test(gram: Gram, options: Options) -> TestResult:
+    """Test whether a core has mean zero, by one random sign for each group of rows.
 
-    Rows are in a circle, and pairs of rows at a distance below `nearest` are left out.
-    The offsets solve a circulant system.
+    Pairs of rows of one group always have the sign +1, so resamples leave them out. The
+    groups hold random rows, or with a block length neighbouring rows of a series. Then
+    pairs of neighbouring blocks are left out, too, because neighbouring rows are alike.
+    For blocks and swaps, the statistic of the data leaves out the same pairs. For the
+    wild bootstrap of random rows, it is the complete U-statistic.
     """
-    n, sums = gram.n, gram.sums(diagonal=False)
-    every = np.arange(n)
-    for distance in range(1, nearest):
-        other = (every + distance) % n
-        values = gram.pairs(every, other)
-        sums -= values
-        sums[:, other] -= values
-    distances = np.minimum(every, n - every)
-    remain = np.where(distances >= nearest, 1.0, 0.0)
-    spectrum = rfft(remain).real + remain.sum()
-    return irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
-
-
-def block_sign_test(
-    gram: Gram, options: Options, *, inflation: float = 1.0
-) -> TestResult:
-    """Test whether a core has mean zero, by one random sign for each block of rows.
-
-    Without a block length, the blocks are groups of random rows, and pairs of rows of
-    one group are left out. With a block length, pairs of neighbouring blocks are left
-    out, too, because neighbouring rows of a series are alike. The resamples are
-    multiplied by `inflation`.
-    """
-    n, length = gram.n, options.block_length
-    n_blocks = min(n // (length or 1), options.n_groups)
-    bounds = np.linspace(0, n, n_blocks + 1).astype(np.int64)
-    _warn_of_few_signs(n_blocks, "rows" if length is None else "blocks")
-    sums = accurate_group_sums(gram, bounds)
-    used = ~np.eye(n_blocks, dtype=bool)
-    if length is not None:
-        used = far_blocks(0, n_blocks)
-    n_pairs = (used * np.multiply.outer(np.diff(bounds), np.diff(bounds))).sum()
-    A = np.where(used, sums.groups, 0.0)
-    signs = options.generator.choice(
-        (-1.0, 1.0), size=(1 + options.n_resamples, n_blocks)
-    )
-    signs[0] = 1
-    values = resampled(signs, partial(quadratic_forms, A), options) / n_pairs
-    values[:, 1:] *= inflation
-    # The standard deviation under random signs.
-    scale = np.sqrt(2 * np.square(A).sum(axis=(1, 2))) / n_pairs
-    result = combine(values, (scale,), options)
-    return replace(result, block_length=length and n // n_blocks)
-
-
-def _warn_of_few_signs(n: int, of: str = "rows") -> None:
-    """Warn of a test that has too few vectors of n signs."""
+    length = options.block_length
+    n_groups = min(gram.n // (length or 1), options.n_groups)
     # All signs can change together.
-    warn_if_powerless(2.0 ** min(n - 1, 64), "vectors of signs", of)
+    n_distinct = 2.0 ** min(n_groups - 1, 64)
+    warn_if_powerless(n_distinct, "vectors of signs", "blocks" if length else "rows")
+    observed, scale, A, bounds = signed_groups(gram, n_groups)
+    n_pairs, with_data = gram.n * (gram.n - 1), 0
+    if length or options.method == "swap":
+        counts = far_pairs(bounds, 0, reach=1 if length else 0)
+        A[:, counts == 0] = 0
+        n_pairs, with_data = counts.sum(), 1
+        observed = A.sum(axis=(1, 2)) / n_pairs
+        scale = np.sqrt(2 * np.square(A).sum(axis=(1, 2))) / n_pairs
+    size = with_data + options.n_resamples, n_groups
+    signs = options.generator.choice((-1.0, 1.0), size=size)[with_data:]
+    options = options._replace(block_length=length and int(bounds[1]))
+
+    def statistic(Z: np.ndarray, line: Progress) -> np.ndarray:
+        return quadratic_forms(A, Z, line) / n_pairs
+
+    return group_null(statistic, signs, (scale,), options, observed=observed)
 
 
-def wild_test(gram: Gram, options: Options, *, inflation: float = 1.0) -> TestResult:
-    """Test whether a degenerate core has mean zero, by random signs of the rows."""
-    n = gram.n
-    bounds = np.linspace(0, n, min(n, options.n_groups) + 1).astype(np.int64)
-    sums = accurate_group_sums(gram, bounds)
-    moments = _means(sums, n)
-    return wild_test_of_groups(sums.groups, n, options, moments, inflation=inflation)
+def signed_groups(
+    gram: Gram, n_groups: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return U-statistics, and their standard deviations under random signs.
 
-
-def wild_test_of_groups(
-    groups: np.ndarray,
-    n: int,
-    options: Options,
-    moments: tuple[np.ndarray, np.ndarray] | None = None,
-    *,
-    inflation: float = 1.0,
-) -> TestResult:
-    """Test whether a core has mean zero from its sums over pairs of groups of n rows.
-
-    The rows of a group share a sign. The resamples leave out pairs within a group, and
-    are multiplied by `inflation`. The `moments` are the statistics and their scales. By
-    default, the scale of a kernel is the standard deviation under random signs of the
+    Then the sums over pairs of different groups of rows, and the bounds of the groups.
+    Features have no sums of squares over pairs of rows, so the signs are those of the
     groups, which hold random rows.
     """
-    means, scale = moments or means_of_groups(groups, n)
-    own = np.arange(groups.shape[1])
-    if len(own) >= n:
-        _warn_of_few_signs(n)
-    signs = options.generator.choice((-1.0, 1.0), size=(options.n_resamples, len(own)))
-    # Pairs within a group always have the sign +1, so they are left out.
-    groups[:, own, own] = 0
-    values = resampled(signs, partial(quadratic_forms, groups), options)
-    values = np.column_stack((means, inflation * values / (n * (n - 1))))
-    return combine(values, (scale,), options)
-
-
-def means_of_groups(groups: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the U-statistics, and their standard deviations under signs of groups."""
-    # Division by powers of two is exact, and squares of numbers near 1 do not overflow.
-    unit = np.ldexp(1.0, np.frexp(np.abs(groups).max(axis=(1, 2)))[1] - 1)
-    squares = np.square(groups / unit[:, np.newaxis, np.newaxis])
-    between = squares.sum(axis=(1, 2)) - np.trace(squares, axis1=1, axis2=2)
-    means = groups.sum(axis=(1, 2)) / (n * (n - 1))
-    return means, unit * deviation_of_signs(between, n)
-
-
-def complete_means(gram: Gram) -> tuple[np.ndarray, np.ndarray]:
-    """Return the U-statistics, and their standard deviations under random signs."""
-    return _means(accurate_group_sums(gram, np.array([0, gram.n])), gram.n)
-
-
-def _means(sums: GroupSums, n: int) -> tuple[np.ndarray, np.ndarray]:
-    means = sums.rows.sum(axis=1) / (n * (n - 1))
-    return means, deviation_of_signs(sums.squares, n)
-
-
-def deviation_of_signs(squares: np.ndarray, n: int) -> np.ndarray:
-    """Return the standard deviation of a U-statistic whose rows have random signs.
-
-    `squares` are the sums of squares of the core without the diagonal.
-    """
-    return np.sqrt(2 * squares) / (n * (n - 1))
+    n = gram.n
+    bounds = np.linspace(0, n, min(n, n_groups) + 1).astype(np.int64)
+    A, _, squares, _ = accurate_group_sums(gram, bounds)
+    means, every = A.sum(axis=(1, 2)) / (n * (n - 1)), np.arange(len(bounds) - 1)
+    A[:, every, every] = 0
+    if not squares.size:
+        squares = np.square(A).sum(axis=(1, 2))
+        refuse(lost_squares(squares, A[0].size, A.any(axis=(1, 2))))
+    return means, np.sqrt(2 * squares) / (n * (n - 1)), A, bounds
 
 
 def one_sample_methods(design: Design) -> tuple[str, ...]:
@@ -464,7 +360,7 @@ def one_sample_test(core: Gram, design: Design, options: Options) -> TestResult:
     [seed] = draw_seeds(options.generator, 1)
     if options.method == "asymptotic":
         return normal_test(core, design, seed, options)
-    _warn_of_few_signs(core.n)
+    warn_if_powerless(2.0 ** min(core.n - 1, 64), "vectors of signs")
     means, scale = signed_means(core, design, seed, options)
     return combine(means, (scale,), options)
 
@@ -526,9 +422,12 @@ def normal_test(core: Gram, design: Design, seed: int, options: Options) -> Test
             f"The design {design!r} has {count} independent part for {core.n} samples, "
             "must have at least 2 for method == 'asymptotic'."
         )
-
     with np.errstate(over="ignore", invalid="ignore"):
-        values, deviations = _means_and_deviations(core, design, seed)
+        if isinstance(design, Blocks):
+            values, deviations = _means_of_blocks(core, design)
+        else:
+            moments = core.moments(design, seed)
+            values, deviations = moments.mean, moments.scale / 2
         size = np.maximum(np.abs(values), deviations)
         refuse(lost_squares(np.square(size), 1, size > 0))
     useful = deviations > 1e-9 * np.abs(values)
@@ -560,16 +459,8 @@ def _independent_parts(design: Design, n: int) -> int:
     return design.size(n)
 
 
-def _means_and_deviations(
-    core: Gram, design: Design, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of a core, and the standard deviation of its independent parts.
-
-    One entry for each kernel.
-    """
-    if not isinstance(design, Blocks):
-        moments = core.moments(design, seed)
-        return moments.mean, moments.scale / 2
+def _means_of_blocks(core: Gram, design: Blocks) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of a core, and the standard deviation of the means of blocks."""
     parts = core.walk(design.regions(core.n), moments=True)
     # The last block may be smaller, so blocks are weighted by their number of pairs.
     weights = np.array([part.weight for part in parts])[:, np.newaxis]

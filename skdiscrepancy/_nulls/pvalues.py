@@ -21,7 +21,7 @@ from skdiscrepancy._data.checks import (
 )
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._gram.run import QUIET, Run, one_openmp_thread, run_all
-from skdiscrepancy._nulls.row_order import check_block_length, rows_of_blocks
+from skdiscrepancy._nulls.row_order import rows_of_blocks, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult, check_level
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._names import kernel_columns
@@ -240,28 +240,27 @@ class Options(NamedTuple):
     pooling: str
     # An integer, "auto" or None.
     block_length: Any = None
+    # Whether the rows are a series, according to the user.
+    wants_blocks: bool = False
     kernels: Any = ()
     generator: Any = None
     run: Run = QUIET
-
-    @property
-    def wants_blocks(self) -> bool:
-        """Whether the rows are a series, according to the user."""
-        return self.block_length not in (None, 1)
+    # A factor of the statistics of all resamples.
+    inflation: float = 1.0
 
     def with_block_length(
-        self, n_rows: int, warn: Callable[..., None], *samples: np.ndarray | None
+        self, n_rows: int, *samples: np.ndarray | None, **words: Any
     ) -> Options:
         """Return the options with the number of rows of a block of these samples.
 
-        Without blocks, `warn` warns if the rows clearly depend on each other. Shifts do
-        not need independent rows.
+        Without blocks, warn if the rows clearly depend on each other. Shifts do not
+        need independent rows.
         """
         length = None
         if self.wants_blocks:
             length = rows_of_blocks(self.block_length, n_rows, *samples)
         elif self.block_length is None and self.method != "shift":
-            warn(*samples)
+            warn_if_dependent(*samples, **words)
         return self._replace(block_length=length)
 
     def ready(
@@ -292,12 +291,22 @@ def check_options(
     `for_blocks` are the methods for the rows of a series, and `setting` what determines
     the allowed methods, for the error message.
     """
-    block_length = check_block_length(block_length)
+    is_auto = isinstance(block_length, str) and block_length == "auto"
+    if block_length is not None and not is_auto:
+        block_length = check_number(
+            block_length,
+            "block_length",
+            integer=True,
+            least=1,
+            keyword="auto",
+            context=", or None for independent rows",
+        )
     if method != "auto" and method not in allowed:
         raise ValueError(
             f"method == {method!r}, must be one of {('auto', *allowed)} for {setting}."
         )
-    if block_length not in (None, 1):
+    wants_blocks = block_length not in (None, 1)
+    if wants_blocks:
         given = f"block_length == {block_length!r}, must be None for"
         if not for_blocks:
             raise ValueError(
@@ -321,10 +330,10 @@ def check_options(
         )
     if pooling not in TEST_POOLINGS:
         raise ValueError(f"pooling == {pooling!r}, must be one of {TEST_POOLINGS}.")
-    if method == "auto":
-        method = allowed[0]
+    method = allowed[0] if method == "auto" else method
     # 2**62 is more groups than any sample has rows.
-    return Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+    options = Options(method, n_resamples, n_groups or 2**62, pooling, block_length)
+    return options._replace(wants_blocks=wants_blocks)
 
 
 def null_scales(rows: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -380,13 +389,7 @@ def warn_if_powerless(n_distinct: float, resamples: str, of: str = "rows") -> No
         )
 
 
-def combine(
-    values: np.ndarray,
-    scales: Any,
-    options: Options,
-    *,
-    useful: np.ndarray | None = None,
-) -> TestResult:
+def combine(values: np.ndarray, scales: Any, options: Options) -> TestResult:
     """Pool the statistics of every resample, and rank the data among the resamples.
 
     `values` has a row for each kernel, with the data in the first column. No resample
@@ -395,10 +398,9 @@ def combine(
     their mean and standard deviation over all resamples, including the data. The
     largest of them is the pooled statistic.
 
-    Statistics and scales that are not finite are refused. If the scale of a kernel
-    vanishes, if no resample changes its statistic, or if the kernel is not `useful`,
-    because it holds only rounding errors, the kernel has the p-value 1 and does not
-    enter the pooled statistic.
+    Statistics and scales that are not finite are refused. If a scale of a kernel
+    vanishes, or if no resample changes its statistic, the kernel has the p-value 1 and
+    does not enter the pooled statistic.
     """
     pooling = options.pooling
     for numbers in (values, *scales):
@@ -410,25 +412,26 @@ def combine(
     scales = tuple(np.ldexp(scale, -exponents) for scale in scales)
     deviations = values.std(axis=1)
     # A kernel that no resample changes carries no information.
-    usable = deviations > TIES * np.abs(values).max(axis=1)
-    usable &= np.min(scales, axis=0) > VANISHED
+    useful = deviations > TIES * np.abs(values).max(axis=1)
+    useful &= np.min(scales, axis=0) > VANISHED
     if len(scales) > 1:
         # The last scale is the norm of the matrix that is not centred.
-        usable &= deviations > ROUNDING * scales[-1]
-    useful = usable if useful is None else useful & usable
+        useful &= deviations > ROUNDING * scales[-1]
     pooled = np.zeros(values.shape[1])
     pvalues = np.ones(len(values))
     if useful.any():
-        z = (values[useful] - values[useful].mean(axis=1, keepdims=True)) / deviations[
-            useful
-        ].reshape(-1, 1)
+        values = values[useful]
+        z = values - values.mean(axis=1, keepdims=True)
+        z /= deviations[useful, np.newaxis]
         if pooling == "agg":
             pooled = aggregate(z)
         else:
-            parts = [_pool(values[useful], scale[useful], pooling) for scale in scales]
+            parts = np.stack([_pool(values, s[useful], pooling) for s in scales])
             if len(parts) > 1:
-                parts = [_standardize(part) for part in parts]
-            pooled = np.max(parts, axis=0)
+                parts -= parts.mean(axis=1, keepdims=True)
+                spread = parts.std(axis=1, keepdims=True)
+                parts /= np.where(spread > 0, spread, 1)
+            pooled = parts.max(axis=0)
         largest = z.max(axis=0)
         pvalues[useful] = [rank_pvalue(largest, own) for own in z[:, 0]]
     return TestResult(
@@ -440,6 +443,7 @@ def combine(
         kernels=options.kernels,
         statistics=statistics,
         pvalues=pvalues,
+        block_length=options.block_length,
     )
 
 
@@ -487,18 +491,9 @@ def _pool(values: np.ndarray, scale: np.ndarray, pooling: str) -> np.ndarray:
     return fuse(scaled, rate)
 
 
-def _standardize(values: np.ndarray) -> np.ndarray:
-    deviation = values.std()
-    return (values - values.mean()) / (deviation if deviation > 0 else 1.0)
-
-
-# Statistics and scales of the kernels, for a sample.
-Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
 def parametric_test(
     observed: tuple[np.ndarray, np.ndarray],
-    evaluate: Evaluate,
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     draw: Callable[[np.random.RandomState], np.ndarray],
     options: Options,
     *,
@@ -506,31 +501,26 @@ def parametric_test(
 ) -> TestResult:
     """Test whether a sample comes from a model, by samples drawn from the model.
 
-    Each statistic is divided by the scale of its sample. If all samples are treated in
-    the same way, the type I error is exact for a known model. For a model that is
-    fitted to each sample, the type I error is accurate for many rows. `what` is done
-    with each draw, for the progress.
+    `evaluate` returns the statistics of a sample and their scales. Each statistic is
+    divided by the scale of its sample. If all samples are treated in the same way, the
+    type I error is exact for a known model. For a model that is fitted to each sample,
+    the type I error is accurate for many rows. `what` is done with each draw, for the
+    progress.
     """
-    statistics, scales = observed
     seeds = draw_seeds(options.generator, options.n_resamples)
-    work = partial(_value_of_draw, evaluate, draw)
+    work = partial(_evaluate_draw, evaluate, draw)
     answers = run_all(seeds, work, options.run, what=what)
-    values = np.column_stack((_over_scales(statistics, scales), *answers))
+    statistics, scales = np.stack([observed, *answers], axis=-1)
+    # A scale is 0 only if its statistic is 0.
+    values = np.divide(statistics, scales, out=np.zeros_like(scales), where=scales > 0)
     result = combine(values, (np.ones(len(values)),), options)
-    return replace(result, statistics=statistics)
+    return replace(result, statistics=observed[0])
 
 
-def _value_of_draw(
-    evaluate: Evaluate, draw: Callable[..., np.ndarray], seed: int
-) -> np.ndarray:
-    """Return the standardised statistics of one sample of the model."""
+def _evaluate_draw(
+    evaluate: Callable[..., Any], draw: Callable[..., np.ndarray], seed: int
+) -> Any:
+    """Return the statistics and scales of one sample of the model."""
     # Models that use OpenMP would wait for threads of their own in every thread.
     with one_openmp_thread():
-        return _over_scales(*evaluate(draw(np.random.RandomState(seed))))
-
-
-def _over_scales(statistics: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Divide statistics by their scales. A scale is 0 only if its statistic is 0."""
-    return np.divide(
-        statistics, scales, out=np.zeros_like(statistics), where=scales > 0
-    )
+        return evaluate(draw(np.random.RandomState(seed)))

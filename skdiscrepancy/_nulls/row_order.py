@@ -13,7 +13,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
-from skdiscrepancy._data.checks import check_number, shown, warn_user
+from skdiscrepancy._data.checks import shown, warn_user
 from skdiscrepancy.kernels._base import IndicatorKernel, PrecomputedKernel
 
 # A test needs this many blocks of each sample. "auto" leaves at least twice as many.
@@ -27,26 +27,6 @@ SAFETY = 1.5
 MAX_COLUMNS = 10
 # Autocorrelations below NEGLIGIBLE * sqrt(log10(n) / n) count as zero.
 NEGLIGIBLE = 2.0
-
-
-def check_block_length(block_length: Any) -> int | str | None:
-    """Check the parameter `block_length`: None, "auto" or a positive integer.
-
-    None and 1 are for independent rows. Only None looks whether the rows clearly depend
-    on each other.
-    """
-    if block_length is None or (
-        isinstance(block_length, str) and block_length == "auto"
-    ):
-        return block_length
-    return check_number(
-        block_length,
-        "block_length",
-        integer=True,
-        least=1,
-        keyword="auto",
-        context=", or None for independent rows",
-    )
 
 
 def rows_of_blocks(
@@ -142,9 +122,7 @@ def automatic_length(series: np.ndarray) -> float:
     loud = np.abs(R[1:] / R[0]) >= NEGLIGIBLE * np.sqrt(np.log10(n) / n)
     # The first lag after which several autocorrelations in a row are negligible.
     quiet = (k for k in range(longest) if not loud[k : k + n_quiet].any())
-    last = next(quiet, None)
-    if last is None:
-        last = int(np.flatnonzero(loud)[-1]) + 1
+    last = next(quiet, int(np.flatnonzero(loud).max(initial=-1)) + 1)
     width = min(2 * max(last, 1), longest)
     lags = np.arange(1, width + 1)
     window = np.minimum(1.0, 2 * (1 - lags / width))
@@ -205,51 +183,48 @@ def columns_of(rows: Any, kernels: list[Any], *, all_rows: bool) -> np.ndarray |
 
 
 def warn_if_dependent(
-    *samples: np.ndarray | None, names: Sequence[Any] = (), **words: str
+    *samples: np.ndarray | None,
+    names: Sequence[Any] = (),
+    both: bool = False,
+    n_left: int | None = None,
+    because: str = "block_length == None treats rows as independent. The p-value may "
+    "be much too small",
+    remedy: str = "pass block_length='auto'",
+    silence: str = "shuffle them or pass block_length=1",
 ) -> None:
     """Warn if the rows of a sample, in the given order, clearly depend on each other.
 
-    A sample that is None is not looked at. `words` are those of the warning, if there
-    is no parameter `block_length`.
+    A sample that is None is not looked at. With `both`, the samples are variables of a
+    test of independence, which is valid if the rows of all variables but one are in
+    random order. So only pairs of variables are warned of, one of the first `n_left`
+    with one of the others, or all pairs if it is None. Labels that are sorted put the
+    rows of other variables in order too, so the rows of a variable are looked at within
+    each class of the other one.
     """
-    if known := _known_in_order(samples)[0]:
-        found = dict.fromkeys(names[i] if names else "a sample" for i in known)
-        _warn(list(found), **words)
-
-
-def warn_if_both_dependent(
-    *variables: np.ndarray | None,
-    names: Sequence[Any] = ("X", "y"),
-    n_left: int | None = None,
-    **words: str,
-) -> None:
-    """Warn if the rows of two variables clearly depend on each other.
-
-    A permutation test of independence is valid if the rows of all variables but one are
-    in random order. Labels that are sorted put the rows of other variables in order
-    too, so the rows of a variable are looked at within each class of the other one. A
-    variable that is None is not looked at. Only pairs of one of the first `n_left`
-    variables with one of the others are tested, or all pairs if it is None. `words` are
-    those of the warning, if there is no parameter `block_length`.
-    """
-    known, rate = _known_in_order(variables)
-    found: dict[Any, None] = {}
-    for (i, x), (j, y) in combinations(known.items(), 2):
-        if (n_left is None or i < n_left <= j) and (
-            in_order(x, rate, classes_of(y)) and in_order(y, rate, classes_of(x))
-        ):
-            found |= dict.fromkeys((names[i], names[j]))
-    if found:
-        _warn(list(found), **words)
-
-
-def _known_in_order(
-    samples: Sequence[np.ndarray | None],
-) -> tuple[dict[int, np.ndarray], float]:
-    """Return the samples whose rows clearly depend, and the rate of each check."""
     known = {i: sample for i, sample in enumerate(samples) if sample is not None}
     rate = FALSE_ALARMS / max(len(known), 1)
-    return {i: sample for i, sample in known.items() if in_order(sample, rate)}, rate
+    known = {i: sample for i, sample in known.items() if in_order(sample, rate)}
+    found = list(known)
+    if both:
+        found = [
+            k
+            for (i, x), (j, y) in combinations(known.items(), 2)
+            if (n_left is None or i < n_left <= j)
+            and in_order(x, rate, classes_of(y))
+            and in_order(y, rate, classes_of(x))
+            for k in (i, j)
+        ]
+    if not found:
+        return
+    titles = list(dict.fromkeys(names[i] if names else "a sample" for i in found))
+    of = ", and the rows of ".join(map(str, titles)) + "," * (len(titles) > 1)
+    of = of if len(titles) < 3 else shown(titles)
+    warn_user(
+        f"The rows of {of} clearly depend on each other in the given order, but "
+        f"{because}. If the rows are a series, such as measurements in the order of "
+        f"time, {remedy}. If they are independent and merely sorted or grouped, "
+        f"{silence} to avoid this warning."
+    )
 
 
 def classes_of(sample: np.ndarray) -> np.ndarray | None:
@@ -279,49 +254,41 @@ def in_order(
     """
     step = -(-sample.shape[1] // MAX_LOOKED_AT)
     sample = sample[:MAX_ROWS, :: max(step, 1)]
-    n = len(sample)
-    if n < 3 or not sample.size:
+    n, n_columns = sample.shape
+    if n < 3 or not n_columns:
         return False
-    same = np.ones(n - 1, dtype=bool)
-    pieces = [np.arange(n)]
-    if classes is not None:
-        order = np.argsort(classes, kind="stable")
-        sample, classes = sample[order], classes[order]
-        same = classes[1:] == classes[:-1]
-        pieces = np.split(np.arange(n), np.flatnonzero(~same) + 1)
-    c = np.empty(sample.shape)
-    expected = np.zeros(sample.shape[1])
-    for piece in pieces:
-        ranks = rankdata(sample[piece], axis=0)
-        c[piece] = ranks - (len(piece) + 1) / 2
-        expected -= np.square(c[piece]).mean(axis=0)
+    classes = np.zeros(n) if classes is None else classes
+    order = np.argsort(classes, kind="stable")
+    sample, same = sample[order], np.diff(classes[order]) == 0
     with np.errstate(all="ignore"):
         steps = np.diff(sample, axis=0)
         looked_at = np.ptp(steps, axis=0) > 1e-9 * np.abs(steps).max(axis=0)
         looked_at &= (steps[same] < 0).any(axis=0) & (steps[same] > 0).any(axis=0)
-    squares = np.square(c).mean(axis=0)
-    looked_at &= squares > 0
-    c = c / np.sqrt(np.where(looked_at, squares, 1))
-    n_pairs = max(float(same.sum()), 1.0)
-    sums = (c[1:] * c[:-1])[same].sum(axis=0)
-    z = (sums - expected / np.where(looked_at, squares, 1)) / np.sqrt(n_pairs)
+    if not looked_at.any():
+        return False
+    pieces = np.split(sample[:, looked_at], np.flatnonzero(~same) + 1)
+    scores = [rankdata(part, axis=0) - (len(part) + 1) / 2 for part in pieces]
+    c = np.concatenate(scores)
+    squares, n_pairs = np.square(c).mean(axis=0), same.sum()
+    expected = -sum(np.square(part).mean(axis=0) for part in scores) / squares
+    c /= np.sqrt(squares)
+    z = ((c[1:] * c[:-1])[same].sum(axis=0) - expected) / np.sqrt(n_pairs)
     # Cumulants of the sum for independent scores of mean 0 and variance 1.
     third, fourth = (c**3).mean(axis=0), (c**4).mean(axis=0)
     skewness = third**2 / np.sqrt(n_pairs)
     kurtosis = (fourth**2 - 3 + 6 * (fourth - 1)) / n_pairs
-    limit = norm.isf(false_alarms / sample.shape[1])
+    limit = norm.isf(false_alarms / n_columns)
     correction = skewness * (limit**2 - 1) / 6
     correction += np.maximum(kurtosis, 0) * (limit**3 - 3 * limit) / 24
-    looked_at &= correction < MAX_CORRECTION
-    clear = looked_at & (z > limit + correction)
+    clear = (correction < MAX_CORRECTION) & (z > limit + correction)
+    if not clear.any():
+        return False
     share = min(false_alarms / FALSE_ALARMS, 1.0)
-    limit = norm.isf(FALSE_SERIES * share / sample.shape[1])
-    return bool(clear.any()) and bool(
-        np.any(_within_stretches(sample[:, clear], pieces) > limit)
-    )
+    limit = norm.isf(FALSE_SERIES * share / n_columns)
+    return bool((_within_stretches([part[:, clear] for part in pieces]) > limit).any())
 
 
-def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarray:
+def _within_stretches(pieces: list[np.ndarray]) -> np.ndarray:
     """Return how clearly rows depend on their predecessors in short stretches of rows.
 
     The statistic of a stretch is its lag-one autocorrelation of ranks, minus the mean
@@ -329,13 +296,13 @@ def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarra
     clipped to [-1, 1], so that the few stretches in which a group ends and another one
     begins do not matter. For rows in random order, their scaled sums are nearly normal.
     """
-    total, n_stretches = np.zeros(sample.shape[1]), np.zeros(sample.shape[1])
+    total, n_stretches = np.zeros((2, pieces[0].shape[1]))
     for piece in pieces:
         for rows in np.array_split(piece, max(len(piece) // STRETCH, 1)):
             n = len(rows)
             if n < STRETCH // 2:
                 continue
-            c = rankdata(sample[rows], axis=0) - (n + 1) / 2
+            c = rankdata(rows, axis=0) - (n + 1) / 2
             squares = np.square(c).sum(axis=0)
             varies = squares > 0
             r = (c[1:] * c[:-1]).sum(axis=0) / np.where(varies, squares, 1)
@@ -343,21 +310,3 @@ def _within_stretches(sample: np.ndarray, pieces: list[np.ndarray]) -> np.ndarra
             total += np.where(varies, np.clip(z, -1, 1), 0)
             n_stretches += varies
     return total / (CLIPPED_DEVIATION * np.sqrt(np.maximum(n_stretches, 1)))
-
-
-def _warn(
-    names: list[Any],
-    *,
-    because: str = "block_length == None treats rows as independent. The p-value may "
-    "be much too small",
-    remedy: str = "pass block_length='auto'",
-    silence: str = "shuffle them or pass block_length=1",
-) -> None:
-    of = ", and the rows of ".join(map(str, names)) + "," * (len(names) > 1)
-    of = of if len(names) < 3 else shown(names)
-    warn_user(
-        f"The rows of {of} clearly depend on each other in the given order, but "
-        f"{because}. If the rows are a series, such as measurements in the order of "
-        f"time, {remedy}. If they are independent and merely sorted or grouped, "
-        f"{silence} to avoid this warning."
-    )

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -20,28 +19,28 @@ from skdiscrepancy._gram.frequency_groups import (
     LineMoments,
     unbiased_products,
 )
-from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask
-from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all
+from skdiscrepancy._gram.kernel_gram import gram
+from skdiscrepancy._gram.pieces import ArrayBlocks, PieceRows, PieceTask, add
+from skdiscrepancy._gram.run import Work, end_if_stopped, progress, run_all, steps
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._loops.tile_loops import shifted_sums
 from skdiscrepancy._nulls.pvalues import Options, TestResult, combine, warn_if_powerless
+from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
 
 # Numbers of the values of one kernel on some diagonals.
 CHUNK_NUMBERS = 2**14
 # Work on all shifts, if the row sums of one source count as one.
 SHIFTS = 4
-# Fraction of a sum of squares, of a product of kernels or of features, that rounding
-# leaves.
-ROUNDING = 1e-24
+# Fraction of the norm of a matrix, or of features, that centring a constant leaves.
+ROUNDING = 1e-12
 
 
-def shift_test(
-    x: Gram,
-    y_of: Callable[[np.ndarray], Gram],
-    offsets: Callable[[Gram], np.ndarray],
-    options: Options,
-) -> TestResult:
+# The rows of a variable, and its kernels.
+Variable = tuple[Any, list[Any]]
+
+
+def shift_test(x: Variable, y: Variable, options: Options) -> TestResult:
     """Test whether the rows of x and y are independent, by HSIC for all products.
 
     The rows of y are shifted cyclically against the rows of x, by 0 to n - 1 steps.
@@ -50,47 +49,39 @@ def shift_test(
     For the method "shift", the rows keep their order, and the test is valid for
     stationary time series.
 
-    `y_of` takes an order of rows and returns the kernels on y. `offsets` takes a source
-    and returns what centres its rows and columns, for the U-statistic. With blocks,
-    random orders keep blocks of neighbouring rows together, and pairs of rows that are
-    nearer than a block are left out, of the first and last rows as well.
+    With blocks, random orders keep blocks of neighbouring rows together, and pairs of
+    rows that are nearer than a block are left out, of the first and last rows as well.
     """
-    shuffle, block_length = options.method == "permutation", options.block_length
-    n, generator = x.n, options.generator
-    n_orbits = _n_orbits(n, options)
-    parts = []
-    what, total = "permutations" if shuffle else "shifts", 1 + n_orbits * (1 + SHIFTS)
-    with progress(what, total, x.run.verbose) as line:
-        of_x = offsets(x)
+    n, length, run = x[0].shape[0], options.block_length, options.run
+    first = order = _first_order(n, options)
+    n_orbits, parts = _n_orbits(n, options), []
+    what = "permutations" if options.method == "permutation" else "shifts"
+    with progress(what, 1 + n_orbits * (1 + SHIFTS), run.verbose) as line:
+        of_x = _with_offsets(x, first, options)
         line.advance()
         for orbit in range(n_orbits):
-            order = np.arange(n)
             if orbit > 0:
-                order = generator.permutation(n)
-                if block_length is not None:
-                    order = random_blocks(n, block_length, generator)
-            y = y_of(order)
-            of_y = offsets(y)
+                order = first[options.generator.permutation(n)]
+                if length is not None:
+                    order = random_order(n, options)
+            of_y = _with_offsets(y, order, options)
             line.advance()
             line.step = SHIFTS
-            products, x_squares, y_squares = _all_shifts(
-                x, y, of_x, of_y, block_length or 1
-            )
+            products, *squares = all_shifts(of_x, of_y, length or 1)
             line.advance()
             line.step = 1
             parts.append(products)
             if orbit == 0:
-                # Take roots first, because the product of two small sums may underflow.
-                roots = [np.sqrt(squares[0]) for squares in (x_squares, y_squares)]
-                scale = np.outer(*roots).ravel()
-                remains = np.outer(*map(_remaining, (x_squares, y_squares))).ravel()
-    n_pairs = n * (n - 3) if block_length is None else n * (n - 2 * block_length + 1)
+                # Take roots first, because products of small sums may underflow.
+                of_x_y = (np.sqrt(check_finite(own)) for own in squares)
+                both = zip(*of_x_y, strict=True)
+                scale, size = (np.outer(*roots).ravel() for roots in both)
+    n_pairs = n * (n - 3) if length is None else n * (n - 2 * length + 1)
     values = np.concatenate(parts, axis=1) / n_pairs
+    scale[scale <= ROUNDING * size] = 0
     # In units of the standard deviation under the null.
     scale *= np.sqrt(2 / (n * (n - 1))) / n_pairs
-    # Centring a constant leaves only rounding errors.
-    result = combine(values, (scale,), options, useful=remains > ROUNDING)
-    return replace(result, block_length=block_length)
+    return combine(values, (scale,), options)
 
 
 def _n_orbits(n: int, options: Options) -> int:
@@ -101,44 +92,66 @@ def _n_orbits(n: int, options: Options) -> int:
     return -(-(options.n_resamples + 1) // n)
 
 
-def random_blocks(
-    n: int, block_length: int, generator: np.random.RandomState
-) -> np.ndarray:
+def _first_order(n: int, options: Options) -> np.ndarray:
+    """Return the order of n rows in the first orbit, at random unless it matters."""
+    if options.method == "shift" or options.block_length is not None:
+        return np.arange(n)
+    return options.generator.permutation(n)
+
+
+def random_order(n: int, options: Options) -> np.ndarray:
     """Return an order of n rows that keeps blocks of neighbouring rows together."""
-    blocks = np.array_split(np.arange(n), n // block_length)
-    return np.concatenate([blocks[i] for i in generator.permutation(len(blocks))])
+    if options.block_length is None:
+        return options.generator.permutation(n)
+    blocks = np.array_split(np.arange(n), n // options.block_length)
+    order = options.generator.permutation(len(blocks))
+    return np.concatenate([blocks[i] for i in order])
 
 
-def _all_shifts(
-    x: Gram, y: Gram, x_offsets: np.ndarray, y_offsets: np.ndarray, nearest: int = 1
+def _with_offsets(
+    variable: Variable, order: np.ndarray, options: Options
+) -> tuple[Gram, np.ndarray]:
+    """Return the Gram of rows in an order, and its offsets for the U-statistic.
+
+    With blocks, rows are in a circle, and pairs of rows that are nearer than a block
+    are left out. The offsets then solve a circulant system.
+    """
+    (rows, kernels), nearest = variable, options.block_length
+    side = gram(kernels, rows[order], run=options.run)
+    n, sums = side.n, side.sums(diagonal=False)
+    if nearest is None:
+        return side, centring_offsets(sums, unbiased=True)
+    every = np.arange(n)
+    for distance in range(1, nearest):
+        other = (every + distance) % n
+        values = side.pairs(every, other)
+        sums -= values
+        sums[:, other] -= values
+    distances = np.minimum(every, n - every)
+    remain = np.where(distances >= nearest, 1.0, 0.0)
+    spectrum = rfft(remain).real + remain.sum()
+    return side, irfft(rfft(sums, axis=1) / spectrum, n, axis=1)
+
+
+def all_shifts(
+    x: tuple[Gram, np.ndarray], y: tuple[Gram, np.ndarray], nearest: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of products of centred matrices for every shift.
 
-    On the diagonal d, the sums over i of a[i, i + d] b[i + s, i + d + s] for all s are
-    one circular cross-correlation, which is a product of Fourier transforms. Diagonals
-    before `nearest` are left out. Also
-    return the sums of squares of each side, with and without centring.
+    Each side is a Gram and the offsets that centre it. On the diagonal d, the sums over
+    i of a[i, i + d] b[i + s, i + d + s] for all s are one circular cross-correlation.
+    Diagonals before `nearest` are left out. Also return the sums of squares of each
+    side, with and without centring.
     """
-    n = x.n
-    shape = (n // 2 + 1, x.n_kernels, y.n_kernels)
-    spectrum = np.zeros(shape, dtype=np.complex128)
-    x_squares, y_squares = np.zeros((2, x.n_kernels)), np.zeros((2, y.n_kernels))
-    work = Work(_shift_diagonals, ((x, x_offsets), (y, y_offsets)))
-    (x * y)._warn_if_long(n**2 / 2)
-    parts = run_all(list(some_diagonals(n, nearest)), work, x.run)
-    with closing(parts):
-        for part, of_x, of_y in parts:
-            spectrum += part
-            x_squares += of_x
-            y_squares += of_y
-    products = irfft(spectrum, n=n, axis=0).reshape(n, -1).T
-    return products, x_squares, y_squares
-
-
-def _remaining(squares: np.ndarray) -> np.ndarray:
-    """Return the fraction of the sums of squares that centring leaves."""
-    centred, whole = check_finite(squares)
-    return np.divide(centred, whole, out=np.zeros_like(whole), where=whole > 0)
+    n = x[0].n
+    (x[0] * y[0])._warn_if_long(n**2 / 2)
+    diagonals = list(some_diagonals(n, nearest))
+    parts = run_all(diagonals, Work(_shift_diagonals, (x, y)), x[0].run)
+    spectrum, *squares = totals = next(parts)
+    for part in parts:
+        for total, own in zip(totals, part, strict=True):
+            total += own
+    return irfft(spectrum, n=n, axis=0).reshape(n, -1).T, *squares
 
 
 def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
@@ -148,34 +161,58 @@ def some_diagonals(n: int, first: int = 1) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n // 2 + 1))
 
 
-def _places(n: int, diagonals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of all entries of diagonals of a circle."""
-    rows = np.tile(np.arange(n), len(diagonals))
-    return rows, (rows + np.repeat(diagonals, n)) % n
+class Diagonals(NamedTuple):
+    """Rows and columns of the entries of some diagonals of a circle, and weights.
+
+    Each diagonal counts for both halves of a symmetric matrix. The main diagonal, and a
+    middle diagonal, hold both already.
+    """
+
+    rows: np.ndarray
+    cols: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, n: int, numbers: np.ndarray) -> Diagonals:
+        """Return the entries of diagonals by their numbers."""
+        rows = np.tile(np.arange(n), len(numbers))
+        once = (numbers == 0) | (2 * numbers == n)
+        weights = np.repeat(np.where(once, 1.0, 2.0), n)
+        return cls(rows, (rows + np.repeat(numbers, n)) % n, weights)
+
+    def values(self, side: Gram) -> np.ndarray:
+        """Return the values of all kernels."""
+        return side.pairs(self.rows, self.cols).astype(np.float64, copy=False)
 
 
 def _shift_diagonals(
-    sides: Any, diagonals: np.ndarray
+    sides: Any, numbers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the products of the transforms of some diagonals, and sums of squares."""
     n = sides[0][0].n
-    rows, cols = _places(n, diagonals)
-    # Each diagonal counts for both halves. A middle diagonal holds both already.
-    weights = np.where(2 * diagonals == n, 1.0, 2.0)
-    spectra, squares = [], []
-    for gram, offsets in sides:
-        values = gram.pairs(rows, cols).astype(np.float64, copy=False)
-        of_each = np.repeat(weights, n)
-        whole = np.einsum("kp,kp,p->k", values, values, of_each)
-        values -= offsets[:, rows]
-        values -= offsets[:, cols]
-        centred = np.einsum("kp,kp,p->k", values, values, of_each)
+    entries = Diagonals.of(n, numbers)
+    found, squares = [], []
+    for side, offsets in sides:
+        values = entries.values(side)
+        whole = np.einsum("kp,kp,p->k", values, values, entries.weights)
+        values -= offsets[:, entries.rows]
+        values -= offsets[:, entries.cols]
+        centred = np.einsum("kp,kp,p->k", values, values, entries.weights)
         squares.append(np.stack((centred, whole)))
-        values = values.reshape(len(values), len(diagonals), n)
-        spectra.append(rfft(values, axis=2))
-    x, y = spectra
-    x = np.conj(x, out=x) * weights[:, np.newaxis]
-    return np.matmul(x.transpose(2, 0, 1), y.transpose(2, 1, 0)), *squares
+        found.append(values)
+    of_x, of_y = found
+    return np.matmul(*transforms(of_x * entries.weights, of_y, n)), *squares
+
+
+def transforms(
+    x: np.ndarray, y: np.ndarray, length: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return Fourier transforms of pieces of the lines of x and y, conjugate for x.
+
+    Their products are the transforms of the circular cross-correlations.
+    """
+    a, b = (rfft(Z.reshape(len(Z), -1, length), axis=2) for Z in (x, y))
+    return np.conj(a, out=a).transpose(2, 0, 1), b.transpose(2, 1, 0)
 
 
 # Work on the products of one orbit, if the row sums of all sources count as one.
@@ -183,17 +220,10 @@ PRODUCTS = 8
 # Standard deviations below this fraction of the terms of the statistic are rounding
 # errors.
 JOINT_ROUNDING = 1e-13
-Orders = list[np.ndarray]
 
 
-def joint_shift_test(
-    grams_of: Callable[[Orders], list[Gram]],
-    n: int,
-    n_variables: int,
-    draw_orders: Callable[[bool], Orders],
-    options: Options,
-) -> TestResult:
-    """Test whether n rows of several variables are jointly independent, by dHSIC [1]_.
+def joint_shift_test(variables: list[Variable], options: Options) -> TestResult:
+    """Test whether the rows of several variables are jointly independent [1]_.
 
     A resample shifts the rows of variable l cyclically by l * s steps, for a common s.
     For every s but a few, all pairs of variables are out of step. The shifts by s = 0
@@ -205,31 +235,34 @@ def joint_shift_test(
     The pooled statistics are standardised by their means and standard deviations over
     all resamples, including the data. A permutation of the data changes neither.
 
-    `grams_of` takes one order of rows for each variable and returns the kernels on
-    each variable. A Gram with a single kernel is used beside every kernel of the
-    other Grams. `draw_orders` takes whether all variables share one order, as in the
-    first orbit, and returns the orders. The orders of all other orbits must have the
-    distribution of the data under the null hypothesis, which for rows of a series are
-    orders of whole blocks.
+    Each variable has rows and kernels. A single kernel is used beside every kernel of
+    the other variables. For rows of a series, random orders are orders of whole blocks.
 
     References
     ----------
     .. [1] N. Pfister, P. Bühlmann, B. Schölkopf and J. Peters, "Kernel-based tests for
        joint independence", Journal of the Royal Statistical Society B 80, 2018.
     """
+    n, n_variables = len(variables[0][0]), len(variables)
     n_resamples, n_orbits = options.n_resamples, _n_orbits(n, options)
-    steps = np.arange(n)
+    common = np.arange(n)
     if n > n_resamples + 1:
         # Distinct random elements of a group, with the identity, are exchangeable.
-        steps = 1 + options.generator.choice(n - 1, size=n_resamples, replace=False)
-        steps = np.append(0, np.sort(steps))
-    shifts = steps[:, np.newaxis] * np.arange(1, n_variables) % n
+        drawn = options.generator.choice(n - 1, size=n_resamples, replace=False)
+        common = np.append(0, 1 + np.sort(drawn))
+    shifts = common[:, np.newaxis] * np.arange(1, n_variables) % n
     parts, sizes = [], np.zeros(len(options.kernels))
+    orders = [_first_order(n, options)] * n_variables
     total = n_orbits * (1 + PRODUCTS)
     with progress("permutations", total, options.run.verbose) as line:
         for orbit in range(n_orbits):
-            grams = grams_of(draw_orders(orbit == 0))
-            means = [gram.sums() / n for gram in grams]
+            if orbit > 0:
+                orders = [random_order(n, options) for _ in range(n_variables)]
+            grams: list[Gram] = [
+                gram(kernels, rows[order], run=options.run)
+                for (rows, kernels), order in zip(variables, orders, strict=True)
+            ]
+            means = [side.sums() / n for side in grams]
             line.advance()
             line.step = PRODUCTS
             values, terms = joint_statistics(grams, means, shifts)
@@ -239,15 +272,9 @@ def joint_shift_test(
             sizes = np.maximum(sizes, terms)
     values = check_finite(np.concatenate(parts, axis=1))
     means, deviations = values.mean(axis=1, keepdims=True), values.std(axis=1)
-    result = combine(
-        values - means,
-        (np.maximum(deviations, np.finfo(float).tiny),),
-        options,
-        useful=deviations > JOINT_ROUNDING * sizes,
-    )
-    return replace(
-        result, statistics=values[:, 0].copy(), block_length=options.block_length
-    )
+    scale = np.where(deviations > JOINT_ROUNDING * sizes, deviations, 0)
+    result = combine(values - means, (scale,), options)
+    return replace(result, statistics=values[:, 0].copy())
 
 
 def joint_statistics(
@@ -263,13 +290,10 @@ def joint_statistics(
     of the statistics.
     """
     n, run = grams[0].n, grams[0].run
-    n_kernels = max(gram.n_kernels for gram in grams)
-    values = np.zeros((n_kernels, len(shifts)))
+    n_kernels = max(side.n_kernels for side in grams)
     work = Work(_joint_diagonals, grams, shifts)
-    with closing(run_all(list(some_diagonals(n, first=0)), work, run)) as parts:
-        for part in parts:
-            values += part
-    values /= n**2
+    parts = run_all(list(some_diagonals(n, first=0)), work, run)
+    values = reduce(add, parts) / n**2
     means = [np.broadcast_to(rows, (n_kernels, n)) for rows in row_means]
     # The largest term is not negative for positive definite kernels.
     sizes = np.abs(values).max(axis=1)
@@ -282,27 +306,19 @@ def joint_statistics(
 
 
 def _joint_diagonals(
-    grams: list[Gram], shifts: np.ndarray, diagonals: np.ndarray
+    grams: list[Gram], shifts: np.ndarray, numbers: np.ndarray
 ) -> np.ndarray:
     """Return the sums of products of all variables on some diagonals."""
     n = grams[0].n
-    rows, cols = _places(n, diagonals)
-    # Each diagonal counts for both halves. A middle diagonal holds both already.
-    once = (diagonals == 0) | (2 * diagonals == n)
-    weights = np.where(once, 1.0, 2.0)[:, np.newaxis]
-    values = [
-        gram.pairs(rows, cols)
-        .astype(np.float64, copy=False)
-        .reshape(gram.n_kernels, len(diagonals), n)
-        for gram in grams
-    ]
+    entries = Diagonals.of(n, numbers)
+    values = [entries.values(side) for side in grams]
     n_kernels = max(len(part) for part in values)
     sums = np.empty((n_kernels, len(shifts)))
     for k in range(n_kernels):
         end_if_stopped()
         factors = np.stack([part[k if len(part) > 1 else 0] for part in values])
-        factors[0] *= weights
-        sums[k] = shifted_sums(factors, shifts)
+        factors[0] *= entries.weights
+        sums[k] = shifted_sums(factors.reshape(len(grams), -1, n), shifts)
     return sums
 
 
@@ -339,6 +355,10 @@ def windows(n: int, length: int) -> np.ndarray:
     return np.concatenate((order, np.arange(used, n)))
 
 
+# A task: a group of frequencies, and consecutive kernels on x.
+Tile = tuple[int, range]
+
+
 class Windows(NamedTuple):
     """Windows of rows, in groups that are shifted together.
 
@@ -348,18 +368,18 @@ class Windows(NamedTuple):
         Features of x and y.
     length : int
         Number of rows of a window.
-    n_groups : int
-        Number of groups.
     seed : int or None
         Seed of the order of the rows of each piece. None leaves them in order.
+    shifts : ndarray of shape (1 + n_resamples, n_groups)
+        Shift of each group of windows, 0 for the data.
     """
 
     pair: FeaturePair
     length: int
-    n_groups: int
     seed: int | None
+    shifts: np.ndarray
 
-    def task(self, tiles: list[_Tile]) -> PieceTask:
+    def task(self, tiles: list[Tile]) -> PieceTask:
         """Return the sums over the windows of pieces, merged so that few are kept."""
         return self.pair.blocks.task(
             _window_sums, self, tiles, merge=_merge_windows, is_large=True
@@ -395,21 +415,22 @@ def feature_window_test(
     if length is None:
         [seed] = draw_seeds(options.generator, 1)
         length, n_shifts = _window_length([p.n_rows for p in pair.blocks.pieces()])
-        cut = Windows(pair, length, N_GROUPS, seed)
+        size = (options.n_resamples + 1, N_GROUPS)
+        shifts = options.generator.randint(length, size=size)
+        shifts[0] = 0
     else:
-        cut, n_shifts = Windows(pair, length, 1, None), float(pair.n)
+        seed, n_shifts, shifts = None, float(pair.n), np.arange(length)[:, np.newaxis]
     warn_if_powerless(n_shifts, "shifts")
+    shape = (pair.x.n_kernels, pair.y.n_kernels)
+    values, useful = np.zeros((*shape, len(shifts))), np.zeros(shape, dtype=bool)
     with np.errstate(all="ignore"):
-        forms = _forms(cut)
-        if cut.seed is None:
-            shifts = np.arange(length)[:, np.newaxis]
-        else:
-            size = (options.n_resamples + 1, N_GROUPS)
-            shifts = options.generator.randint(length, size=size)
-            shifts[0] = 0
-        values = forms.statistics(shifts, pair)
-        scale = values.std(axis=1)
-    return combine(values, (scale,), options, useful=forms.useful.ravel())
+        for (_, kernels), found in _tiles(Windows(pair, length, seed, shifts)):
+            own = slice(kernels[0], kernels[-1] + 1)
+            values[own] += found[0]
+            useful[own] |= found[1]
+        values = values.reshape(-1, len(shifts)) / pair.n_groups
+        scale = np.where(useful.ravel(), values.std(axis=1), 0)
+    return combine(values, (scale,), options)
 
 
 def _window_length(sizes: list[int]) -> tuple[int, float]:
@@ -428,62 +449,50 @@ def _window_length(sizes: list[int]) -> tuple[int, float]:
     return length, n_shifts(length)
 
 
-class _Tile(NamedTuple):
-    """A task: a group of frequencies, and kernels on x."""
-
-    group: int
-    kernels: range
-
-
-def _forms(cut: Windows) -> _Forms:
-    """Return what the statistics need, from the sums over all windows."""
+def _tiles(cut: Windows) -> Iterator[tuple[Tile, Any]]:
+    """Yield all tiles with their share of the statistics."""
     pair = cut.pair
-    total = _Forms.zeros(cut, pair.x.n_kernels)
     if isinstance(pair.blocks, ArrayBlocks):
         tiles = [tile for tiles in _passes(cut, 1) for tile in tiles]
-        work = Work(_forms_of_tile, cut)
+        work = Work(_statistics_in_memory, cut)
         found = run_all(tiles, work, pair.run, what="permutations")
-        for tile, forms in zip(tiles, found, strict=True):
-            total.add(tile, forms)
-        return total
+        yield from zip(tiles, found, strict=True)
+        return
     # Many tiles in each pass over the rows.
     passes = list(_passes(cut, PASS_BYTES))
-    with progress("permutations", len(passes), pair.run.verbose) as line:
-        for tiles in passes:
-            sums = pair.blocks.sum(cut.task(tiles))
-            for tile, own in zip(tiles, sums, strict=True):
-                total.add(tile, _Forms.of(cut, tile, *own))
-            line.advance()
-    return total
+    for tiles in steps(passes, "permutations", len(passes), pair.run.verbose):
+        sums = pair.blocks.sum(cut.task(tiles))
+        for tile, own in zip(tiles, sums, strict=True):
+            yield tile, _statistics(cut, tile, *own)
 
 
-def _passes(cut: Windows, most: int) -> Iterator[list[_Tile]]:
+def _passes(cut: Windows, most: int) -> Iterator[list[Tile]]:
     """Yield tiles, several of them together if their sums take few bytes."""
     x, y = cut.pair.x, cut.pair.y
-    tiles: list[_Tile] = []
+    tiles: list[Tile] = []
     used = 0
     for g in range(cut.pair.n_groups):
-        cell = 16 * cut.n_groups * (cut.length // 2 + 1) * len(y.is_norm[g])
+        cell = 16 * cut.shifts.shape[1] * (cut.length // 2 + 1) * len(y.is_norm[g])
         n_tiles = min(x.n_kernels, -(-cell * len(x.is_norm[g]) // TILE_BYTES))
         bounds = np.linspace(0, x.n_kernels, n_tiles + 1).astype(int).tolist()
-        for start, stop in pairwise(bounds):
-            lines = x.lines(g, range(start, stop))
+        for kernels in (range(*pair) for pair in pairwise(bounds)):
+            lines = x.lines(g, kernels)
             size = cell * int(lines.stop - lines.start)
             if tiles and used + size > most:
                 yield tiles
                 tiles, used = [], 0
-            tiles.append(_Tile(g, range(start, stop)))
+            tiles.append((g, kernels))
             used += size
     yield tiles
 
 
-def _forms_of_tile(cut: Windows, tile: _Tile) -> _Forms:
-    """Return what the statistics need from one tile, for rows in memory."""
+def _statistics_in_memory(cut: Windows, tile: Tile) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of a tile in the statistics, for rows in memory."""
     work = cut.task([tile])
     with np.errstate(all="ignore"):
         parts = (work((piece, None))[1] for piece in cut.pair.blocks.pieces())
         [sums] = reduce(work.merge, parts)
-        return _Forms.of(cut, tile, *sums)
+        return _statistics(cut, tile, *sums)
 
 
 def _merge_windows(first: Any, second: Any) -> Any:
@@ -494,7 +503,7 @@ def _merge_windows(first: Any, second: Any) -> Any:
     return second
 
 
-def _window_sums(cut: Windows, tiles: list[_Tile], given: PieceRows) -> list[Any]:
+def _window_sums(cut: Windows, tiles: list[Tile], given: PieceRows) -> list[Any]:
     """Return the sums over the windows of a piece, for each tile.
 
     The spectra are products of Fourier transforms, summed over the windows of each
@@ -502,12 +511,13 @@ def _window_sums(cut: Windows, tiles: list[_Tile], given: PieceRows) -> list[Any
     of the features of x, and of y, and of their squares.
     """
     piece, (x, y), index, _ = given
-    pair, L, order, first = cut.pair, cut.length, np.arange(len(index)), 0
+    pair, L, n_groups = cut.pair, cut.length, cut.shifts.shape[1]
+    order, first = np.arange(len(index)), 0
     if cut.seed is not None:
         # The same order in every pass.
         draw = np.random.default_rng((cut.seed, piece.rows.start))
         order = draw.permutation(len(index))
-        first = int(draw.integers(cut.n_groups))
+        first = int(draw.integers(n_groups))
     step = max(1, STRIP // L) * L
     totals = [_zeros(cut, tile) for tile in tiles]
     for start in range(0, len(index), step):
@@ -523,133 +533,79 @@ def _window_sums(cut: Windows, tiles: list[_Tile], given: PieceRows) -> list[Any
                 total += F.sum(axis=1), np.einsum("ij,ij->i", F, F)
             used = len(own) // L * L
             products += A[:, used:] @ B[:, used:].T
-            if used:
-                place = first + start // L
-                _add_windows(spectra, A[:, :used], B[:, :used], L, place)
+            a, b = transforms(A[:, :used], B[:, :used], L)
+            # The groups of windows take turns.
+            for i in range(min(n_groups, used // L)):
+                turn = slice(i, None, n_groups)
+                group = spectra[(first + start // L + i) % n_groups]
+                for total, u, v in zip(group, a[:, :, turn], b[:, turn], strict=True):
+                    total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
     return totals
 
 
-def _zeros(cut: Windows, tile: _Tile) -> tuple[np.ndarray, ...]:
+def _zeros(cut: Windows, tile: Tile) -> tuple[np.ndarray, ...]:
     """Return sums over no windows."""
     lines = cut.pair.x.lines(*tile)
-    n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile.group])
-    shape = (cut.n_groups, cut.length // 2 + 1, n_x, n_y)
+    n_x, n_y = int(lines.stop - lines.start), len(cut.pair.y.is_norm[tile[0]])
+    shape = (cut.shifts.shape[1], cut.length // 2 + 1, n_x, n_y)
     spectra = np.zeros(shape, dtype=np.complex128)
     return spectra, np.zeros((n_x, n_y)), np.zeros((2, n_x)), np.zeros((2, n_y))
 
 
-def _add_windows(
-    spectra: np.ndarray, A: np.ndarray, B: np.ndarray, length: int, first: int
-) -> None:
-    """Add the products of the transforms of windows, whose groups take turns."""
-    a = rfft(A.reshape(len(A), -1, length), axis=2).transpose(2, 0, 1)
-    b = rfft(B.reshape(len(B), -1, length), axis=2).transpose(2, 1, 0)
-    np.conj(a, out=a)
-    n_groups = len(spectra)
-    for i in range(min(n_groups, a.shape[2])):
-        own = slice(i, None, n_groups)
-        group = spectra[(first + i) % n_groups]
-        for total, u, v in zip(group, a[:, :, own], b[:, own], strict=True):
-            total += np.ascontiguousarray(u) @ np.ascontiguousarray(v)
-
-
-class _Forms(NamedTuple):
-    """What the statistics of all resamples are computed from, for pairs of kernels.
+def _statistics(
+    cut: Windows,
+    tile: Tile,
+    spectra: np.ndarray,
+    stay: np.ndarray,
+    x_sums: np.ndarray,
+    y_sums: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share of a tile in the statistics of all pairs of kernels.
 
     A place is a group of windows and a shift. The covariances of a resample are the sum
-    of one matrix for each group, at the place that the resample chooses. The `products`
-    are inner products of these matrices, for all pairs of places, or for each place if
-    there is one group. `linear` are the covariances of the squared norms of the
-    features at all places. `spreads` are products of the mean squared norms. A pair is
-    `useful` if the features of both kernels are not constant.
+    of one matrix for each group, at the place that the resample chooses. So inner
+    products of the matrices of all places are enough. Also return whether the features
+    of both kernels are not constant.
     """
-
-    products: np.ndarray
-    linear: np.ndarray
-    spreads: np.ndarray
-    useful: np.ndarray
-
-    @classmethod
-    def zeros(cls, cut: Windows, n_kernels: int) -> _Forms:
-        """Return sums of no tiles, for a number of kernels on x."""
-        shape = (n_kernels, cut.pair.y.n_kernels)
-        places = (*shape, cut.n_groups * cut.length)
-        return cls(
-            np.zeros(places if cut.n_groups == 1 else (*places, places[-1])),
-            np.zeros(places),
-            np.zeros(shape),
-            np.zeros(shape, dtype=bool),
-        )
-
-    @classmethod
-    def of(
-        cls,
-        cut: Windows,
-        tile: _Tile,
-        spectra: np.ndarray,
-        stay: np.ndarray,
-        x_sums: np.ndarray,
-        y_sums: np.ndarray,
-    ) -> _Forms:
-        """Return the forms of the kernels of a tile."""
-        x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
-        lines, starts = x.lines(g, kernels), y.starts[g]
-        all_sums = np.zeros((2, len(x.is_norm[g])))
-        all_sums[:, lines] = x_sums
-        of_x = LineMoments.of(x, g, n, *all_sums)
-        of_y = LineMoments.of(y, g, n, *y_sums)
-        # Rows that stay, and the means, belong to every choice of places.
-        rest = stay / n - np.outer(of_x.means[lines], of_y.means)
-        found = cls.zeros(cut, len(kernels))
-        for k, products, linear in zip(kernels, *found[:2], strict=True):
-            whole = x.lines(g, range(k, k + 1))
-            own = slice(whole.start - lines.start, whole.stop - lines.start)
-            C = irfft(spectra[:, :, own], n=cut.length, axis=1) / n
-            C[0] += rest[own]
-            C = C.reshape(-1, *C.shape[2:])
-            weighted = np.einsum("f,pfg->gp", of_x.weights[whole], C)
-            weighted *= of_y.weights[:, np.newaxis]
-            np.add.reduceat(weighted, starts, axis=0, out=linear)
-            C = C[:, ~x.is_norm[g][whole]]
-            if cut.n_groups == 1:
-                squares = np.square(C).sum(axis=1).T
-                squares[y.is_norm[g]] = 0
-                np.add.reduceat(squares, starts, axis=0, out=products)
-                continue
-            for out, start, end in zip(products, starts, y.ends[g], strict=True):
+    x, y, n, (g, kernels) = cut.pair.x, cut.pair.y, cut.pair.n, tile
+    lines, starts = x.lines(g, kernels), y.starts[g]
+    all_sums = np.zeros((2, len(x.is_norm[g])))
+    all_sums[:, lines] = x_sums
+    of_x = LineMoments.of(x, g, n, *all_sums)
+    of_y = LineMoments.of(y, g, n, *y_sums)
+    # Rows that stay, and the means, belong to every choice of places.
+    rest = stay / n - np.outer(of_x.means[lines], of_y.means)
+    n_groups = cut.shifts.shape[1]
+    places = cut.shifts + cut.length * np.arange(n_groups)
+    a, b = np.triu_indices(n_groups)
+    pairs = places[:, a] * n_groups * cut.length + places[:, b]
+    weights = np.where(a == b, 1.0, 2.0)
+    values = np.empty((len(kernels), y.n_kernels, len(places)))
+    for k, out in zip(kernels, values, strict=True):
+        whole = x.lines(g, range(k, k + 1))
+        own = slice(whole.start - lines.start, whole.stop - lines.start)
+        C = irfft(spectra[:, :, own], n=cut.length, axis=1) / n
+        C[0] += rest[own]
+        C = C.reshape(-1, *C.shape[2:])
+        weighted = np.einsum("f,pfg->gp", of_x.weights[whole], C)
+        weighted *= of_y.weights[:, np.newaxis]
+        linear = np.add.reduceat(weighted, starts, axis=0)
+        C = C[:, ~x.is_norm[g][whole]]
+        if n_groups == 1:
+            squares = np.square(C).sum(axis=1).T
+            squares[y.is_norm[g]] = 0
+            out[:] = np.add.reduceat(squares, starts, axis=0)
+            out[:] = unbiased_products(out, linear, 0, n)
+        else:
+            # The statistic is z'Mz, where z marks the places of a resample.
+            for m, (start, end) in enumerate(zip(starts, y.ends[g], strict=True)):
                 inside = np.flatnonzero(~y.is_norm[g][start:end]) + start
                 V = C[:, :, inside].reshape(len(C), -1)
-                np.matmul(V, V.T, out=out)
-        chosen = slice(kernels[0], kernels[-1] + 1)
-        # Centring a constant leaves only rounding errors.
-        useful = [own.spreads > ROUNDING * own.sizes for own in (of_x, of_y)]
-        return found._replace(
-            spreads=np.outer(of_x.spreads[chosen], of_y.spreads),
-            useful=np.logical_and.outer(useful[0][chosen], useful[1]),
-        )
-
-    def add(self, tile: _Tile, forms: _Forms) -> None:
-        """Add the forms of the kernels of a tile."""
-        kernels = slice(tile.kernels[0], tile.kernels[-1] + 1)
-        for total, part in zip(self[:3], forms, strict=False):
-            total[kernels] += part
-        self.useful[kernels] |= forms.useful
-
-    def statistics(self, shifts: np.ndarray, pair: FeaturePair) -> np.ndarray:
-        """Return the statistics of all products, for all resamples.
-
-        Each row of `shifts` has the shift of each group of windows.
-        """
-        n_places, n_groups = self.linear.shape[2], shifts.shape[1]
-        places = shifts + n_places // n_groups * np.arange(n_groups)
-        linear = self.linear.reshape(-1, n_places)[:, places].sum(axis=2)
-        values = np.empty_like(linear)
-        for i, Q in enumerate(self.products.reshape(-1, *self.products.shape[2:])):
-            if n_groups == 1:
-                squares = Q[places[:, 0]]
-            else:
-                squares = Q[places[:, :, np.newaxis], places[:, np.newaxis]].sum((1, 2))
-            values[i] = unbiased_products(
-                squares, linear[i], self.spreads.ravel()[i], pair.n
-            )
-        return values / pair.n_groups
+                M = unbiased_products(V @ V.T, np.diag(linear[m]), 0, n)
+                out[m] = M.take(pairs) @ weights
+    chosen = slice(kernels[0], kernels[-1] + 1)
+    spreads = np.outer(of_x.spreads[chosen], of_y.spreads)
+    values += unbiased_products(0, 0, spreads, n)[:, :, np.newaxis]
+    # Centring a constant leaves only rounding errors.
+    useful = [own.spreads > ROUNDING**2 * own.sizes for own in (of_x, of_y)]
+    return values, np.logical_and.outer(useful[0][chosen], useful[1])

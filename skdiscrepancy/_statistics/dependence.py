@@ -212,11 +212,6 @@ def complete_statistics(
     return Statistics(values, scales, nu, products.sizes / four, products.dtype)
 
 
-def unbiased_offsets(gram: Gram) -> np.ndarray:
-    """Return the offsets that centre the Gram matrices for the U-statistic."""
-    return centring_offsets(gram.sums(diagonal=False), unbiased=True)
-
-
 def paired_core(x: Gram, y: Gram, design: Design | None = None) -> Gram:
     """Return the second-order core, on pairs of rows (Z_i, Z_{i+n}).
 

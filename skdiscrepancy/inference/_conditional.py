@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,9 +39,8 @@ from skdiscrepancy._models.regression import (
     residuals_of,
     variance_inflation,
 )
-from skdiscrepancy._nulls.groups import block_sign_test, wild_test
+from skdiscrepancy._nulls.groups import sign_test
 from skdiscrepancy._nulls.pvalues import OPTIONS, Options, TestResult, check_options
-from skdiscrepancy._nulls.row_order import warn_if_both_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth, radial_parts, with_bandwidths
 from skdiscrepancy.kernels._base import Kernel, KernelLike
@@ -134,22 +133,9 @@ MAX_COMPONENTS = 32
 ROUNDING = 1e-12
 
 
-class Components(NamedTuple):
-    """Leading components that the kernels on one variable share.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_components)
-        Orthogonal components with a mean of zero, the largest first.
-    mixtures : list of ndarray of shape (n_components, n_components)
-        For each kernel, the matrix that turns the components into its features.
-    """
-
-    values: np.ndarray
-    mixtures: list[np.ndarray]
-
-
-def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components:
+def components_of(
+    kernels: Sequence[KernelLike], rows: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the leading components of centred kernels.
 
     All kernels share the components, so that one regression serves all of them. The
@@ -165,8 +151,11 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
 
     Returns
     -------
-    components : Components
-        Components. There are none if all features are constant.
+    components : ndarray of shape (n_samples, n_components)
+        Orthogonal components with a mean of zero, the largest first. There are none if
+        all features are constant.
+    mixtures : list of ndarray of shape (n_components, n_components)
+        For each kernel, the matrix that turns the components into its features.
     """
     if isinstance(rows, np.ndarray) and encode_labels(rows).max() == 0:
         factors = [np.zeros((1, len(rows))) for _ in kernels]
@@ -174,8 +163,7 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
         factors = [_factor(kernel, rows) for kernel in kernels]
     used = [f / size for f in factors if (size := np.linalg.norm(f)) > 0]
     if not used:
-        none = np.zeros((len(rows), 0))
-        return Components(none, [np.zeros((0, 0)) for _ in kernels])
+        return np.zeros((len(rows), 0)), [np.zeros((0, 0)) for _ in kernels]
     stacked = np.concatenate(used)
     if len(stacked) <= stacked.shape[1]:
         variances, vectors = np.linalg.eigh(stacked @ stacked.T)
@@ -196,7 +184,7 @@ def components_of(kernels: Sequence[KernelLike], rows: np.ndarray) -> Components
         sizes, axes = np.linalg.eigh(loadings.T @ loadings)
         # The square root of a positive semi-definite matrix.
         mixtures.append((axes * np.sqrt(np.maximum(sizes, 0))) @ axes.T)
-    return Components(values, mixtures)
+    return values, mixtures
 
 
 def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
@@ -214,62 +202,28 @@ def _factor(kernel: KernelLike, rows: np.ndarray) -> np.ndarray:
     return factor.rows
 
 
-class ResidualProducts(Gram):
-    """Products of a kernel on Z with inner products of residuals.
-
-    For every choice of a kernel k on Z and of residuals r, q, ... from each side, the
-    values are k(z_i, z_j) <r_i, r_j> <q_i, q_j> ... The last side varies fastest.
-
-    Parameters
-    ----------
-    given : Source
-        Kernels on Z.
-    *sides : list of ndarray of shape (n_samples, n_residuals)
-        Residuals of one variable, for each of its kernels.
-    """
+class ResidualGram(Gram):
+    """Inner products of residuals of one variable, for each of its kernels."""
 
     tile = 128
 
-    def __init__(self, given: Gram, *sides: list[np.ndarray]):
-        self.given = given
-        self.sides = sides
-        self.n, self.run = given.n, given.run
-        self.n_kernels = given.n_kernels * int(np.prod([len(side) for side in sides]))
-        self.n_features = given.n_features + sum(
-            residuals.shape[1] for side in sides for residuals in side
-        )
+    def __init__(self, residuals: list[np.ndarray]):
+        self.residuals = residuals
+        self.n, self.n_kernels = len(residuals[0]), len(residuals)
+        self.n_features = sum(own.shape[1] for own in residuals)
         self.dtype = np.dtype(np.float64)
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the tiles of the products."""
-        tiles = [
-            [residuals[rows] @ residuals[cols].T for residuals in side]
-            for side in self.sides
-        ]
-        products = list(product(*tiles))
-        buffer = np.empty(out.shape[-2:], dtype=self.given.dtype)
-        for k, values in self.given.block(rows, cols, buffer):
-            for i, parts in enumerate(products):
-                index = k * len(products) + i
-                tile = place(out, index)
-                tile[...] = values
-                for part in parts:
-                    tile *= part
-                yield index, tile
+        """Yield the tiles."""
+        for k, own in enumerate(self.residuals):
+            yield k, np.matmul(own[rows], own[cols].T, out=place(out, k))
 
     def aligned(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Return the products of pairs."""
-        pairs: list[list[Any]] = [
-            [np.einsum("ij,ij->i", part[rows], part[cols]) for part in side]
-            for side in self.sides
-        ]
-        values = self.given.aligned(rows, cols)
-        return np.array(
-            [np.prod(parts, axis=0) for parts in product(values, *pairs)],
-            dtype=self.dtype,
-        )
+        """Return the inner products of pairs."""
+        pairs = [np.einsum("ij,ij->i", R[rows], R[cols]) for R in self.residuals]
+        return np.array(pairs)
 
 
 # Default bandwidths of the kernels on X and on y, as multiples of the median distance.
@@ -485,31 +439,30 @@ def _given_columns(given: Any, encoder: Any, n: int) -> np.ndarray:
 
 
 def _test(
-    sides: list[Components], Z: np.ndarray, regressor: Any, options: Options
+    sides: list[Any], Z: np.ndarray, regressor: Any, options: Options
 ) -> ConditionalTestResult:
     """Test the components of the kernels on X and on y."""
     seeds = draw_seeds(options.generator, 2)
 
     def regress(i: int) -> Residuals:
         own = np.random.RandomState(seeds[i])
-        return residuals_of(Z, sides[i].values, regressor, own)
+        return residuals_of(Z, sides[i][0], regressor, own)
 
     fits = list(run_all((0, 1), regress, Run(options.run.n_jobs), require="sharedmem"))
     residuals = [
-        [fit.values @ mixture for mixture in side.mixtures]
-        for fit, side in zip(fits, sides, strict=True)
+        [fit.values @ mixture for mixture in mixtures]
+        for fit, (_, mixtures) in zip(fits, sides, strict=True)
     ]
     # What Z explains is not a dependence between rows, so residuals are looked at.
-    options = options.with_block_length(
-        len(Z), warn_if_both_dependent, *(fit.values for fit in fits)
-    )
+    orders, names = [fit.values for fit in fits], ("X", "y")
+    options = options.with_block_length(len(Z), *orders, names=names, both=True)
     order = options.generator.permutation(len(Z))
     if options.block_length is not None:
         order = np.arange(len(Z))
     Z = Z[order]
     of_x, of_y = ([part[order] for part in side] for side in residuals)
-    inflation = variance_inflation(*fits)
-    result = residual_test(Z, of_x, of_y, options, inflation=inflation)
+    inflated = options._replace(inflation=variance_inflation(*fits))
+    result = residual_test(Z, of_x, of_y, inflated)
     few = options._replace(n_resamples=CHECK_RESAMPLES)
     placebo = _placebo_test(Z, of_x, of_y, few)
     if min(fit.r2 for fit in fits) > DETERMINED:
@@ -527,10 +480,7 @@ def _test(
             "`regressor` that suits the data."
         )
     return ConditionalTestResult(
-        **{field.name: getattr(result, field.name) for field in fields(result)},
-        r2_X=fits[0].r2,
-        r2_y=fits[1].r2,
-        placebo_pvalue=placebo,
+        **vars(result), r2_X=fits[0].r2, r2_y=fits[1].r2, placebo_pvalue=placebo
     )
 
 
@@ -539,8 +489,6 @@ def residual_test(
     residuals: list[np.ndarray],
     target_residuals: list[np.ndarray],
     options: Options,
-    *,
-    inflation: float = 1.0,
 ) -> TestResult:
     """Test whether products of residuals have mean zero given Z.
 
@@ -548,16 +496,13 @@ def residual_test(
     X and of y for each kernel. The statistics are the means of
     k(z_i, z_j) <r_i, r_j> <q_i, q_j> over pairs of different rows, where k is a
     Gaussian kernel with twice the median distance as its bandwidth. Consecutive rows
-    share a sign if there are more rows than groups. The statistics of random signs are
-    multiplied by `inflation`.
+    share a sign if there are more rows than groups.
     """
     if not Z.shape[1]:
         Z = np.zeros((len(Z), 1))
     given = GaussianKernel(bandwidth=GIVEN_FACTOR * median_bandwidth(Z))
-    of_given = gram([given], Z, run=options.run)
-    core = ResidualProducts(of_given, residuals, target_residuals)
-    test = wild_test if options.block_length is None else block_sign_test
-    return test(core, options, inflation=inflation)
+    core = gram([given], Z, run=options.run) * ResidualGram(residuals)
+    return sign_test(core * ResidualGram(target_residuals), options)
 
 
 def _placebo_test(

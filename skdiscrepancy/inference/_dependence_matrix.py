@@ -37,7 +37,7 @@ from skdiscrepancy._gram.factors import Factor, StackedFactors
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.limits import MIN_ROWS, gamma_pvalue, invariants
-from skdiscrepancy._nulls.row_order import warn_if_both_dependent
+from skdiscrepancy._nulls.row_order import warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.designs import Design
 from skdiscrepancy.inference._multiple_tests import (
@@ -468,8 +468,9 @@ def hsic_matrix(
     if (own := len(every[-1].parts[0])) != n:
         raise ValueError(f"y has {own} rows, must have {n} as X.")
     columns = [_with_kernel(column, settings) for column in every]
-    warn_if_both_dependent(
+    warn_if_dependent(
         *(column.order(*column.parts) for column in every),
+        both=True,
         names=[*x_names, *y_names],
         n_left=None if symmetric else n_left,
         because="the p-values are for independent rows. They may be much too small",

@@ -62,11 +62,7 @@ from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Work, in_one_blas_thread, progress, run_all
 from skdiscrepancy._nulls.groups import permutation_test
 from skdiscrepancy._nulls.pvalues import LEVEL, TestResult
-from skdiscrepancy._nulls.row_order import (
-    columns_of,
-    warn_if_both_dependent,
-    warn_if_dependent,
-)
+from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.evaluations import holm, step_down
 from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
@@ -699,7 +695,8 @@ def hsic_column_tests(X: ArrayLike, y: ArrayLike, **params: Any) -> ColumnTests:
         rows = target.reshape(len(target), -1)
         columns.append(ColumnSample([rows], are_labels(rows), [0.0]))
         orders = [column.order(*column.parts) for column in columns]
-        warn_if_both_dependent(*orders, names=[*names, "y"], n_left=len(names))
+        known = [*names, "y"]
+        warn_if_dependent(*orders, names=known, both=True, n_left=len(names))
     return tests
 
 

@@ -34,14 +34,9 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import gram
 from skdiscrepancy._gram.run import Run
-from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
-from skdiscrepancy._nulls.row_order import (
-    columns_of,
-    warn_if_both_dependent,
-    warn_if_dependent,
-)
-from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
+from skdiscrepancy._nulls.row_order import columns_of
+from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy._statistics.second_order import warn_left_out
 from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
 from skdiscrepancy.kernels._base import (
@@ -353,12 +348,7 @@ OF_GRAMS = (
 
 @takes_parameters_of(mmd_test, names=OF_GRAMS)
 def mmd_test_from_gram(
-    K_xx: ArrayLike,
-    K_yy: ArrayLike,
-    K_xy: ArrayLike,
-    *,
-    block_length: int | None = None,
-    **params: Any,
+    K_xx: ArrayLike, K_yy: ArrayLike, K_xy: ArrayLike, **params: Any
 ) -> TestResult:
     """Test whether two samples are from one distribution, from Gram matrices.
 
@@ -439,15 +429,12 @@ def mmd_test_from_gram(
     kernels = [PrecomputedKernel(_joined(*grams)) for grams in zip(*parts, strict=True)]
     m = len(np.asarray(parts[0][0]))
     rows = _positions(kernels, "K_xx, K_yy and K_xy")
-    params |= {"kernel": kernels, "block_length": block_length}
-    estimator, settings = checked_test(MMDEstimator, params)
+    estimator, settings = checked_test(MMDEstimator, params | {"kernel": kernels})
     return estimator._test_pair(rows[:m], rows[m:], settings)
 
 
 @takes_parameters_of(hsic_test, names=OF_GRAMS)
-def hsic_test_from_gram(
-    K: ArrayLike, L: ArrayLike, *, block_length: int | None = None, **params: Any
-) -> TestResult:
+def hsic_test_from_gram(K: ArrayLike, L: ArrayLike, **params: Any) -> TestResult:
     """Test whether X and y are independent, from Gram matrices.
 
     Use this function for data that are not numbers, if you have their Gram matrices.
@@ -509,15 +496,12 @@ def hsic_test_from_gram(
     kernels, targets = _kernels_of(K, "K"), _kernels_of(L, "L")
     rows = _positions([*kernels, *targets], "K and L")
     params |= {"kernel": kernels, "target_kernel": targets}
-    params["block_length"] = block_length
     estimator, settings = checked_test(HSICEstimator, params)
     return estimator._fit(rows, rows, settings)._test(rows, rows, settings)
 
 
 @takes_parameters_of(ksd_test, names=OF_GRAMS)
-def ksd_test_from_gram(
-    H: ArrayLike, *, block_length: int | None = None, **params: Any
-) -> TestResult:
+def ksd_test_from_gram(H: ArrayLike, **params: Any) -> TestResult:
     """Test whether a model fits, from a matrix of the Stein kernel.
 
     Use this function if you compute the Stein kernel yourself, for example on discrete
@@ -578,8 +562,7 @@ def ksd_test_from_gram(
     given = {name: params.pop(name) for name in OPTIONS if name in params}
     estimator = KSDEstimator(**params)
     design = estimator._check_params().design
-    methods = stein_methods(design)
-    options = check_options(*methods, block_length=block_length, **given)
+    options = check_options(*stein_methods(design), **given)
     kernels = _kernels_of(H, "H")
     rows = _positions(kernels, "H")
     n = len(rows)
@@ -587,7 +570,7 @@ def ksd_test_from_gram(
         raise ValueError(f"H has {n} row, must have 2 or more for a test.")
     warn_left_out(design, n)
     # A matrix does not show whether its rows depend on each other.
-    options = options.with_block_length(n, warn_if_dependent, None)
+    options = options.with_block_length(n, None)
     options = options.ready(kernels, estimator.random_state, estimator._run)
     return stein_test(
         lambda index: gram(kernels, rows[index], run=options.run), n, design, options
@@ -843,29 +826,11 @@ def joint_independence_test(*variables: ArrayLike, **params: Any) -> TestResult:
             f"n_samples == {n}, must be >= {MIN_ROWS} for a test of joint independence."
         )
     columns = [columns_of(*own, all_rows=options.wants_blocks) for own in read]
-    warn = partial(warn_if_both_dependent, names=titles)
-    options = options.with_block_length(n, warn, *columns)
+    options = options.with_block_length(n, *columns, names=titles, both=True)
+    # A single kernel is used beside every kernel of the other variables.
     n_kernels = max(len(kernels) for _, kernels in read)
-    together = [
-        tuple(kernels[k if len(kernels) > 1 else 0] for _, kernels in read)
-        for k in range(n_kernels)
-    ]
+    together = zip(*(own * (n_kernels // len(own)) for _, own in read), strict=True)
     run = Run(values["n_jobs"], values["verbose"])
-    options = options.ready(together, values["random_state"], run)
-    length, generator = options.block_length, options.generator
-
-    def draw_orders(shared: bool) -> list[np.ndarray]:
-        if shared:
-            in_order = options.method == "shift" or length is not None
-            return [np.arange(n) if in_order else generator.permutation(n)] * len(read)
-        if length is not None:
-            return [random_blocks(n, length, generator) for _ in read]
-        return [generator.permutation(n) for _ in read]
-
-    def grams_of(orders: list[np.ndarray]) -> list[Gram]:
-        return [
-            gram(kernels, rows[order], run=options.run)
-            for (rows, kernels), order in zip(read, orders, strict=True)
-        ]
-
-    return joint_shift_test(grams_of, n, len(read), draw_orders, options)
+    return joint_shift_test(
+        read, options.ready(list(together), values["random_state"], run)
+    )
