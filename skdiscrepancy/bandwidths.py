@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import check_rows
-from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._data.checks import check_number, check_value
 from skdiscrepancy._data.distances import (
     MAX_ROWS,
     TOO_LARGE,
@@ -28,13 +28,12 @@ from skdiscrepancy._data.distances import (
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
-    Kernel,
     KernelLike,
     RowKernel,
     accept_sparse,
     resolve_columns,
 )
-from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._names import check_bandwidths, check_kernel
 from skdiscrepancy.kernels._radial import RadialKernel, order_or_metric
 
 __all__ = [
@@ -43,10 +42,6 @@ __all__ = [
     "kernel_collection",
     "median_bandwidth",
 ]
-# Rules that compute bandwidths from the distances between rows.
-RULES = ("grid", "median", "dyadic")
-# Default number of bandwidths of a grid.
-N_BANDWIDTHS = 10
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
 # Number of rows in a block of distances.
@@ -182,7 +177,7 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     >>> bandwidth_grid(X, n_bandwidths=3).round(3).tolist()
     [1.0, 4.275, 7.55]
     """
-    n_bandwidths = check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
+    n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
     distances = ListedDistances(inter_sample_distances(X, p=p))
     return np.array(_choose(distances, "grid", n_bandwidths))
 
@@ -241,6 +236,8 @@ def kernel_collection(
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
     kernels = check_kernel(kernel)
+    n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
+    check_bandwidths(kernels, bandwidth, "bandwidth", n_bandwidths)
     rows = check_rows(X, accept_sparse=accept_sparse(X, "X", kernels))
     kernels = resolve_columns(kernels, X, rows.shape[1])
     return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
@@ -278,7 +275,6 @@ def build_collection(
     kernels : list of kernel objects
         Kernels, each with a single number as its bandwidth.
     """
-    check_bandwidths(kernels, bandwidth, name, n_bandwidths)
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
@@ -318,52 +314,6 @@ def build_collection(
         for kernel in kernels
         for member in with_bandwidths(kernel, samples, chosen)
     ]
-
-
-def check_bandwidths(
-    kernels: list[KernelLike],
-    bandwidth: Any,
-    name: str,
-    n_bandwidths: int = N_BANDWIDTHS,
-) -> None:
-    """Check a bandwidth parameter and the bandwidths that kernel objects have."""
-    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    check_bandwidth(bandwidth, name)
-    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
-    if dyadic and n_bandwidths != N_BANDWIDTHS:
-        raise ValueError(
-            f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
-            f"for {name} == 'dyadic', because the data determine the number of dyadic "
-            f"bandwidths. To choose the number yourself, also pass {name}='grid'."
-        )
-    for kernel in kernels:
-        for member in kernel.members() if isinstance(kernel, Kernel) else ():
-            own = getattr(member, "bandwidth", None)
-            if own is not None and not isinstance(member, RowKernel):
-                check_bandwidth(own, f"bandwidth of {type(member).__name__}")
-
-
-def check_bandwidth(bandwidth: Any, name: str) -> None:
-    """Raise an error unless the value is a rule or one or more positive numbers."""
-    message = (
-        f"{name} == {shown(bandwidth)}, must be 'grid', 'median', 'dyadic', or one or "
-        "more finite numbers > 0."
-    )
-    if isinstance(bandwidth, str):
-        if bandwidth not in RULES:
-            raise ValueError(message)
-        return
-    try:
-        values = np.asarray(bandwidth)
-    except ValueError:
-        raise ValueError(message) from None
-    if values.size and values.dtype.kind not in "iuf":
-        if all(type(value) is int for value in values.ravel()):
-            raise ValueError(f"{message} Integers must be below 2**64.")
-        raise TypeError(message)
-    positive = np.all(values > 0) and np.all(np.isfinite(values))
-    if values.ndim > 1 or not values.size or not positive:
-        raise ValueError(message)
 
 
 def column_medians(X: np.ndarray) -> np.ndarray:

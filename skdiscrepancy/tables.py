@@ -485,18 +485,6 @@ def _numbers_like(
     )
 
 
-def check_encoder(encoder: Any) -> None:
-    """Refuse a parameter `encoder` that is not "auto", None or a transformer."""
-    if encoder is None or (isinstance(encoder, str) and encoder == "auto"):
-        return
-    transforms = all(hasattr(encoder, method) for method in ("fit", "transform"))
-    if isinstance(encoder, type) or not transforms:
-        raise TypeError(
-            f"encoder == {shown(encoder)}, must be 'auto', None or a transformer with "
-            "`fit` and `transform`, such as TableEncoder()."
-        )
-
-
 def fit_encoder(
     encoder: Any, tables: list[Any], names: Sequence[str] = ("X", "Y")
 ) -> Any:

@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
+    PARAMETERS,
     KeywordHints,
     check_flag,
-    check_jobs,
-    check_number,
-    check_seed,
-    check_verbose,
+    check_pooling,
+    check_value,
     draw_seeds,
     generator_of,
     refuse_changed,
@@ -28,20 +27,24 @@ from skdiscrepancy._data.checks import (
     values_of,
 )
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import UnreadError
 from skdiscrepancy._gram.run import Run, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
 from skdiscrepancy._statistics.second_order import Statistics, check_finite
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
-from skdiscrepancy.kernels._names import KERNELS, check_kernel
+from skdiscrepancy.kernels._names import (
+    KERNELS,
+    N_BANDWIDTHS,
+    check_bandwidths,
+    check_kernel,
+)
 from skdiscrepancy.kernels._radial import warn_if_indefinite
-from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
-from skdiscrepancy.tables import check_encoder
+from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Corrections of p-values for the number of tests.
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -52,37 +55,25 @@ def check_parameters(
 ) -> dict[str, Any]:
     """Check every parameter by its name, and return their values.
 
-    A check takes all values, those of earlier checks included, because what one
-    parameter may be can depend on others. What it returns, such as the kernels of
-    names, replaces the value. `own` are checks in place of those of `CHECKS`.
+    What a check of `OBJECTS` returns, such as the kernels of names, replaces the value.
+    It takes all values, because what one parameter may be can depend on others. `own`
+    are checks in place of those of `OBJECTS`.
     """
     values = dict(given)
-    for name, check in (CHECKS | own).items():
+    for name in filter(given.__contains__, PARAMETERS):
+        values[name] = check_value(given[name], name)
+    for name, check in (OBJECTS | own).items():
         if name in given:
             found = check(values)
             values[name] = values[name] if found is None else found
     return values
 
 
-def _alone(name: str, check: Callable[..., Any], /, **how: Any) -> Callable[..., Any]:
-    """Return the check of a parameter that does not depend on others."""
-    return lambda values: check(values[name], **how)
-
-
-def _integer(name: str) -> Callable[..., Any]:
-    """Return the check of a positive integer."""
-    return _alone(name, check_number, name=name, integer=True, least=1)
-
-
-def _check_bandwidth(values: dict[str, Any]) -> None:
-    n_bandwidths = values.get("n_bandwidths", N_BANDWIDTHS)
-    check_bandwidths(values["kernel"], values["bandwidth"], "bandwidth", n_bandwidths)
-
-
-def _check_nu(values: dict[str, Any]) -> None:
-    nu = values["fuse_nu"]
-    if not (isinstance(nu, str) and nu == "auto"):
-        check_number(nu, "fuse_nu", strict=True, keyword="auto")
+def _bandwidths_of(kernel: str, name: str) -> Callable[..., Any]:
+    """Return the check of a bandwidth parameter of the kernels of another one."""
+    return lambda values: check_bandwidths(
+        values[kernel], values[name], name, values.get("n_bandwidths", N_BANDWIDTHS)
+    )
 
 
 def _check_target_kernel(values: dict[str, Any]) -> list[Any]:
@@ -93,9 +84,14 @@ def _check_target_kernel(values: dict[str, Any]) -> list[Any]:
     return check_kernel(kernel, "target_kernel", ("auto", *KERNELS))
 
 
-def _check_target_bandwidth(values: dict[str, Any]) -> None:
-    bandwidth = values["target_bandwidth"]
-    check_bandwidths(values["target_kernel"], bandwidth, "target_bandwidth")
+# Parameters that stand for objects, and what depends on them, in the order of checks.
+OBJECTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "design": lambda values: check_design(values["design"]),
+    "kernel": lambda values: check_kernel(values["kernel"]),
+    "bandwidth": _bandwidths_of("kernel", "bandwidth"),
+    "target_kernel": _check_target_kernel,
+    "target_bandwidth": _bandwidths_of("target_kernel", "target_bandwidth"),
+}
 
 
 def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) -> None:
@@ -103,29 +99,6 @@ def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) ->
     if correction not in allowed:
         raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
 
-
-FLAGS = ("second_order", "standardize", "normalize", "squared")
-# What each parameter may be, in the order of the checks.
-CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "correction": _alone("correction", check_correction),
-    "level": _alone("level", check_number, name="level", strict=True, most=1),
-    "max_columns": _integer("max_columns"),
-    "max_rows": _integer("max_rows"),
-    "design": _alone("design", check_design),
-    "kernel": _alone("kernel", check_kernel),
-    "n_bandwidths": _integer("n_bandwidths"),
-    "bandwidth": _check_bandwidth,
-    **{name: _alone(name, check_flag, name=name) for name in FLAGS},
-    "pooling": _alone("pooling", check_pooling),
-    "fuse_nu": _check_nu,
-    "encoder": _alone("encoder", check_encoder),
-    "n_jobs": _alone("n_jobs", check_jobs),
-    "random_state": _alone("random_state", check_seed),
-    "verbose": _alone("verbose", check_verbose),
-    "target_kernel": _check_target_kernel,
-    "target_bandwidth": _check_target_bandwidth,
-    "n_components": _alone("n_components", check_components),
-}
 
 # Why weights refuse balanced kernels.
 NO_BALANCE = "with {}, because it divides by numbers of rows"
@@ -175,9 +148,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     def _check_params(self) -> Settings:
         """Check every parameter. Public methods do so before they read data."""
-        names = CHECKS | self._own_checks
-        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        values = check_parameters(given, **self._own_checks)
+        values = check_parameters(vars(self), **self._own_checks)
         design = values["design"]
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
@@ -185,7 +156,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        self._check_features(paired=self._is_paired(design))
+        if self.n_components is not None:
+            self._check_features(paired=self._is_paired(design))
         return Settings(design, values["kernel"], values.get("target_kernel", []))
 
     def _check_fitted(self) -> Settings:
@@ -197,7 +169,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     def _check_features(self, *, paired: bool) -> None:
         """Refuse random features for statistics on pairs, or on parts of all pairs."""
-        if self.n_components is not None and paired:
+        if paired:
             also = ", and second_order=False" if self._on_pairs else ""
             raise ValueError(
                 f"n_components == {self.n_components}, must be None for the design "
@@ -216,7 +188,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
-        self._check_features(paired=paired)
+        if self.n_components is not None:
+            self._check_features(paired=paired)
         settings = replace(settings, paired=paired)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
@@ -233,6 +206,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
         Each side has kernels and samples, and features refuse some kernels.
         """
+        check_pooling(self.pooling, len(self._members()))
         if self.n_components is not None:
             [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
             self._features(*sides)

@@ -55,7 +55,6 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.pooling import check_pooling
 from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
 
 
@@ -294,7 +293,6 @@ class HSICEstimator(BaseDiscrepancy):
             layout_of(self.target_encoder_, tables[1]),
             "target_bandwidth",
         )
-        check_pooling(self.pooling, len(collection) * len(target_collection))
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection

@@ -65,12 +65,12 @@ from skdiscrepancy._statistics.second_order import (
     two_sample_statistics,
     warn_unused,
 )
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, Region
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
-from skdiscrepancy.kernels._names import tag_sparse
+from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
-from skdiscrepancy.pooling import check_pooling, normalize_statistics
+from skdiscrepancy.pooling import normalize_statistics
 from skdiscrepancy.tables import layout_of
 
 # An effect size uses all rows up to this number, and then the fraction of the rows, in
@@ -806,7 +806,6 @@ class MMDEstimator(BaseDiscrepancy):
         """Keep the first sample, and choose bandwidths from all samples."""
         layout = layout_of(self.encoder_, table)
         collection = collection_of(self, samples, settings.kernels, layout)
-        check_pooling(self.pooling, len(collection))
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])

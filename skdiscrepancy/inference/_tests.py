@@ -43,7 +43,7 @@ from skdiscrepancy._nulls.row_order import (
 )
 from skdiscrepancy._nulls.shifts import joint_shift_test, random_blocks
 from skdiscrepancy._statistics.second_order import warn_left_out
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     IndicatorKernel,
@@ -51,7 +51,7 @@ from skdiscrepancy.kernels._base import (
     PrecomputedKernel,
     check_gram,
 )
-from skdiscrepancy.kernels._names import kernel_bandwidth
+from skdiscrepancy.kernels._names import N_BANDWIDTHS, kernel_bandwidth
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 
 # Keywords that come first in the signature of a test.
