@@ -35,11 +35,11 @@ BLOCKS = (
 )
 
 
-def is_a(X: Any, package: str, name: str) -> bool:
+def is_a(X: Any, package: str, *names: str) -> bool:
     """Return whether data are of a class of a package that may not be installed."""
     # Who has a table of a package has imported the package.
     module = sys.modules.get(package)
-    return isinstance(X, getattr(module, name, ()))
+    return isinstance(X, tuple(getattr(module, name, ()) for name in names))
 
 
 def refuse_unreadable(X: Any, name: str) -> None:
@@ -50,17 +50,13 @@ def refuse_unreadable(X: Any, name: str) -> None:
         raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
 
-def is_dask(X: Any, *names: str) -> bool:
-    """Tell whether X is one of the collections of dask, by the names of the classes."""
-    modules = {"Array": "dask.array"}
-    return any(is_a(X, modules.get(name, "dask.dataframe"), name) for name in names)
-
-
 def kind_of_blocks(X: Any) -> str | None:
     """Return what kind of blocks of rows X has, None if X is data in one piece."""
-    if is_dask(X, "Array"):
+    if isinstance(X, np.ndarray):
+        return None
+    if is_a(X, "dask.array", "Array"):
         return "a dask array"
-    if is_dask(X, "DataFrame", "Series"):
+    if is_a(X, "dask.dataframe", "DataFrame", "Series"):
         return "a dask DataFrame"
     if isinstance(X, (list, tuple)):
         shapes = (getattr(block, "shape", None) for block in X)
@@ -407,10 +403,13 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     dtype : object
         Allowed types of the sample, None for labels of any type.
     """
-    refuse_unreadable(X, name)
-    columns = unique_names(X, name)
-    if dtype is not None:
-        _refuse_dates(X, name)
+    columns: list[Any] = []
+    # Arrays of numbers are the usual case.
+    if type(X) is not np.ndarray or X.dtype.kind not in "fiub":
+        refuse_unreadable(X, name)
+        columns = unique_names(X, name)
+        if dtype is not None:
+            _refuse_dates(X, name)
     try:
         # The sum by which scikit-learn looks for NaN overflows for the largest floats.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -443,7 +442,7 @@ def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
     # Arrays are the usual case.
     if isinstance(X, np.ndarray) or not (
-        is_into_dataframe(X) or is_dask(X, "DataFrame")
+        is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")
     ):
         return []
     # In arrow tables, `columns` holds the data instead of the names.

@@ -20,7 +20,6 @@ from skdiscrepancy._data.arrays import (
     FLOATS,
     check_rows,
     is_a,
-    is_dask,
     kind_of_blocks,
     names_of,
     refuse_iterator,
@@ -660,11 +659,11 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
     kind = kind_of_blocks(X)
     if kind == "an iterator":
         refuse_iterator(X, name)
-    if is_dask(X, "Series"):
+    if is_a(X, "dask.dataframe", "Series"):
         raise ValueError(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
-    if is_dask(X, "Array", "DataFrame"):
+    if kind in ("a dask array", "a dask DataFrame"):
         return DaskRows(X, name)
     if kind is None:
         X = partial(cut_rows, check_rows(X, name, ensure_all_finite=False))
@@ -836,10 +835,10 @@ def lazy_pair(
 def _in_chunks_of(X: Any, y: Any) -> Any:
     """Give a dask array the chunks of X, if both are known."""
     chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
-    if is_dask(X, "Array"):
+    if is_a(X, "dask.array", "Array"):
         chunks = X.chunks[0]
     # Unknown sizes are NaN, which is not equal to itself.
-    if is_dask(y, "Array") and chunks and sum(chunks) == sum(y.chunks[0]):
+    if is_a(y, "dask.array", "Array") and chunks and sum(chunks) == sum(y.chunks[0]):
         y = y.rechunk({0: tuple(chunks)})
     return y
 

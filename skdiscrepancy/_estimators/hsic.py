@@ -20,7 +20,7 @@ from skdiscrepancy._data.checks import (
     explains_keywords,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import (
     NO_BALANCE,
     BaseDiscrepancy,
@@ -55,7 +55,7 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
+from skdiscrepancy.tables import encode, encode_target, fit_target_encoder
 
 
 def check_enough(n: int) -> None:

@@ -33,7 +33,7 @@ from skdiscrepancy._data.checks import (
     shown,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -71,7 +71,6 @@ from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_col
 from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
 from skdiscrepancy.pooling import normalize_statistics
-from skdiscrepancy.tables import layout_of
 
 # An effect size uses all rows up to this number, and then the fraction of the rows, in
 # each sample, so that it takes little of the time of a test.

@@ -89,11 +89,16 @@ class Reader:
 
     def blocks(self, Z: Any, name: str = "X") -> Any:
         """Return data in blocks as rows that are read by blocks, and others as is."""
-        if not self.by_blocks:
+        # Arrays are the usual case.
+        if not self.by_blocks or type(Z) is np.ndarray:
             return Z
         kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
         if kind is None:
-            return of_blocks(Z, name) if self._stays_on_disk(Z) else Z
+            # Integers on disk would become floats in memory.
+            disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
+            features = self.kernels is not None and self.n_components is not None
+            stays = disk and features and not self._has_labels
+            return of_blocks(Z, name) if stays else Z
         self._refuse_in_memory(name, kind)
         return lazy_rows(Z, name, self.least, self._watch)
 
@@ -127,12 +132,6 @@ class Reader:
                 f"IndicatorKernel{where}, which needs all rows in memory."
             )
 
-    def _stays_on_disk(self, Z: Any) -> bool:
-        # Integers on disk would become floats in memory.
-        disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
-        features = self.kernels is not None and self.n_components is not None
-        return disk and features and not self._has_labels
-
     @property
     def _has_labels(self) -> bool:
         return any(isinstance(kernel, IndicatorKernel) for kernel in self.kernels or ())
@@ -144,11 +143,11 @@ class Reader:
 
     def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
         """Fit the encoder to the rows of all tables, if they need one; return it."""
+        self.encoder_ = None
         # Kernels on labels read columns of any type themselves.
         labels = self.kernels is not None and sample_dtype(self.kernels) is None
-        by_kernels = labels and isinstance(self.encoder, str)
-        self.encoder_ = None
-        if not by_kernels:
+        arrays = all(type(table) is np.ndarray for table in tables)
+        if not (isinstance(self.encoder, str) and (labels or arrays)):
             self.encoder_ = fit_encoder(self.encoder, tables, names)
         return self.encoder_
 
@@ -163,15 +162,16 @@ class Reader:
         if reset is not None and (lazy or self.encoder_ is not None):
             check_columns(self.estimator, table_of(Z), reset=reset)
             reset = None
-        Z = encode(self.encoder_, Z)
+        if self.encoder_ is not None:
+            Z = encode(self.encoder_, Z)
         if lazy:
             return Z
         options = self._options(Z, name)
         if reset is None:
-            Z = check_rows(Z, name, **options)
+            rows = check_rows(Z, name, **options)
         else:
-            Z = check_rows(Z, estimator=self.estimator, reset=reset, **options)
-        return _floats_or_labels(Z, name)
+            rows = check_rows(Z, estimator=self.estimator, reset=reset, **options)
+        return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
     def target(self, y: Any, *, labels: bool) -> Any:
         """Return y with missing values encoded, as `labels` if kernels read them."""
@@ -187,7 +187,7 @@ class Reader:
             check_columns(self.estimator, X, reset=reset)
             X = encode(self.encoder_, X)
             X, y = validate_with_target(None, X, y, **self._options(X, "X"))
-        return _floats_or_labels(X, "X"), y
+        return X if X.dtype.kind == "f" else as_labels(X, "X"), y
 
     def together(
         self, tables: Sequence[Any], names: Sequence[str] = ("X", "Y")
@@ -212,13 +212,9 @@ class Reader:
         options: dict[str, Any] = {"ensure_min_samples": self.least}
         if self.kernels is not None:
             options["dtype"] = sample_dtype(self.kernels)
-            if not self.dense:
+            if not self.dense and type(Z) is not np.ndarray:
                 options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
         return options
-
-
-def _floats_or_labels(rows: Any, name: str) -> Any:
-    return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
 
 def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:
