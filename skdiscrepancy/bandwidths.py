@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from math import ceil, log2, sqrt
 from numbers import Real
 from typing import Any, TypeAlias
@@ -20,9 +21,9 @@ from skdiscrepancy._data.distances import (
     MAX_ROWS,
     TOO_LARGE,
     ColumnDistances,
-    ListedDistances,
     Rows,
     block_distances,
+    quantile_of,
     representative_rows,
 )
 from skdiscrepancy.kernels._base import (
@@ -134,7 +135,7 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     >>> median_bandwidth([[0.0], [1.0], [3.0]])
     2.0
     """
-    return _choose(ListedDistances(inter_sample_distances(X, p=p)), "median", 1)[0]
+    return quantile_of(inter_sample_distances(X, p=p), 0.5)
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
@@ -178,8 +179,8 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     [1.0, 4.275, 7.55]
     """
     n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
-    distances = ListedDistances(inter_sample_distances(X, p=p))
-    return np.array(_choose(distances, "grid", n_bandwidths))
+    quantile = partial(quantile_of, inter_sample_distances(X, p=p))
+    return np.array(_choose(quantile, "grid", n_bandwidths))
 
 
 def kernel_collection(
@@ -240,7 +241,7 @@ def kernel_collection(
     check_bandwidths(kernels, bandwidth, "bandwidth", n_bandwidths)
     rows = check_rows(X, accept_sparse=accept_sparse(X, "X", kernels))
     kernels = resolve_columns(kernels, X, rows.shape[1])
-    return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
+    return build_collection([rows], kernels, bandwidth, n_bandwidths)
 
 
 def build_collection(
@@ -248,9 +249,7 @@ def build_collection(
     kernels: list[KernelLike],
     bandwidth: Any,
     n_bandwidths: int,
-    name: str,
-    *,
-    run: Callable[..., Iterable[Any]] = map,
+    run: Callable[..., Iterable[Any]] | None = None,
 ) -> list[Any]:
     """Build a list of kernels with bandwidths from the pooled rows of the samples.
 
@@ -264,11 +263,8 @@ def build_collection(
         Bandwidths of the kernels that do not have their own.
     n_bandwidths : int
         Number of bandwidths for "grid".
-    name : str
-        Name of the bandwidth parameter, for error messages.
-    run : callable, default=map
-        Applies a function to each kind of distances, like :func:`map`, possibly in
-        threads.
+    run : callable or None, default=None
+        Takes all kinds of distances and a function, and applies it in threads.
 
     Returns
     -------
@@ -294,15 +290,15 @@ def build_collection(
     def apply_rules(key: Key) -> dict[str, list[float]]:
         """Return the bandwidths that each rule gives for one kind of distances."""
         own, p = rows[key[0]], key[1]
-        distances: ColumnDistances | ListedDistances
         if isinstance(p, Real) and own.shape[1] == 1 and len(own) > 1:
             # On one column all norms agree, and sorting replaces the list of distances.
-            distances = ColumnDistances(own[:, 0])
+            quantile = ColumnDistances(own[:, 0]).quantile
         else:
-            distances = ListedDistances(_distances(own, p))
-        return {rule: _choose(distances, rule, n_bandwidths) for rule in rules[key]}
+            quantile = partial(quantile_of, _distances(own, p))
+        return {rule: _choose(quantile, rule, n_bandwidths) for rule in rules[key]}
 
-    found = dict(zip(rules, run(apply_rules, rules), strict=True))
+    results = map(apply_rules, rules) if run is None else run(rules, apply_rules)
+    found = dict(zip(rules, results, strict=True))
     chosen = (
         found[key][values]
         if isinstance(values, str)
@@ -322,20 +318,18 @@ def column_medians(X: np.ndarray) -> np.ndarray:
     for column in X.T:
         if len(column) > MAX_ROWS:
             column = representative_rows([column[:, np.newaxis]])[:, 0]
-        medians += _choose(ColumnDistances(column), "median", 1)
+        medians.append(ColumnDistances(column).quantile(0.5))
     return np.array(medians)
 
 
 def _choose(
-    distances: ColumnDistances | ListedDistances, rule: str, n_bandwidths: int
+    quantile: Callable[[float], float], rule: str, n_bandwidths: int
 ) -> list[float]:
-    """Apply the rule "median", "grid" or "dyadic" to non-zero distances."""
-    if not distances.size:
-        distances = ListedDistances(np.ones(1))
+    """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances."""
     if rule == "median":
-        return [distances.quantile(0.5)]
+        return [quantile(0.5)]
     # The first selection partly sorts the distances, which speeds up the second.
-    low, high = distances.quantile(0.05), distances.quantile(0.95)
+    low, high = quantile(0.05), quantile(0.95)
     if rule == "dyadic":
         # Half the smallest float is zero, and twice the largest float is infinite.
         return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
@@ -369,7 +363,7 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
 
 def _distances(X: Any, p: Any) -> np.ndarray:
     """Compute the non-zero distances between rows, of order p or in the metric p."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         n = len(X)
         X = Rows(X, centred=isinstance(p, Real)).take(slice(0, n))
         distances = np.empty(n * (n - 1) // 2)

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +31,7 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import UnreadError
-from skdiscrepancy._gram.run import Run, run_all
+from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
@@ -144,6 +146,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     # What statistics on pairs are over, for the error of random features.
     _on_pairs: str = ""
+    # Name of the discrepancy, also for subclasses that users write.
+    _discrepancy: str
     n_components: Any
 
     def _check_params(self) -> Settings:
@@ -358,17 +362,11 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return ""
 
     @property
-    def _discrepancy(self) -> str:
-        """Name of the discrepancy, also for subclasses that users write."""
-        package = __name__.partition(".")[0]
-        ours = (c for c in type(self).__mro__ if c.__module__.startswith(package))
-        return next(ours).__name__.removesuffix("Estimator")
-
-    @property
     def _run(self) -> Run:
         return Run(self.n_jobs, self.verbose)
 
 
+@in_one_blas_thread
 def collection_of(
     estimator: Any,
     samples: list[np.ndarray],
@@ -383,13 +381,12 @@ def collection_of(
     """
     kernels = resolve_columns(kernels, table, samples[0].shape[1])
     warn_if_indefinite(kernels, samples[0].shape[1])
-
-    def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    run = None
+    if effective_n_jobs(estimator.n_jobs) > 1:
         # Threads for every joblib backend, because there are few rows.
-        return run_all(tasks, function, Run(estimator.n_jobs), require="sharedmem")
-
+        run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
-    return build_collection(samples, kernels, bandwidth, n_bandwidths, name, run=run)
+    return build_collection(samples, kernels, bandwidth, n_bandwidths, run)
 
 
 def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:

@@ -206,6 +206,7 @@ class HSICEstimator(BaseDiscrepancy):
     (0.065, 1.271)
     """
 
+    _discrepancy = "HSIC"
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
     _on_pairs = " on the rows i and i + N/2"
 

@@ -625,6 +625,7 @@ class KSDEstimator(BaseDiscrepancy):
     (-0.029, 0.735)
     """
 
+    _discrepancy = "KSD"
     _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
     _own_checks: ClassVar = {
         "model": lambda values: check_model(values["model"]),

@@ -455,6 +455,7 @@ class MMDEstimator(BaseDiscrepancy):
     """
 
     # The reference sample with its sums, if `fit` has computed them.
+    _discrepancy = "MMD"
     _on_pairs = " on pairs (X_i, Y_i)"
     _reference: Reference | None = None
 
@@ -765,7 +766,6 @@ class MMDEstimator(BaseDiscrepancy):
             resolve_columns([first], table, n_features),
             "median" if by_rule else self.bandwidth,
             1,
-            "bandwidth",
         )
         return found, members[len(members) // 2]
 

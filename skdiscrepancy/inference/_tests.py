@@ -678,7 +678,7 @@ def read_variable(
             rule = "grid"
             if isinstance(kernel, RadialKernel):
                 rule = _dyadic_grid(rows, kernel, n_bandwidths)
-        found += build_collection([rows], [kernel], rule, n_bandwidths, "bandwidth")
+        found += build_collection([rows], [kernel], rule, n_bandwidths)
     return rows, found
 
 
@@ -688,9 +688,9 @@ def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray
     The rule itself chooses their number from the data, so it differs by variable.
     """
     if n_bandwidths == 1:
-        [middle] = build_collection([rows], [kernel], "median", 1, "bandwidth")
+        [middle] = build_collection([rows], [kernel], "median", 1)
         return np.array([kernel_bandwidth(middle)])
-    ends = build_collection([rows], [kernel], "grid", 2, "bandwidth")
+    ends = build_collection([rows], [kernel], "grid", 2)
     low, high = (kernel_bandwidth(end) for end in ends)
     info = np.finfo(float)
     exponents = np.linspace(np.log2(low) - 1, np.log2(high) + 1, n_bandwidths)
