@@ -150,12 +150,6 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_encoder(value: Any) -> bool:
-    if value is None or isinstance(value, (str, type)):
-        return value is None or value == "auto"
-    return hasattr(value, "fit") and hasattr(value, "transform")
-
-
 # What parameters may be: options of `check_number`, or conditions.
 PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
@@ -171,7 +165,16 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         )
     ],
     "fuse_nu": {"strict": True, "keyword": "auto"},
-    "encoder": [(TypeError, _is_encoder, ENCODERS)],
+    "encoder": [
+        (TypeError, lambda e: not isinstance(e, type), ENCODERS),
+        (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
+        (TypeError, lambda e: isinstance(e, str | None) or hasattr(e, "fit"), ENCODERS),
+        (
+            TypeError,
+            lambda e: isinstance(e, str | None) or hasattr(e, "transform"),
+            ENCODERS,
+        ),
+    ],
     "n_jobs": [
         (TypeError, lambda n: n is None or _is_integer(n), "None or an integer"),
         (ValueError, lambda n: n != 0, "None or an integer other than 0"),
@@ -455,7 +458,8 @@ def takes_parameters_of(
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
+            if not kwargs.keys() <= order.keys():
+                refuse_unknown_keywords(kwargs, order, function.__name__)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]

@@ -194,7 +194,9 @@ class Reader:
     ) -> list[np.ndarray]:
         """Return samples with the same columns, encoded by the rows of all of them."""
         for table, name in zip(tables[1:], names[1:], strict=True):
-            refuse_other_columns(tables[0], table, names[0], name)
+            # Without names, columns are compared by their position.
+            if type(tables[0]) is not np.ndarray and type(table) is not np.ndarray:
+                refuse_other_columns(tables[0], table, names[0], name)
         self.fit(list(tables), names)
         reset = None if self.estimator is None else True
         samples = [self.rows(tables[0], names[0], reset=reset)]

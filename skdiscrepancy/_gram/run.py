@@ -212,13 +212,17 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
 
 
 def steps(
-    items: Iterable[Any], what: str, total: float, verbose: int
+    items: Iterable[Any], what: str, total: float, verbose: int, size: Any = None
 ) -> Generator[Any, None, None]:
-    """Yield what a loop goes through, and show how far it is."""
+    """Yield what a loop goes through, and show how far it is, by the `size` of items.
+
+    None counts items.
+    """
     with progress(what, total, verbose) as line:
+        line.step = 1.0 if size is None else 0.0
         for item in items:
             yield item
-            line.advance()
+            line.advance(None if size is None else size(item))
 
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
@@ -299,19 +303,7 @@ def run_all(
         tasks = tasks if isinstance(tasks, Sized) else list(tasks)
         total = len(tasks)
     results = run_tasks(tasks, work, run.n_jobs, **options)
-    return _counted(results, size, what, total, run.verbose)
-
-
-def _counted(
-    results: Generator[Any, None, None], size: Any, *shown: Any
-) -> Generator[Any, None, None]:
-    """Yield results, and count them."""
-    with closing(results), progress(*shown) as line:
-        if size is not None:
-            line.step = 0.0
-        for result in results:
-            line.advance(None if size is None else size(result))
-            yield result
+    return steps(results, what, total, run.verbose, size)
 
 
 def run_tasks(
