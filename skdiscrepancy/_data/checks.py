@@ -168,10 +168,12 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "encoder": [
         (TypeError, lambda e: not isinstance(e, type), ENCODERS),
         (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
-        (TypeError, lambda e: isinstance(e, str | None) or hasattr(e, "fit"), ENCODERS),
         (
             TypeError,
-            lambda e: isinstance(e, str | None) or hasattr(e, "transform"),
+            lambda e: (
+                isinstance(e, str | None)
+                or (hasattr(e, "fit") and hasattr(e, "transform"))
+            ),
             ENCODERS,
         ),
     ],
