@@ -623,16 +623,16 @@ def _length(partition: Any, extra: Any) -> list[int]:
 
 
 def lazy_rows(
-    X: Any, name: str, least: int = 1, progress: Watch | None = None
+    X: Any, name: str = "rows", least: int = 1, progress: Watch | None = None
 ) -> LazyRows:
-    """Return data in blocks as rows that are read by blocks, and check all values.
+    """Return a sample as rows that are read by blocks, and check all values.
 
     Parameters
     ----------
     X : object
-        Dask array or DataFrame, list of blocks, or function that returns an iterator of
-        blocks.
-    name : str
+        Dask array or DataFrame, list of blocks, function that returns an iterator of
+        blocks, or array.
+    name : str, default="rows"
         Name of the sample, for error messages.
     least : int, default=1
         Smallest number of rows.
@@ -666,16 +666,12 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
     if kind in ("a dask array", "a dask DataFrame"):
         return DaskRows(X, name)
     if kind is None:
-        X = partial(cut_rows, check_rows(X, name, ensure_all_finite=False))
+        # Integers on disk would become floats in memory.
+        if not isinstance(X, np.ndarray):
+            X = check_rows(X, name, ensure_all_finite=False)
+        X = partial(cut_rows, X)
     # Partial functions can be pickled.
     return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
-
-
-def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
-    """Return an array as rows that are read by blocks."""
-    if isinstance(rows, LazyRows):
-        return rows
-    return StreamRows(partial(cut_rows, rows), name).scan()
 
 
 def cut_rows(rows: np.ndarray) -> Iterator[np.ndarray]:

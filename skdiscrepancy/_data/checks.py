@@ -262,8 +262,9 @@ class _Itself:
     __hash__ = None  # type: ignore[assignment]
 
 
-def refuse_changed(estimator: Any, known: dict[str, Any]) -> None:
+def refuse_changed(estimator: Any) -> None:
     """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
+    known = estimator._learnt_from
     for name, value in values_of(estimator, tuple(known)).items():
         if value != known[name]:
             raise ValueError(

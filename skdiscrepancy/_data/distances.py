@@ -32,7 +32,7 @@ from skdiscrepancy._data.blocks import (
     Merge,
     cut_rows,
     join_lists,
-    of_blocks,
+    lazy_rows,
     spread_rows,
 )
 from skdiscrepancy._data.checks import shown
@@ -678,9 +678,9 @@ def representative_rows(samples: list[Any]) -> Any:
     """
     n_rows = sum(len(sample) for sample in samples)
     dense = not any(isinstance(sample, SparseRows) for sample in samples)
-    lazy_rows = any(isinstance(sample, LazyRows) for sample in samples)
-    if lazy_rows or (dense and n_rows > SORTED_ROWS):
-        lazy = [of_blocks(sample) for sample in samples]
+    any_lazy = any(isinstance(sample, LazyRows) for sample in samples)
+    if any_lazy or (dense and n_rows > SORTED_ROWS):
+        lazy = [lazy_rows(sample) for sample in samples]
         if n_rows <= MAX_ROWS:
             return all_rows(lazy)
         return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))

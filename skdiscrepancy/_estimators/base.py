@@ -146,6 +146,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     # What statistics on pairs are over, for the error of random features.
     _on_pairs: str = ""
+    _refuse_changed = refuse_changed
     # Name of the discrepancy, also for subclasses that users write.
     _discrepancy: str
     n_components: Any
@@ -231,10 +232,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             FeatureMaps(kernels, self.n_components, self._seed() + i, *samples)
             for i, (kernels, samples) in enumerate(sides)
         ]
-
-    def _refuse_changed(self) -> None:
-        """Refuse parameters that have changed since `fit` has learnt from them."""
-        refuse_changed(self, self._learnt_from)
 
     def _check_weights(
         self,

@@ -30,7 +30,6 @@ from skdiscrepancy._data.blocks import (
     distinct_rows,
     lazy_pair,
     lazy_rows,
-    of_blocks,
     table_of,
 )
 from skdiscrepancy._data.frames import as_numbers
@@ -98,7 +97,7 @@ class Reader:
             disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
             features = self.kernels is not None and self.n_components is not None
             stays = disk and features and not self._has_labels
-            return of_blocks(Z, name) if stays else Z
+            return lazy_rows(Z, name) if stays else Z
         self._refuse_in_memory(name, kind)
         return lazy_rows(Z, name, self.least, self._watch)
 

@@ -726,7 +726,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             full for the first time.
         """
         check_is_fitted(self)
-        refuse_changed(self, self._learnt_from)
+        refuse_changed(self)
         rows = self._stream_rows(X)
         before = dict(vars(self))
         alarms = np.zeros(len(rows), dtype=bool)
