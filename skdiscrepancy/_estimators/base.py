@@ -286,16 +286,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
-        return Reader(
-            kernels,
-            least,
-            self.encoder,
-            self,
-            by_blocks=True,
-            n_components=self.n_components,
-            verbose=self.verbose,
-            encoder_=getattr(self, "encoder_", None),
-        )
+        fitted = getattr(self, "encoder_", None)
+        return Reader(kernels, least, self.encoder, self, encoder_=fitted)
 
     def _result(
         self,

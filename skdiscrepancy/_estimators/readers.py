@@ -63,15 +63,10 @@ class Reader:
     encoder : "auto", None or transformer
         How to encode tables.
     estimator : estimator or None
-        Stores the number and names of the columns.
+        Stores the number and names of the columns. If it has `n_components`, data may
+        be in blocks.
     dense : bool
         Whether samples must not be sparse.
-    by_blocks : bool
-        Whether data may be in blocks.
-    n_components : int or None
-        Number of random features. Exact kernels need all rows in memory.
-    verbose : int
-        Whether the progress of reading blocks is shown.
     encoder_ : transformer or None
         The fitted encoder.
     """
@@ -81,23 +76,20 @@ class Reader:
     encoder: Any = None
     estimator: Any = None
     dense: bool = False
-    by_blocks: bool = False
-    n_components: int | None = None
-    verbose: int = 0
     encoder_: Any = None
 
     def blocks(self, Z: Any, name: str = "X") -> Any:
         """Return data in blocks as rows that are read by blocks, and others as is."""
         # Arrays are the usual case.
-        if not self.by_blocks or type(Z) is np.ndarray:
+        if type(Z) is np.ndarray or not hasattr(self.estimator, "n_components"):
             return Z
         kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
         if kind is None:
             # Integers on disk would become floats in memory.
             disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
-            features = self.kernels is not None and self.n_components is not None
-            stays = disk and features and not self._has_labels
-            return lazy_rows(Z, name) if stays else Z
+            exact = self.kernels is None or self.estimator.n_components is None
+            in_memory = not disk or exact or self._has_labels
+            return Z if in_memory else lazy_rows(Z, name)
         self._refuse_in_memory(name, kind)
         return lazy_rows(Z, name, self.least, self._watch)
 
@@ -119,7 +111,7 @@ class Reader:
 
     def _refuse_in_memory(self, name: str, kind: str, where: str = "") -> None:
         """Refuse data in blocks for kernels that need all rows in memory."""
-        if self.n_components is None and kind != "an iterator":
+        if self.estimator.n_components is None and kind != "an iterator":
             raise ValueError(
                 f"n_components == None, must be an integer such as 256, because {name} "
                 f"is {kind}, and exact kernels need all rows in memory. If the rows "
@@ -137,8 +129,9 @@ class Reader:
 
     @property
     def _watch(self) -> Any:
-        watch = partial(progress, "blocks", verbose=self.verbose, delay=BRIEF)
-        return watch if self.verbose else None
+        verbose = self.estimator.verbose
+        watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
+        return watch if verbose else None
 
     def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
         """Fit the encoder to the rows of all tables, if they need one; return it."""
