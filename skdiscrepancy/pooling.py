@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import check_number, check_pooling, check_value, shown
+from skdiscrepancy._data.checks import check_number, check_value, refuse_several, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
 # Ways to pool statistics into one test. "agg" pools the p-values of the kernels.
@@ -159,8 +159,8 @@ def pool_statistics(
     """
     statistics = _finite_vector(statistics, "statistics", least=1)
     check_value(pooling, "pooling")
-    check_pooling(pooling, statistics.size)
     if pooling is None:
+        refuse_several(statistics.size)
         return float(statistics[0])
     if pooling == "max":
         return float(np.max(statistics))

@@ -146,10 +146,6 @@ ENCODERS = (
 )
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 # What parameters may be: options of `check_number`, or conditions.
 PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
     "level": {"strict": True, "most": 1},
@@ -178,12 +174,14 @@ PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
         ),
     ],
     "n_jobs": [
-        (TypeError, lambda n: n is None or _is_integer(n), "None or an integer"),
+        (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
+        (TypeError, lambda n: isinstance(n, Integral | None), "None or an integer"),
         (ValueError, lambda n: n != 0, "None or an integer other than 0"),
         (ValueError, lambda n: n is None or abs(int(n)) <= MOST_JOBS, THREADS),
     ],
     "random_state": [
-        (TypeError, lambda s: isinstance(s, GENERATORS) or _is_integer(s), SEEDS),
+        (TypeError, lambda s: not isinstance(s, bool), SEEDS),
+        (TypeError, lambda s: isinstance(s, (Integral, *GENERATORS)), SEEDS),
         (ValueError, lambda s: isinstance(s, GENERATORS) or 0 <= s < 2**32, SEEDS),
     ],
     "verbose": [
@@ -219,9 +217,9 @@ def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
         check_value(value, name)
 
 
-def check_pooling(pooling: Any, n_kernels: int) -> None:
+def refuse_several(n_kernels: int) -> None:
     """Refuse several kernels if nothing pools them."""
-    if pooling is None and n_kernels != 1:
+    if n_kernels != 1:
         raise ValueError(
             f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
             f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "

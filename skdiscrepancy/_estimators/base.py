@@ -20,11 +20,11 @@ from skdiscrepancy._data.checks import (
     PARAMETERS,
     KeywordHints,
     check_flag,
-    check_pooling,
     check_value,
     draw_seeds,
     generator_of,
     refuse_changed,
+    refuse_several,
     shown,
     values_of,
 )
@@ -169,7 +169,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check that the estimator is fitted, every parameter, and the pooling."""
         check_is_fitted(self)
         settings = self._check_params()
-        check_pooling(self.pooling, len(self._members()))
+        if self.pooling is None:
+            refuse_several(len(self._members()))
         return settings
 
     def _check_features(self, *, paired: bool) -> None:
@@ -211,7 +212,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
         Each side has kernels and samples, and features refuse some kernels.
         """
-        check_pooling(self.pooling, len(self._members()))
+        if self.pooling is None:
+            refuse_several(len(self._members()))
         if self.n_components is not None:
             [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
             self._features(*sides)

@@ -172,13 +172,11 @@ class Reader:
 
     def rows_with_target(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return X as the kernels read it, and y as an array of numbers or labels."""
-        if self.encoder_ is None:
-            options = {**self._options(X, "X"), "reset": reset}
-            X, y = validate_with_target(self.estimator, X, y, **options)
-        else:
-            check_columns(self.estimator, X, reset=reset)
-            X = encode(self.encoder_, X)
-            X, y = validate_with_target(None, X, y, **self._options(X, "X"))
+        owner, own = self.estimator, {"reset": reset}
+        if self.encoder_ is not None:
+            check_columns(owner, X, reset=reset)
+            X, owner, own = encode(self.encoder_, X), None, {}
+        X, y = validate_with_target(owner, X, y, **self._options(X, "X"), **own)
         return X if X.dtype.kind == "f" else as_labels(X, "X"), y
 
     def together(
