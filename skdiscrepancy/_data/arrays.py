@@ -299,24 +299,21 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
     labels = np.concatenate(parts)
     codes = np.zeros(len(labels), dtype=np.int64)
     for column in labels.T:
-        if column.dtype == object:
-            inverse = _hash_codes(column)
-        else:
+        if column.dtype != object:
             inverse = np.unique(column, return_inverse=True)[1]
+        else:
+            # Labels of several types can be hashed but not sorted.
+            known: dict[Any, int] = {}
+            try:
+                inverse = np.array([known.setdefault(v, len(known)) for v in column])
+            except TypeError as error:
+                raise TypeError(
+                    f"{error}; each argument must be a hashable label, like a string "
+                    "or number."
+                ) from error
         codes = codes * (inverse.max() + 1) + inverse
         codes = np.unique(codes, return_inverse=True)[1]
     return codes
-
-
-def _hash_codes(column: np.ndarray) -> np.ndarray:
-    """Return codes of labels of several types, which can be hashed but not sorted."""
-    known: dict[Any, int] = {}
-    try:
-        return np.array([known.setdefault(label, len(known)) for label in column])
-    except TypeError as error:
-        raise TypeError(
-            f"{error}; each argument must be a hashable label, like a string or number."
-        ) from error
 
 
 def is_missing(label: Any) -> bool:

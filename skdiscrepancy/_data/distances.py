@@ -215,12 +215,15 @@ def check_metric(metric: Any) -> None:
                 f"metric == {metric!r}, must not depend on all rows. Transform the "
                 "data first, for example with StandardScaler or PCA(whiten=True)."
             )
-        if not _is_known(metric):
+        try:
+            rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
+            pairwise_distances(rows, rows, metric=metric)
+        except ValueError:
             raise ValueError(
                 f"metric == {metric!r}, must be None, a function of two rows, or a "
                 "name that sklearn.metrics.pairwise_distances takes, such as 'cosine', "
                 "'hamming' or 'chebyshev'."
-            )
+            ) from None
     elif not (callable(metric) and isinstance(metric, Hashable)):
         raise TypeError(
             f"metric == {shown(metric)}, must be None, a function of two rows, or a "
@@ -285,15 +288,6 @@ def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
             )
         np.maximum(values, 0, out=values)
     return values
-
-
-def _is_known(metric: str) -> bool:
-    try:
-        rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
-        pairwise_distances(rows, rows, metric=metric)
-    except ValueError:
-        return False
-    return True
 
 
 # Number of distances from which the bounds of a quantile are estimated.
@@ -527,16 +521,12 @@ class Codes:
     def __init__(self, codes: np.ndarray, dtype: DTypeLike = np.float64):
         self.codes = codes
         self.dtype = np.dtype(dtype)
-        # How often the label of each row occurs.
-        self.counts = np.bincount(codes)[codes]
+        counts = np.bincount(codes)
+        # Number of different labels, and how often the label of each row occurs.
+        self.n_labels, self.counts = len(counts), counts[codes]
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of different labels."""
-        return int(self.codes.max()) + 1
 
     def at(self, block: Any, index: Index) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of some rows, and how often the label of each row occurs."""
@@ -556,12 +546,6 @@ class Codes:
         if balanced:
             out /= counts
         return out
-
-
-def all_rows(samples: list[LazyRows]) -> np.ndarray:
-    """Return all rows of small samples in float64."""
-    parts = chain.from_iterable(s.reduce(lambda rows, _: [rows], add) for s in samples)
-    return np.concatenate(list(parts)).astype(np.float64, copy=False)
 
 
 def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
@@ -682,7 +666,8 @@ def representative_rows(samples: list[Any]) -> Any:
     if any_lazy or (dense and n_rows > SORTED_ROWS):
         lazy = [lazy_rows(sample) for sample in samples]
         if n_rows <= MAX_ROWS:
-            return all_rows(lazy)
+            parts = [sample.reduce(lambda rows, _: [rows], add) for sample in lazy]
+            return np.concatenate([*chain(*parts)]).astype(np.float64, copy=False)
         return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))
     rows = Rows(*samples, centred=False)
     index: Index = slice(0, n_rows)

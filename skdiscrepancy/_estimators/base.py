@@ -306,7 +306,10 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
             values = _square_roots(values, statistics.rounding)
-            errors = None if errors is None else _errors_of_roots(errors, values)
+            if errors is not None:
+                # To first order, but the error of a square is at least its square.
+                with np.errstate(all="ignore"):
+                    errors = np.fmin(errors / (2 * values), np.sqrt(errors))
         if self.normalize:
             pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
         else:
@@ -392,12 +395,3 @@ def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
             "is not positive definite."
         )
     return np.sqrt(np.maximum(values, 0))
-
-
-def _errors_of_roots(errors: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """Return standard errors of square roots from those of their squares.
-
-    To first order, but an error of the square is at least the square of an error.
-    """
-    with np.errstate(all="ignore"):
-        return np.fmin(errors / (2 * roots), np.sqrt(errors))
