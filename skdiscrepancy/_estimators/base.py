@@ -302,6 +302,7 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         `noise` takes the statistics and `normalize`. It returns the noise of the mean
         over kernels, or a text that says why there is no standard error.
         """
+        kernels = self._members()
         statistics.check_finite()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
@@ -317,11 +318,11 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
         result = DiscrepancyResult(
-            value, values, scales, self._members(), self._discrepancy, errors
+            value, values, scales, kernels, self._discrepancy, errors
         )
         if noise is None or settings is None or not settings.errors:
             return result
-        found: Any = self._without_standard_error(len(result.kernels))
+        found: Any = self._without_standard_error(len(kernels))
         if not found:
             with np.errstate(all="ignore"):
                 try:
