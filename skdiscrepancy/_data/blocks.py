@@ -667,7 +667,7 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
         return DaskRows(X, name)
     if kind is None:
         # Integers on disk would become floats in memory.
-        if not isinstance(X, np.ndarray):
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
             X = check_rows(X, name, ensure_all_finite=False)
         X = partial(cut_rows, X)
     # Partial functions can be pickled.

@@ -449,11 +449,12 @@ class Rows:
         part = 0
         if isinstance(index, slice) and len(self.parts) > 1:
             part = int(np.searchsorted(self.starts, index.start, "right")) - 1
-            if index.stop > self.starts[part + 1]:
-                index = np.arange(index.start, index.stop)
-        if isinstance(index, slice):
-            start = self.starts[part]
-            block = self.parts[part][index.start - start : index.stop - start]
+            start, end = self.starts[part : part + 2]
+            inside = index.stop <= end
+            own = slice(index.start - start, index.stop - start)
+            index = own if inside else np.arange(index.start, index.stop)
+        if isinstance(index, slice) or len(self.parts) == 1:
+            block = self.parts[part][index]
         else:
             block = np.empty((len(index), self.n_features), dtype=self.dtype)
             for start, rows in zip(self.starts, self.parts, strict=False):
