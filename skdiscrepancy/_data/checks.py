@@ -95,7 +95,7 @@ def check_number(
             if name in MOST:
                 limit = f"at most {MOST[name]}, because each one takes time and memory"
             more = f" It must be {limit}."
-        elif np.isfinite(number) or (number == np.inf and not finite):
+        elif np.isfinite(number) or (value == np.inf and not finite):
             return int(value) if isinstance(value, Integral) else number
     kind = "an integer" if integer else "a finite number" if finite else "a number"
     if most is None:
