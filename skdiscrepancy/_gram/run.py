@@ -258,11 +258,11 @@ def held_bytes(value: Any) -> int:
     """Return the bytes of arrays, also of those that objects of this package hold."""
     if hasattr(value, "nbytes"):
         return value.nbytes
+    if isinstance(value, (list, tuple)):
+        return sum(map(held_bytes, value))
     if type(value).__module__.startswith("skdiscrepancy."):
         value = getattr(value, "__dict__", {})
-    if isinstance(value, dict):
-        value = [*value.values()]
-    return sum(map(held_bytes, value)) if isinstance(value, (list, tuple)) else 0
+    return held_bytes([*value.values()]) if isinstance(value, dict) else 0
 
 
 class Run(NamedTuple):
