@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from math import ceil, log2, sqrt
 from numbers import Real
 from typing import Any, TypeAlias
@@ -15,26 +16,25 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skdiscrepancy._data.arrays import check_rows
-from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._data.checks import check_number, check_value
 from skdiscrepancy._data.distances import (
     MAX_ROWS,
     TOO_LARGE,
     ColumnDistances,
-    ListedDistances,
     Rows,
     block_distances,
+    quantile_of,
     representative_rows,
 )
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     CombinedKernel,
-    Kernel,
     KernelLike,
     RowKernel,
     accept_sparse,
     resolve_columns,
 )
-from skdiscrepancy.kernels._names import check_kernel
+from skdiscrepancy.kernels._names import check_bandwidths, check_kernel
 from skdiscrepancy.kernels._radial import RadialKernel, order_or_metric
 
 __all__ = [
@@ -43,10 +43,6 @@ __all__ = [
     "kernel_collection",
     "median_bandwidth",
 ]
-# Rules that compute bandwidths from the distances between rows.
-RULES = ("grid", "median", "dyadic")
-# Default number of bandwidths of a grid.
-N_BANDWIDTHS = 10
 # Largest number of bandwidths of a dyadic grid, in steps of sqrt(2) and in steps of 2.
 MAX_HALVES, MAX_OCTAVES = 12, 24
 # Number of rows in a block of distances.
@@ -139,7 +135,7 @@ def median_bandwidth(X: ArrayLike, *, p: float = 2) -> float:
     >>> median_bandwidth([[0.0], [1.0], [3.0]])
     2.0
     """
-    return _choose(ListedDistances(inter_sample_distances(X, p=p)), "median", 1)[0]
+    return quantile_of(inter_sample_distances(X, p=p), 0.5)
 
 
 def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.ndarray:
@@ -182,9 +178,9 @@ def bandwidth_grid(X: ArrayLike, *, p: float = 2, n_bandwidths: int = 10) -> np.
     >>> bandwidth_grid(X, n_bandwidths=3).round(3).tolist()
     [1.0, 4.275, 7.55]
     """
-    n_bandwidths = check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    distances = ListedDistances(inter_sample_distances(X, p=p))
-    return np.array(_choose(distances, "grid", n_bandwidths))
+    n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
+    quantile = partial(quantile_of, inter_sample_distances(X, p=p))
+    return np.array(_choose(quantile, "grid", n_bandwidths))
 
 
 def kernel_collection(
@@ -241,9 +237,11 @@ def kernel_collection(
     [GaussianKernel(bandwidth=2.0), LaplaceKernel(bandwidth=2.0)]
     """
     kernels = check_kernel(kernel)
+    n_bandwidths = check_value(n_bandwidths, "n_bandwidths")
+    check_bandwidths(kernels, bandwidth, "bandwidth", n_bandwidths)
     rows = check_rows(X, accept_sparse=accept_sparse(X, "X", kernels))
     kernels = resolve_columns(kernels, X, rows.shape[1])
-    return build_collection([rows], kernels, bandwidth, n_bandwidths, "bandwidth")
+    return build_collection([rows], kernels, bandwidth, n_bandwidths)
 
 
 def build_collection(
@@ -251,9 +249,7 @@ def build_collection(
     kernels: list[KernelLike],
     bandwidth: Any,
     n_bandwidths: int,
-    name: str,
-    *,
-    run: Callable[..., Iterable[Any]] = map,
+    run: Callable[..., Iterable[Any]] | None = None,
 ) -> list[Any]:
     """Build a list of kernels with bandwidths from the pooled rows of the samples.
 
@@ -267,18 +263,14 @@ def build_collection(
         Bandwidths of the kernels that do not have their own.
     n_bandwidths : int
         Number of bandwidths for "grid".
-    name : str
-        Name of the bandwidth parameter, for error messages.
-    run : callable, default=map
-        Applies a function to each kind of distances, like :func:`map`, possibly in
-        threads.
+    run : callable or None, default=None
+        Takes all kinds of distances and a function, and applies it in threads.
 
     Returns
     -------
     kernels : list of kernel objects
         Kernels, each with a single number as its bandwidth.
     """
-    check_bandwidths(kernels, bandwidth, name, n_bandwidths)
     # The bandwidth parameter of each radial kernel: a rule, or one or more numbers.
     parts = [part for kernel in kernels for part in radial_parts(kernel)]
     given = [bandwidth if k.bandwidth is None else k.bandwidth for k, _ in parts]
@@ -298,15 +290,15 @@ def build_collection(
     def apply_rules(key: Key) -> dict[str, list[float]]:
         """Return the bandwidths that each rule gives for one kind of distances."""
         own, p = rows[key[0]], key[1]
-        distances: ColumnDistances | ListedDistances
         if isinstance(p, Real) and own.shape[1] == 1 and len(own) > 1:
             # On one column all norms agree, and sorting replaces the list of distances.
-            distances = ColumnDistances(own[:, 0])
+            quantile = ColumnDistances(own[:, 0]).quantile
         else:
-            distances = ListedDistances(_distances(own, p))
-        return {rule: _choose(distances, rule, n_bandwidths) for rule in rules[key]}
+            quantile = partial(quantile_of, _distances(own, p))
+        return {rule: _choose(quantile, rule, n_bandwidths) for rule in rules[key]}
 
-    found = dict(zip(rules, run(apply_rules, rules), strict=True))
+    results = map(apply_rules, rules) if run is None else run(rules, apply_rules)
+    found = dict(zip(rules, results, strict=True))
     chosen = (
         found[key][values]
         if isinstance(values, str)
@@ -320,72 +312,24 @@ def build_collection(
     ]
 
 
-def check_bandwidths(
-    kernels: list[KernelLike],
-    bandwidth: Any,
-    name: str,
-    n_bandwidths: int = N_BANDWIDTHS,
-) -> None:
-    """Check a bandwidth parameter and the bandwidths that kernel objects have."""
-    check_number(n_bandwidths, "n_bandwidths", integer=True, least=1)
-    check_bandwidth(bandwidth, name)
-    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
-    if dyadic and n_bandwidths != N_BANDWIDTHS:
-        raise ValueError(
-            f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
-            f"for {name} == 'dyadic', because the data determine the number of dyadic "
-            f"bandwidths. To choose the number yourself, also pass {name}='grid'."
-        )
-    for kernel in kernels:
-        for member in kernel.members() if isinstance(kernel, Kernel) else ():
-            own = getattr(member, "bandwidth", None)
-            if own is not None and not isinstance(member, RowKernel):
-                check_bandwidth(own, f"bandwidth of {type(member).__name__}")
-
-
-def check_bandwidth(bandwidth: Any, name: str) -> None:
-    """Raise an error unless the value is a rule or one or more positive numbers."""
-    message = (
-        f"{name} == {shown(bandwidth)}, must be 'grid', 'median', 'dyadic', or one or "
-        "more finite numbers > 0."
-    )
-    if isinstance(bandwidth, str):
-        if bandwidth not in RULES:
-            raise ValueError(message)
-        return
-    try:
-        values = np.asarray(bandwidth)
-    except ValueError:
-        raise ValueError(message) from None
-    if values.size and values.dtype.kind not in "iuf":
-        if all(type(value) is int for value in values.ravel()):
-            raise ValueError(f"{message} Integers must be below 2**64.")
-        raise TypeError(message)
-    positive = np.all(values > 0) and np.all(np.isfinite(values))
-    if values.ndim > 1 or not values.size or not positive:
-        raise ValueError(message)
-
-
 def column_medians(X: np.ndarray) -> np.ndarray:
     """Return the median non-zero distance of each column, 1.0 if it is constant."""
     medians = []
     for column in X.T:
         if len(column) > MAX_ROWS:
             column = representative_rows([column[:, np.newaxis]])[:, 0]
-        medians += _choose(ColumnDistances(column), "median", 1)
+        medians.append(ColumnDistances(column).quantile(0.5))
     return np.array(medians)
 
 
 def _choose(
-    distances: ColumnDistances | ListedDistances, rule: str, n_bandwidths: int
+    quantile: Callable[[float], float], rule: str, n_bandwidths: int
 ) -> list[float]:
-    """Apply the rule "median", "grid" or "dyadic" to non-zero distances."""
-    if not distances.size:
-        distances = ListedDistances(np.ones(1))
+    """Apply the rule "median", "grid" or "dyadic" to quantiles of the distances."""
     if rule == "median":
-        return [distances.quantile(0.5)]
+        return [quantile(0.5)]
     # The first selection partly sorts the distances, which speeds up the second.
-    low, high = distances.quantile(0.05), distances.quantile(0.95)
+    low, high = quantile(0.05), quantile(0.95)
     if rule == "dyadic":
         # Half the smallest float is zero, and twice the largest float is infinite.
         return _dyadic_steps(max(low / 2, SMALLEST), 2 * min(high, LARGEST / 2))
@@ -419,7 +363,7 @@ def _dyadic_steps(low: float, high: float) -> list[float]:
 
 def _distances(X: Any, p: Any) -> np.ndarray:
     """Compute the non-zero distances between rows, of order p or in the metric p."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         n = len(X)
         X = Rows(X, centred=isinstance(p, Real)).take(slice(0, n))
         distances = np.empty(n * (n - 1) // 2)

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdiscrepancy._data.checks import check_number, shown
+from skdiscrepancy._data.checks import check_number, check_value, refuse_several, shown
 
 __all__ = ["normalize_statistics", "pool_statistics"]
-# Ways to pool statistics into one score. None is for a single kernel.
-POOLINGS = ("fuse", "mean", "max", None)
 # Ways to pool statistics into one test. "agg" pools the p-values of the kernels.
 TEST_POOLINGS = ("max", "mean", "fuse", "agg")
 # Sums of fewer than 1e8 numbers below this are finite.
@@ -160,8 +158,9 @@ def pool_statistics(
     max 2.0
     """
     statistics = _finite_vector(statistics, "statistics", least=1)
-    check_pooling(pooling, statistics.size)
+    check_value(pooling, "pooling")
     if pooling is None:
+        refuse_several(statistics.size)
         return float(statistics[0])
     if pooling == "max":
         return float(np.max(statistics))
@@ -203,15 +202,3 @@ def fuse(statistics: np.ndarray, nu: float) -> np.ndarray:
     with np.errstate(over="ignore"):
         excess = np.log1p(np.mean(np.expm1(nu * (statistics - top)), axis=0))
     return top + excess / nu
-
-
-def check_pooling(pooling: Any, n_kernels: int = 1) -> None:
-    """Raise an error for an unknown value, or for None with several kernels."""
-    if pooling is not None and not (isinstance(pooling, str) and pooling in POOLINGS):
-        raise ValueError(f"pooling == {pooling!r}, must be one of {POOLINGS}.")
-    if pooling is None and n_kernels != 1:
-        raise ValueError(
-            f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
-            f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "
-            "single bandwidth."
-        )

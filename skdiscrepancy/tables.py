@@ -22,7 +22,6 @@ from skdiscrepancy._data.arrays import (
     are_integers,
     are_labels,
     check_columns,
-    names_of,
     refuse_masked,
 )
 from skdiscrepancy._data.blocks import LazyRows
@@ -36,7 +35,6 @@ from skdiscrepancy._data.checks import (
 from skdiscrepancy._data.frames import (
     WORDS,
     Column,
-    Layout,
     column_error,
     is_table,
     needs_encoding,
@@ -485,18 +483,6 @@ def _numbers_like(
     )
 
 
-def check_encoder(encoder: Any) -> None:
-    """Refuse a parameter `encoder` that is not "auto", None or a transformer."""
-    if encoder is None or (isinstance(encoder, str) and encoder == "auto"):
-        return
-    transforms = all(hasattr(encoder, method) for method in ("fit", "transform"))
-    if isinstance(encoder, type) or not transforms:
-        raise TypeError(
-            f"encoder == {shown(encoder)}, must be 'auto', None or a transformer with "
-            "`fit` and `transform`, such as TableEncoder()."
-        )
-
-
 def fit_encoder(
     encoder: Any, tables: list[Any], names: Sequence[str] = ("X", "Y")
 ) -> Any:
@@ -573,23 +559,6 @@ def refuse_encoder_of_blocks(encoder: Any) -> None:
             "read by blocks. The columns must be numbers, because no encoder sees all "
             "rows."
         )
-
-
-def layout_of(encoder: Any, X: Any) -> Any:
-    """Return where the columns of a table stand after encoding, for kernels.
-
-    The columns of other transformers than TableEncoder are the columns that come out.
-    """
-    if encoder is None:
-        return X
-    if isinstance(encoder, TableEncoder):
-        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
-        return Layout(names_of(X), blocks, X)
-    try:
-        names = list(encoder.get_feature_names_out())
-    except (AttributeError, NotImplementedError, ValueError):
-        return None
-    return Layout(names, [[j] for j in range(len(names))])
 
 
 def _stacked(tables: list[Any], titles: list[str]) -> Any:

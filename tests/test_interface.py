@@ -39,7 +39,7 @@ from skdiscrepancy import (
     mmd_score,
     mmd_test,
 )
-from skdiscrepancy._data.checks import generator_of
+from skdiscrepancy._data.checks import POOLINGS, generator_of
 from skdiscrepancy._estimators import hsic, ksd, mmd
 from skdiscrepancy._estimators.ksd import fingerprint
 from skdiscrepancy._nulls import shifts
@@ -48,7 +48,7 @@ from skdiscrepancy.designs import RandomPairs
 from skdiscrepancy.feature_selection import HSICSelector
 from skdiscrepancy.kernels import GaussianKernel
 from skdiscrepancy.model_checking import KSDScorer, SteinThinning, neg_ksd_scorer
-from skdiscrepancy.pooling import POOLINGS, TEST_POOLINGS
+from skdiscrepancy.pooling import TEST_POOLINGS
 
 MODULES = [
     "skdiscrepancy",

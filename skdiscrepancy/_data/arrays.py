@@ -35,11 +35,11 @@ BLOCKS = (
 )
 
 
-def is_a(X: Any, package: str, name: str) -> bool:
+def is_a(X: Any, package: str, *names: str) -> bool:
     """Return whether data are of a class of a package that may not be installed."""
     # Who has a table of a package has imported the package.
     module = sys.modules.get(package)
-    return isinstance(X, getattr(module, name, ()))
+    return isinstance(X, tuple(getattr(module, name, ()) for name in names))
 
 
 def refuse_unreadable(X: Any, name: str) -> None:
@@ -50,17 +50,13 @@ def refuse_unreadable(X: Any, name: str) -> None:
         raise TypeError(f"{name} is a polars LazyFrame. Call its method collect first.")
 
 
-def is_dask(X: Any, *names: str) -> bool:
-    """Tell whether X is one of the collections of dask, by the names of the classes."""
-    modules = {"Array": "dask.array"}
-    return any(is_a(X, modules.get(name, "dask.dataframe"), name) for name in names)
-
-
 def kind_of_blocks(X: Any) -> str | None:
     """Return what kind of blocks of rows X has, None if X is data in one piece."""
-    if is_dask(X, "Array"):
+    if isinstance(X, np.ndarray):
+        return None
+    if is_a(X, "dask.array", "Array"):
         return "a dask array"
-    if is_dask(X, "DataFrame", "Series"):
+    if is_a(X, "dask.dataframe", "DataFrame", "Series"):
         return "a dask DataFrame"
     if isinstance(X, (list, tuple)):
         shapes = (getattr(block, "shape", None) for block in X)
@@ -220,13 +216,6 @@ def is_numeric(values: np.ndarray) -> bool:
     )
 
 
-def holds_dates(values: np.ndarray) -> bool:
-    """Return whether any value of an array is a date, a period or a duration."""
-    if values.dtype != object:
-        return values.dtype.kind in "mM"
-    return any(is_date(value) or is_span(value) for value in values.ravel())
-
-
 def too_large(name: str) -> str:
     """Return the error message for numbers that overflow a float."""
     return (
@@ -310,24 +299,21 @@ def encode_labels(*parts: np.ndarray) -> np.ndarray:
     labels = np.concatenate(parts)
     codes = np.zeros(len(labels), dtype=np.int64)
     for column in labels.T:
-        if column.dtype == object:
-            inverse = _hash_codes(column)
-        else:
+        if column.dtype != object:
             inverse = np.unique(column, return_inverse=True)[1]
+        else:
+            # Labels of several types can be hashed but not sorted.
+            known: dict[Any, int] = {}
+            try:
+                inverse = np.array([known.setdefault(v, len(known)) for v in column])
+            except TypeError as error:
+                raise TypeError(
+                    f"{error}; each argument must be a hashable label, like a string "
+                    "or number."
+                ) from error
         codes = codes * (inverse.max() + 1) + inverse
         codes = np.unique(codes, return_inverse=True)[1]
     return codes
-
-
-def _hash_codes(column: np.ndarray) -> np.ndarray:
-    """Return codes of labels of several types, which can be hashed but not sorted."""
-    known: dict[Any, int] = {}
-    try:
-        return np.array([known.setdefault(label, len(known)) for label in column])
-    except TypeError as error:
-        raise TypeError(
-            f"{error}; each argument must be a hashable label, like a string or number."
-        ) from error
 
 
 def is_missing(label: Any) -> bool:
@@ -407,43 +393,84 @@ def readable(X: Any, name: str, dtype: Any) -> Iterator[None]:
     dtype : object
         Allowed types of the sample, None for labels of any type.
     """
-    refuse_unreadable(X, name)
-    columns = unique_names(X, name)
-    if dtype is not None:
-        _refuse_dates(X, name)
+    # Arrays of numbers are the usual case.
+    if type(X) is not np.ndarray or X.dtype.kind not in "fiub":
+        refuse_unreadable(X, name)
+        unique_names(X, name)
+        if dtype is not None:
+            _refuse_dates(X, name)
     try:
         # The sum by which scikit-learn looks for NaN overflows for the largest floats.
         with np.errstate(over="ignore", invalid="ignore"):
             yield
-    except OverflowError:
-        raise ValueError(too_large(name)) from None
-    except (TypeError, ValueError) as error:
-        if dtype is None and columns and isinstance(error, TypeError):
-            _refuse_mixed_columns(X, name)
-        ragged = "inhomogeneous" in str(error)
-        if not (dtype is None or hasattr(X, "dtype") or columns or ragged):
-            _refuse_dates(np.asarray(X, dtype=object), name)
-        if f"Input {name} contains NaN" in str(error) or "NAType" in str(error):
-            _refuse_missing_columns(X, name)
-        if ragged:
-            raise ValueError(
-                f"{name} has rows of different lengths, or rows that hold lists, must "
-                "have one length for all rows, and one value in each column."
-            ) from None
-        if "contains infinity" in str(error):
-            _refuse_infinite_columns(X, name)
-        # The other words are of pandas, about categories that are strings.
-        text = ("could not convert string", "Cannot cast str", "Cannot cast object")
-        if dtype is not None and any(words in str(error) for words in text):
-            _refuse_text(X, name, error)
+    except (OverflowError, TypeError, ValueError) as error:
+        _explain(error, X, name, dtype)
         raise
+
+
+def _explain(error: Exception, X: Any, name: str, dtype: Any) -> None:
+    """Raise a clearer error than scikit-learn and numpy, if there is one."""
+    text, names = str(error), names_of(X)
+    if isinstance(error, OverflowError):
+        raise ValueError(too_large(name)) from None
+    if dtype is None and names and isinstance(error, TypeError):
+        for _, values in _columns_of(X):
+            refuse_missing(values, name)
+        raise ValueError(
+            f"{name} has columns of the types {list(map(str, _types_of(X)))}, must "
+            "have types that fit into one array. Convert dates to strings for a kernel "
+            "on labels."
+        ) from None
+    ragged = "inhomogeneous" in text
+    if not (dtype is None or hasattr(X, "dtype") or names or ragged):
+        _refuse_dates(np.asarray(X, dtype=object), name)
+    of_missing = f"Input {name} contains NaN" in text or "NAType" in text
+    missing = [c for c, Z in _columns_of(X) if has_missing(Z)] if of_missing else []
+    if missing:
+        several = f"the columns {shown(missing)}"
+        where = several if len(missing) > 1 else f"column {missing[0]!r}"
+        raise ValueError(
+            f"Input {name} contains NaN in {where}. NaN is a missing value, and all "
+            f"values must be known. {_HOW_TO_ENCODE}, drop the rows with missing "
+            "values, or impute them."
+        ) from None
+    if ragged:
+        raise ValueError(
+            f"{name} has rows of different lengths, or rows that hold lists, must have "
+            "one length for all rows, and one value in each column."
+        ) from None
+    if "contains infinity" in text:
+        for column, values in _columns_of(X):
+            with np.errstate(over="ignore"):
+                infinite = np.isinf(values.astype(np.float64))
+            if np.any(infinite):
+                # The first words are from scikit-learn.
+                raise ValueError(
+                    f"Input {name} contains infinity or a value too large for floating "
+                    f"point ({values[infinite][0]}) in column {column!r}. All values "
+                    "must be finite."
+                ) from None
+    # The other words are of pandas, about categories that are strings.
+    of_text = ("could not convert string", "Cannot cast str", "Cannot cast object")
+    if dtype is not None and any(words in text for words in of_text):
+        where = ""
+        for column, values in _columns_of(X):
+            try:
+                values.astype(np.float64)
+            except (TypeError, ValueError):
+                where = f" in column {column!r}"
+                break
+        raise ValueError(
+            f"{name} has text{where} ({error}), must have numbers. {_HOW_TO_ENCODE}, "
+            "or pass kernel='indicator' to MMD or HSIC if all columns are categorical."
+        ) from None
 
 
 def names_of(X: Any) -> list[Any]:
     """Return the column names of a table, or an empty list for other data."""
     # Arrays are the usual case.
     if isinstance(X, np.ndarray) or not (
-        is_into_dataframe(X) or is_dask(X, "DataFrame")
+        is_into_dataframe(X) or is_a(X, "dask.dataframe", "DataFrame")
     ):
         return []
     # In arrow tables, `columns` holds the data instead of the names.
@@ -465,17 +492,6 @@ def _types_of(X: Any) -> list[Any]:
     return list(X.schema.types if is_a(X, "pyarrow", "Table") else X.dtypes)
 
 
-def _refuse_mixed_columns(X: Any, name: str) -> None:
-    """Raise an error for columns of labels whose types do not fit into one array."""
-    for column in names_of(X):
-        refuse_missing(np.asarray(X[column]), name)
-    types = list(map(str, _types_of(X)))
-    raise ValueError(
-        f"{name} has columns of the types {types}, must have types that fit into one "
-        "array. Convert dates to strings for a kernel on labels."
-    )
-
-
 def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the columns of a table or an array, by their names or positions."""
     names = names_of(X)
@@ -484,49 +500,6 @@ def _columns_of(X: Any) -> Iterator[tuple[Any, np.ndarray]]:
             yield column, np.asarray(X[column])
     elif isinstance(X, (np.ndarray, list, tuple)) and np.ndim(X) == 2:
         yield from enumerate(np.asarray(X, dtype=getattr(X, "dtype", object)).T)
-
-
-def _refuse_missing_columns(X: Any, name: str) -> None:
-    """Raise an error that names the columns with missing values."""
-    columns = [column for column, values in _columns_of(X) if has_missing(values)]
-    if not columns:
-        return
-    several = f"the columns {shown(columns)}"
-    where = several if len(columns) > 1 else f"column {columns[0]!r}"
-    raise ValueError(
-        f"Input {name} contains NaN in {where}. NaN is a missing value, and all values "
-        f"must be known. {_HOW_TO_ENCODE}, drop the rows with missing values, or "
-        "impute them."
-    ) from None
-
-
-def _refuse_infinite_columns(X: Any, name: str) -> None:
-    """Raise an error that names the first column with an infinite value."""
-    for column, values in _columns_of(X):
-        with np.errstate(over="ignore"):
-            infinite = np.isinf(values.astype(np.float64))
-        if np.any(infinite):
-            # The first words are from scikit-learn.
-            raise ValueError(
-                f"Input {name} contains infinity or a value too large for floating "
-                f"point ({values[infinite][0]}) in column {column!r}. All values must "
-                "be finite."
-            ) from None
-
-
-def _refuse_text(X: Any, name: str, error: Exception) -> None:
-    """Raise an error that names the first column that holds text, if X has columns."""
-    where = ""
-    for column, values in _columns_of(X):
-        try:
-            values.astype(np.float64)
-        except (TypeError, ValueError):
-            where = f" in column {column!r}"
-            break
-    raise ValueError(
-        f"{name} has text{where} ({error}), must have numbers. {_HOW_TO_ENCODE}, or "
-        "pass kernel='indicator' to MMD or HSIC if all columns are categorical."
-    ) from None
 
 
 def _refuse_dates(X: Any, name: str) -> None:
@@ -541,7 +514,8 @@ def _refuse_dates(X: Any, name: str) -> None:
     for what, kind, values in columns:
         if not str(kind).lower().startswith(DATE_TYPES):
             objects = getattr(kind, "kind", "") == "O"
-            if not (objects and holds_dates(np.asarray(values))):
+            items = np.asarray(values).ravel() if objects else ()
+            if not any(is_date(item) or is_span(item) for item in items):
                 continue
         if has_missing(np.asarray(values)):
             raise ValueError(

@@ -20,7 +20,6 @@ from skdiscrepancy._data.arrays import (
     FLOATS,
     check_rows,
     is_a,
-    is_dask,
     kind_of_blocks,
     names_of,
     refuse_iterator,
@@ -624,16 +623,16 @@ def _length(partition: Any, extra: Any) -> list[int]:
 
 
 def lazy_rows(
-    X: Any, name: str, least: int = 1, progress: Watch | None = None
+    X: Any, name: str = "rows", least: int = 1, progress: Watch | None = None
 ) -> LazyRows:
-    """Return data in blocks as rows that are read by blocks, and check all values.
+    """Return a sample as rows that are read by blocks, and check all values.
 
     Parameters
     ----------
     X : object
-        Dask array or DataFrame, list of blocks, or function that returns an iterator of
-        blocks.
-    name : str
+        Dask array or DataFrame, list of blocks, function that returns an iterator of
+        blocks, or array.
+    name : str, default="rows"
         Name of the sample, for error messages.
     least : int, default=1
         Smallest number of rows.
@@ -660,23 +659,19 @@ def open_rows(X: Any, name: str, *, columns: bool = False) -> Any:
     kind = kind_of_blocks(X)
     if kind == "an iterator":
         refuse_iterator(X, name)
-    if is_dask(X, "Series"):
+    if is_a(X, "dask.dataframe", "Series"):
         raise ValueError(
             f"{name} is a dask Series, must be a DataFrame. Pass {name}.to_frame()."
         )
-    if is_dask(X, "Array", "DataFrame"):
+    if kind in ("a dask array", "a dask DataFrame"):
         return DaskRows(X, name)
     if kind is None:
-        X = partial(cut_rows, check_rows(X, name, ensure_all_finite=False))
+        # Integers on disk would become floats in memory.
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
+            X = check_rows(X, name, ensure_all_finite=False)
+        X = partial(cut_rows, X)
     # Partial functions can be pickled.
     return StreamRows(X if callable(X) else partial(iter, X), name, columns=columns)
-
-
-def of_blocks(rows: np.ndarray, name: str = "rows") -> LazyRows:
-    """Return an array as rows that are read by blocks."""
-    if isinstance(rows, LazyRows):
-        return rows
-    return StreamRows(partial(cut_rows, rows), name).scan()
 
 
 def cut_rows(rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -836,10 +831,10 @@ def lazy_pair(
 def _in_chunks_of(X: Any, y: Any) -> Any:
     """Give a dask array the chunks of X, if both are known."""
     chunks: Any = X.sizes if isinstance(X, DaskRows) else ()
-    if is_dask(X, "Array"):
+    if is_a(X, "dask.array", "Array"):
         chunks = X.chunks[0]
     # Unknown sizes are NaN, which is not equal to itself.
-    if is_dask(y, "Array") and chunks and sum(chunks) == sum(y.chunks[0]):
+    if is_a(y, "dask.array", "Array") and chunks and sum(chunks) == sum(y.chunks[0]):
         y = y.rechunk({0: tuple(chunks)})
     return y
 

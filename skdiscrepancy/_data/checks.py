@@ -8,12 +8,11 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from numbers import Integral, Real
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 # Largest integer that can be a size.
 LARGEST = 2**63 - 1
@@ -39,6 +38,7 @@ def check_number(
     most: float | None = None,
     finite: bool = True,
     keyword: str | None = None,
+    optional: bool = False,
     context: str = "",
 ) -> Any:
     """Return a number of Python, or raise an error if it is not in the allowed range.
@@ -62,15 +62,41 @@ def check_number(
     finite : bool, default=True
         Whether the value must be finite.
     keyword : str or None, default=None
-        String that is also allowed, for the error message.
+        String that is also allowed.
+    optional : bool, default=False
+        Whether None is also allowed.
     context : str, default=""
         What the range depends on, for the error message.
 
     Returns
     -------
-    number : int or float
-        The value as an int if it is an integer, else as a float.
+    number : int, float, str or None
+        The value as an int if it is an integer, else as a float. A keyword or None as
+        it is.
     """
+    if (value is None and optional) or (isinstance(value, str) and value == keyword):
+        return value
+    kinds: Any = Integral if integer else Real
+    error: type[Exception] = ValueError
+    more = ""
+    if isinstance(value, Real) and not isinstance(value, NUMBERS):
+        error, more = TypeError, " Its type must be int or float."
+    elif not isinstance(value, kinds) or isinstance(value, bool):
+        # Python counts True as an integer, but here it is a mistake. If a string is
+        # allowed, a wrong string is a wrong value, not a wrong type.
+        error = ValueError if keyword and isinstance(value, str) else TypeError
+    elif not ((value <= least if strict else value < least) or (most and value > most)):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = np.nan
+        if integer and value > MOST.get(name, LARGEST):
+            limit = "below 2**63"
+            if name in MOST:
+                limit = f"at most {MOST[name]}, because each one takes time and memory"
+            more = f" It must be {limit}."
+        elif np.isfinite(number) or (value == np.inf and not finite):
+            return int(value) if isinstance(value, Integral) else number
     kind = "an integer" if integer else "a finite number" if finite else "a number"
     if most is None:
         allowed = f"{kind} {'>' if strict else '>='} {least}"
@@ -78,38 +104,7 @@ def check_number(
         allowed = f"{kind} from {least} to {most}"
     if keyword is not None:
         allowed = f"{keyword!r} or {allowed}"
-    message = f"{name} == {shown(value)}, must be {allowed}{context}."
-    if isinstance(value, Real) and not isinstance(value, NUMBERS):
-        raise TypeError(f"{message} Its type must be int or float.")
-    bounds = "both" if not strict else "neither" if most is None else "right"
-    try:
-        check_scalar(
-            # Python counts True as an integer, but here it is a mistake.
-            None if isinstance(value, bool) else value,
-            name,
-            Integral if integer else Real,
-            min_val=least,
-            max_val=most,
-            include_boundaries=bounds,
-        )
-    except TypeError:
-        # If a string is allowed, a wrong string is a wrong value, not a wrong type.
-        wrong_word = keyword is not None and isinstance(value, str)
-        raise (ValueError if wrong_word else TypeError)(message) from None
-    except ValueError:
-        raise ValueError(message) from None
-    if integer and value > MOST.get(name, LARGEST):
-        limit = "below 2**63"
-        if name in MOST:
-            limit = f"at most {MOST[name]}, because each one takes time and memory"
-        raise ValueError(f"{message} It must be {limit}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(message) from None
-    if not (np.isfinite(number) or (value == np.inf and not finite)):
-        raise ValueError(message)
-    return int(value) if isinstance(value, Integral) else number
+    raise error(f"{name} == {shown(value)}, must be {allowed}{context}.{more}")
 
 
 def shown(value: Any) -> str:
@@ -132,10 +127,104 @@ def text_of(category: Any) -> tuple[str, str]:
     return text, type(category).__name__
 
 
-def check_flag(value: Any, name: str) -> None:
-    """Raise an error unless the value is a bool."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} == {shown(value)}, must be True or False.")
+# More threads than this, no machine starts.
+MOST_JOBS = 10_000
+LARGEST_SEED = 2**32 - 1
+GENERATORS = (np.random.RandomState, np.random.Generator, type(None))
+# Ways to pool statistics into one score. None is for a single kernel.
+POOLINGS = ("fuse", "mean", "max", None)
+# Type of an error, condition without which it is raised, and what is allowed.
+Condition: TypeAlias = tuple[type[Exception], Callable[[Any], Any], str]
+COUNT = {"integer": True, "least": 1}
+FLAG: list[Condition] = [
+    (TypeError, lambda value: isinstance(value, (bool, np.bool_)), "True or False")
+]
+THREADS = f"None or an integer from {-MOST_JOBS} to {MOST_JOBS}: the number of threads"
+SEEDS = "None, an integer from 0 to 2**32 - 1, a numpy RandomState or a numpy Generator"
+ENCODERS = (
+    "'auto', None or a transformer with `fit` and `transform`, such as TableEncoder()"
+)
+
+
+# What parameters may be: options of `check_number`, or conditions.
+PARAMETERS: dict[str, dict[str, Any] | list[Condition]] = {
+    "level": {"strict": True, "most": 1},
+    "max_columns": COUNT,
+    "max_rows": COUNT,
+    "n_bandwidths": COUNT,
+    **dict.fromkeys(("second_order", "standardize", "normalize", "squared"), FLAG),
+    "pooling": [
+        (
+            ValueError,
+            lambda p: p is None or (isinstance(p, str) and p in POOLINGS),
+            f"one of {POOLINGS}",
+        )
+    ],
+    "fuse_nu": {"strict": True, "keyword": "auto"},
+    "encoder": [
+        (TypeError, lambda e: not isinstance(e, type), ENCODERS),
+        (TypeError, lambda e: not isinstance(e, str) or e == "auto", ENCODERS),
+        (
+            TypeError,
+            lambda e: (
+                isinstance(e, str | None)
+                or (hasattr(e, "fit") and hasattr(e, "transform"))
+            ),
+            ENCODERS,
+        ),
+    ],
+    "n_jobs": [
+        (TypeError, lambda n: not isinstance(n, bool), "None or an integer"),
+        (TypeError, lambda n: isinstance(n, Integral | None), "None or an integer"),
+        (ValueError, lambda n: n != 0, "None or an integer other than 0"),
+        (ValueError, lambda n: n is None or abs(int(n)) <= MOST_JOBS, THREADS),
+    ],
+    "random_state": [
+        (TypeError, lambda s: not isinstance(s, bool), SEEDS),
+        (TypeError, lambda s: isinstance(s, (Integral, *GENERATORS)), SEEDS),
+        (ValueError, lambda s: isinstance(s, GENERATORS) or 0 <= s < 2**32, SEEDS),
+    ],
+    "verbose": [
+        (TypeError, lambda v: isinstance(v, (*NUMBERS, np.bool_)), "an integer >= 0"),
+        (ValueError, lambda v: 0 <= v <= LARGEST, "an integer >= 0, below 2**63"),
+    ],
+    "n_components": {
+        **COUNT,
+        "most": 2**20,
+        "optional": True,
+        "context": ", or None for exact kernels",
+    },
+}
+
+
+def check_value(value: Any, name: str, allowed: Any = None) -> Any:
+    """Return a parameter, or raise an error unless it is as `PARAMETERS` allows."""
+    allowed = PARAMETERS[name] if allowed is None else allowed
+    if isinstance(allowed, dict):
+        return check_number(value, name, **allowed)
+    for error, holds, text in allowed:
+        if not holds(value):
+            raise error(f"{name} == {shown(value)}, must be {text}.")
+    return value
+
+
+check_flag = partial(check_value, allowed=FLAG)
+
+
+def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
+    """Check the parameters that control how a result is computed."""
+    for name, value in zip(RUN.split(), (n_jobs, random_state, verbose), strict=True):
+        check_value(value, name)
+
+
+def refuse_several(n_kernels: int) -> None:
+    """Refuse several kernels if nothing pools them."""
+    if n_kernels != 1:
+        raise ValueError(
+            f"pooling == None, must be one of {POOLINGS[:-1]} for a collection of "
+            f"{n_kernels} kernels. To use pooling=None, choose a single kernel and a "
+            "single bandwidth."
+        )
 
 
 def values_of(estimator: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -171,8 +260,9 @@ class _Itself:
     __hash__ = None  # type: ignore[assignment]
 
 
-def refuse_changed(estimator: Any, known: dict[str, Any]) -> None:
+def refuse_changed(estimator: Any) -> None:
     """Refuse parameters that have changed since `fit`, and that `fit` learns from."""
+    known = estimator._learnt_from
     for name, value in values_of(estimator, tuple(known)).items():
         if value != known[name]:
             raise ValueError(
@@ -197,22 +287,6 @@ def warn_user(message: str) -> None:
 
 # Allowed types of the parameter `random_state`.
 RandomStateLike: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-LARGEST_SEED = 2**32 - 1
-GENERATORS = (np.random.RandomState, np.random.Generator)
-
-
-def check_seed(random_state: Any) -> None:
-    """Raise an error for an invalid `random_state`, without drawing from it."""
-    if random_state is None or isinstance(random_state, GENERATORS):
-        return
-    message = (
-        f"random_state == {shown(random_state)}, must be None, an integer from 0 to "
-        "2**32 - 1, a numpy RandomState or a numpy Generator."
-    )
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
-        raise TypeError(message)
-    if not 0 <= int(random_state) <= LARGEST_SEED:
-        raise ValueError(message)
 
 
 def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
@@ -231,7 +305,7 @@ def generator_of(random_state: RandomStateLike) -> np.random.RandomState:
     generator : RandomState
         The RandomState that was passed, or a new one.
     """
-    check_seed(random_state)
+    check_value(random_state, "random_state")
     if isinstance(random_state, np.random.RandomState):
         return random_state
     if isinstance(random_state, np.random.Generator):
@@ -248,8 +322,6 @@ def draw_seeds(generator: np.random.RandomState, n: int) -> list[int]:
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Parameters that control how a result is computed.
 RUN = "n_jobs random_state verbose"
-# More threads than this, no machine starts.
-MOST_JOBS = 10_000
 # Names of parameters in other packages, by their names here.
 OTHER_WORDS = {
     "bandwidth": "gamma lengthscale length_scale sigma",
@@ -336,38 +408,6 @@ class KeywordHints:
             cls.__init__ = explains_keywords(cls.__init__)  # type: ignore[method-assign]
 
 
-def check_run_options(n_jobs: Any, random_state: Any, verbose: Any) -> None:
-    """Check the parameters that control how a result is computed."""
-    check_jobs(n_jobs)
-    check_seed(random_state)
-    check_verbose(verbose)
-
-
-def check_jobs(n_jobs: Any) -> None:
-    """Refuse what is not a number of threads."""
-    if n_jobs is None:
-        return
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)):
-        raise TypeError(f"n_jobs == {shown(n_jobs)}, must be None or an integer.")
-    if n_jobs == 0:
-        raise ValueError("n_jobs == 0, must be None or an integer other than 0.")
-    if abs(int(n_jobs)) > MOST_JOBS:
-        raise ValueError(
-            f"n_jobs == {shown(n_jobs)}, must be None or an integer from "
-            f"{-MOST_JOBS} to {MOST_JOBS}: the number of threads."
-        )
-
-
-def check_verbose(verbose: Any) -> None:
-    """Refuse what does not say whether the progress is shown."""
-    if not isinstance(verbose, (int, float, np.number, np.bool_)):
-        raise TypeError(f"verbose == {shown(verbose)}, must be an integer >= 0.")
-    if not 0 <= verbose <= LARGEST:
-        raise ValueError(
-            f"verbose == {shown(verbose)}, must be an integer >= 0, below 2**63."
-        )
-
-
 def takes_parameters_of(
     *sources: Callable[..., Any],
     names: str = "",
@@ -419,7 +459,8 @@ def takes_parameters_of(
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            refuse_unknown_keywords(kwargs, signature.parameters, function.__name__)
+            if not kwargs.keys() <= order.keys():
+                refuse_unknown_keywords(kwargs, order, function.__name__)
             return function(*args, **{**changed, **kwargs})
 
         checked.__signature__ = signature  # type: ignore[attr-defined]

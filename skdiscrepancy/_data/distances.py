@@ -32,7 +32,7 @@ from skdiscrepancy._data.blocks import (
     Merge,
     cut_rows,
     join_lists,
-    of_blocks,
+    lazy_rows,
     spread_rows,
 )
 from skdiscrepancy._data.checks import shown
@@ -52,29 +52,19 @@ CANCELLATION = {np.dtype(np.float64): 1e-4, np.dtype(np.float32): 1e-2}
 MENDED_AT_ONCE = 4096
 
 
-class Distances:
-    """Distances in one norm, or their squares.
+class Distances(dict[bool, np.ndarray]):
+    """Distances in one norm, by False, and their squares, by True.
 
     Euclidean distances are computed as squares, other distances are not. The other form
     is computed when a kernel reads it first, and is then stored.
-
-    Parameters
-    ----------
-    values : ndarray
-        Distances, or their squares.
-    squared : bool
-        Whether `values` are squared distances.
     """
-
-    def __init__(self, values: np.ndarray, *, squared: bool):
-        self._forms = {squared: values}
 
     def read(self, *, squared: bool) -> np.ndarray:
         """Return the distances, or their squares."""
-        if squared not in self._forms:
+        if squared not in self:
             convert = np.square if squared else np.sqrt
-            self._forms[squared] = convert(self._forms[not squared])
-        return self._forms[squared]
+            self[squared] = convert(self[not squared])
+        return self[squared]
 
 
 def block_distances(A: Any, B: Any, p: Any) -> Distances:
@@ -82,23 +72,23 @@ def block_distances(A: Any, B: Any, p: Any) -> Distances:
 
     Sparse blocks have Minkowski distances of order 1 and 2 only.
     """
-    if isinstance(p, str) or callable(p):
-        return _metric_distances(A, B, p)
     if p == 2:
-        return Distances(squared_distances(A, B), squared=True)
-    if issparse(A):
+        return Distances({True: squared_distances(A, B)})
+    if isinstance(p, str) or callable(p):
+        values = _metric_distances(A, B, p)
+    elif issparse(A):
         values = manhattan_distances(A, B).astype(A.dtype, copy=False)
     elif A.shape[1] == 1:
         values = np.abs(A - B[:, 0])
     else:
         values = city_block(A, B) if p == 1 else _large_orders(A, B, p)
-    return Distances(values, squared=False)
+    return Distances({False: values})
 
 
 def aligned_distances(A: Any, B: Any, p: Any) -> Distances:
     """Compute the distance between row i of A and row i of B, for all i."""
     if isinstance(p, str) or callable(p):
-        return _aligned_metric_distances(A, B, p)
+        return Distances({False: _aligned_metric_distances(A, B, p)})
     dtype = A.dtype
     if issparse(A):
         A, B = A.astype(np.float64), B.astype(np.float64)
@@ -112,7 +102,7 @@ def aligned_distances(A: Any, B: Any, p: Any) -> Distances:
         values = difference.max(axis=1)
         if not np.isinf(p):
             values = _minkowski(values, difference.T, p)
-    return Distances(values.astype(dtype, copy=False), squared=p == 2)
+    return Distances({p == 2: values.astype(dtype, copy=False)})
 
 
 def cross_products(
@@ -225,12 +215,15 @@ def check_metric(metric: Any) -> None:
                 f"metric == {metric!r}, must not depend on all rows. Transform the "
                 "data first, for example with StandardScaler or PCA(whiten=True)."
             )
-        if not _is_known(metric):
+        try:
+            rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
+            pairwise_distances(rows, rows, metric=metric)
+        except ValueError:
             raise ValueError(
                 f"metric == {metric!r}, must be None, a function of two rows, or a "
                 "name that sklearn.metrics.pairwise_distances takes, such as 'cosine', "
                 "'hamming' or 'chebyshev'."
-            )
+            ) from None
     elif not (callable(metric) and isinstance(metric, Hashable)):
         raise TypeError(
             f"metric == {shown(metric)}, must be None, a function of two rows, or a "
@@ -238,11 +231,11 @@ def check_metric(metric: Any) -> None:
         )
 
 
-def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
+def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     """Compute the distances between all rows of A and of B in a metric."""
     dtype = A.dtype
     if issparse(A) and metric in SPARSE_ORDERS:
-        return block_distances(A, B, SPARSE_ORDERS[metric])
+        return block_distances(A, B, SPARSE_ORDERS[metric]).read(squared=False)
     if metric in BOOLEAN:
         A, B = A.astype(bool), B.astype(bool)
     elif metric in DOT_PRODUCTS:
@@ -252,10 +245,10 @@ def _metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
     with _named(metric):
         values = pairwise_distances(A, B, metric=metric, n_jobs=1)
         values = np.array(values, dtype=dtype)
-    return Distances(_checked(values, metric), squared=False)
+    return _checked(values, metric)
 
 
-def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Distances:
+def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> np.ndarray:
     """Compute the distance between row i of A and row i of B, for all i."""
     n = A.shape[0]
     values = np.empty(n, dtype=A.dtype)
@@ -263,12 +256,11 @@ def _aligned_metric_distances(A: np.ndarray, B: np.ndarray, metric: Any) -> Dist
         for i, (a, b) in enumerate(zip(*read_only(A, B), strict=True)):
             with _named(metric):
                 values[i] = metric(a, b)
-        return Distances(_checked(values, metric), squared=False)
+        return _checked(values, metric)
     for start in range(0, n, PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
-        block = _metric_distances(A[part], B[part], metric)
-        values[part] = np.diagonal(block.read(squared=False))
-    return Distances(values, squared=False)
+        values[part] = np.diagonal(_metric_distances(A[part], B[part], metric))
+    return values
 
 
 @contextmanager
@@ -298,15 +290,6 @@ def _checked(values: np.ndarray, metric: Any) -> np.ndarray:
     return values
 
 
-def _is_known(metric: str) -> bool:
-    try:
-        rows = np.eye(2, dtype=bool if metric in BOOLEAN else float)
-        pairwise_distances(rows, rows, metric=metric)
-    except ValueError:
-        return False
-    return True
-
-
 # Number of distances from which the bounds of a quantile are estimated.
 DRAWN = 4096
 # The seed is fixed. It affects the speed of a quantile, but not its value.
@@ -317,23 +300,12 @@ TOO_LARGE = (
 )
 
 
-class ListedDistances:
-    """Quantiles of distances that are all in an array.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_distances,)
-        Distances. Computing a quantile reorders them.
-    """
-
-    def __init__(self, values: np.ndarray):
-        self.values = values
-        self.size = len(values)
-
-    def quantile(self, fraction: float) -> float:
-        """Return a quantile."""
-        position = fraction * (self.size - 1)
-        return _interpolate(self.values, int(position), position % 1)
+def quantile_of(distances: np.ndarray, fraction: float) -> float:
+    """Return a quantile of distances, 1.0 if there are none. Reorders them."""
+    if not len(distances):
+        return 1.0
+    position = fraction * (len(distances) - 1)
+    return _interpolate(distances, int(position), position % 1)
 
 
 class ColumnDistances:
@@ -363,7 +335,9 @@ class ColumnDistances:
         self.size = self.n_pairs - self.n_zero
 
     def quantile(self, fraction: float) -> float:
-        """Return a quantile of the non-zero distances."""
+        """Return a quantile of the non-zero distances, 1.0 if there are none."""
+        if not self.size:
+            return 1.0
         position = fraction * (self.size - 1)
         rank, n = int(position) + self.n_zero, len(self.x)
         # The values x_j with starts_i <= j < stops_i are at about the wanted distance
@@ -443,12 +417,14 @@ class Rows:
     """
 
     def __init__(self, *parts: Any, centred: bool = True, reference: bool = False):
-        parts = of_one_kind(*parts)
-        self.sparse = isinstance(parts[0], SparseRows)
+        self.sparse = any(isinstance(part, SparseRows) for part in parts)
         if self.sparse and len(parts) > 1:
-            joint = vstack([part.matrix for part in parts], format="csr")
-            parts = (SparseRows(csr_array(joint)),)
+            matrices = [part.matrix for part in of_one_kind(*parts)]
+            parts = (SparseRows(csr_array(vstack(matrices, format="csr"))),)
         self.parts = parts
+        # Number of columns, and of values that a row takes in memory.
+        self.n_features = parts[0].shape[1]
+        self.row_size = parts[0].row_size if self.sparse else self.n_features
         self.starts = np.cumsum([0, *(len(part) for part in self.parts)])
         self.dtype = np.result_type(*(part.dtype for part in parts))
         self.centre = None
@@ -466,21 +442,27 @@ class Rows:
     def __len__(self) -> int:
         return int(self.starts[-1])
 
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.parts[0].shape[1]
-
-    @property
-    def row_size(self) -> int:
-        """Number of values that a row takes in memory."""
-        return self.parts[0].row_size if self.sparse else self.n_features
-
     def take(self, index: Index) -> Any:
         """Return the rows of a slice or an index array."""
         if self.sparse:
             return self.parts[0].matrix[index]
-        block = self._gather(index)
+        part = 0
+        if isinstance(index, slice) and len(self.parts) > 1:
+            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
+            start, end = self.starts[part : part + 2]
+            inside = index.stop <= end
+            own = slice(index.start - start, index.stop - start)
+            index = own if inside else np.arange(index.start, index.stop)
+        if isinstance(index, slice) or len(self.parts) == 1:
+            block = self.parts[part][index]
+        else:
+            block = np.empty((len(index), self.n_features), dtype=self.dtype)
+            for start, rows in zip(self.starts, self.parts, strict=False):
+                inside = (index >= start) & (index < start + len(rows))
+                if inside.all():
+                    block = rows[index - start]
+                    break
+                block[inside] = rows[index[inside] - start]
         if self.centre is not None:
             block = block - self.centre
         return block.astype(self.dtype, copy=False)
@@ -503,23 +485,6 @@ class Rows:
                 "outside this range. Rescale the data."
             )
         return self
-
-    def _gather(self, index: Index) -> np.ndarray:
-        if len(self.parts) == 1:
-            return self.parts[0][index]
-        if isinstance(index, slice):
-            part = int(np.searchsorted(self.starts, index.start, "right")) - 1
-            start, end = self.starts[part : part + 2]
-            if index.stop <= end:
-                return self.parts[part][index.start - start : index.stop - start]
-            index = np.arange(index.start, index.stop)
-        block = np.empty((len(index), self.n_features), dtype=self.dtype)
-        for start, rows in zip(self.starts, self.parts, strict=False):
-            inside = (index >= start) & (index < start + len(rows))
-            if inside.all():
-                return rows[index - start]
-            block[inside] = rows[index[inside] - start]
-        return block
 
 
 def _loses_digits(rows: np.ndarray, centre: np.ndarray) -> bool:
@@ -557,16 +522,12 @@ class Codes:
     def __init__(self, codes: np.ndarray, dtype: DTypeLike = np.float64):
         self.codes = codes
         self.dtype = np.dtype(dtype)
-        # How often the label of each row occurs.
-        self.counts = np.bincount(codes)[codes]
+        counts = np.bincount(codes)
+        # Number of different labels, and how often the label of each row occurs.
+        self.n_labels, self.counts = len(counts), counts[codes]
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of different labels."""
-        return int(self.codes.max()) + 1
 
     def at(self, block: Any, index: Index) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes of some rows, and how often the label of each row occurs."""
@@ -586,12 +547,6 @@ class Codes:
         if balanced:
             out /= counts
         return out
-
-
-def all_rows(samples: list[LazyRows]) -> np.ndarray:
-    """Return all rows of small samples in float64."""
-    parts = chain.from_iterable(s.reduce(lambda rows, _: [rows], add) for s in samples)
-    return np.concatenate(list(parts)).astype(np.float64, copy=False)
 
 
 def selected_rows(samples: list[LazyRows], weights: np.ndarray, ranks: Any) -> Any:
@@ -708,11 +663,12 @@ def representative_rows(samples: list[Any]) -> Any:
     """
     n_rows = sum(len(sample) for sample in samples)
     dense = not any(isinstance(sample, SparseRows) for sample in samples)
-    lazy_rows = any(isinstance(sample, LazyRows) for sample in samples)
-    if lazy_rows or (dense and n_rows > SORTED_ROWS):
-        lazy = [of_blocks(sample) for sample in samples]
+    any_lazy = any(isinstance(sample, LazyRows) for sample in samples)
+    if any_lazy or (dense and n_rows > SORTED_ROWS):
+        lazy = [lazy_rows(sample) for sample in samples]
         if n_rows <= MAX_ROWS:
-            return all_rows(lazy)
+            parts = [sample.reduce(lambda rows, _: [rows], add) for sample in lazy]
+            return np.concatenate([*chain(*parts)]).astype(np.float64, copy=False)
         return selected_rows(lazy, *_draw(lazy[0].shape[1], n_rows))
     rows = Rows(*samples, centred=False)
     index: Index = slice(0, n_rows)

@@ -18,7 +18,6 @@ from scipy.sparse import issparse
 
 from skdiscrepancy._data.arrays import (
     is_a,
-    is_dask,
     is_date,
     is_missing,
     is_number,
@@ -103,10 +102,10 @@ def as_table(X: Any) -> Any:
         return X
     if issparse(X):
         X = X.toarray()
-    if isinstance(X, np.ndarray) or is_dask(X, "Array"):
+    if isinstance(X, np.ndarray) or is_a(X, "dask.array", "Array"):
         return X[:, np.newaxis]
     # A frame keeps missing values and types that arrays do not have.
-    if is_dask(X, "Series") or is_a(X, "pandas", "Series"):
+    if is_a(X, "dask.dataframe", "Series") or is_a(X, "pandas", "Series"):
         return X.to_frame(name=0)
     if is_a(X, "polars", "Series") and needs_encoding(table := X.to_frame(name="0")):
         return table
@@ -608,3 +607,20 @@ class Layout:
             # polars has no tables with a column twice.
             table = take_columns(self.table, list(dict.fromkeys(names)))
         return Layout(names, blocks, table)
+
+
+def layout_of(encoder: Any, X: Any) -> Any:
+    """Return where the columns of a table stand after encoding, for kernels.
+
+    The columns of other transformers than a TableEncoder are the columns that come out.
+    """
+    if encoder is None:
+        return X
+    if hasattr(encoder, "output_slices_"):
+        blocks = [list(range(s.start, s.stop)) for s in encoder.output_slices_]
+        return Layout(names_of(X), blocks, X)
+    try:
+        names = list(encoder.get_feature_names_out())
+    except (AttributeError, NotImplementedError, ValueError):
+        return None
+    return Layout(names, [[j] for j in range(len(names))])

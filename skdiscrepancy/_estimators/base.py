@@ -4,44 +4,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import check_weights, n_rows, rows_with_weight
 from skdiscrepancy._data.blocks import LazyRows
 from skdiscrepancy._data.checks import (
+    PARAMETERS,
     KeywordHints,
     check_flag,
-    check_jobs,
-    check_number,
-    check_seed,
-    check_verbose,
+    check_value,
     draw_seeds,
     generator_of,
     refuse_changed,
+    refuse_several,
     shown,
     values_of,
 )
 from skdiscrepancy._estimators.readers import Reader
-from skdiscrepancy._gram.feature_maps import FeatureMaps, check_components
+from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.pieces import UnreadError
-from skdiscrepancy._gram.run import Run, run_all
+from skdiscrepancy._gram.run import Run, in_one_blas_thread, run_all
 from skdiscrepancy._nulls.pvalues import check_options
 from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy._statistics.noise import Noise, NormalUncertainty, Uncertainty
 from skdiscrepancy._statistics.second_order import Statistics, check_finite
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection, check_bandwidths
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
-from skdiscrepancy.kernels._names import KERNELS, check_kernel
+from skdiscrepancy.kernels._names import (
+    KERNELS,
+    N_BANDWIDTHS,
+    check_bandwidths,
+    check_kernel,
+)
 from skdiscrepancy.kernels._radial import warn_if_indefinite
-from skdiscrepancy.pooling import check_pooling, normalize_statistics, pool_statistics
-from skdiscrepancy.tables import check_encoder
+from skdiscrepancy.pooling import normalize_statistics, pool_statistics
 
 # Corrections of p-values for the number of tests.
 CORRECTIONS = ("bh", "by", "holm", None)
@@ -52,37 +57,25 @@ def check_parameters(
 ) -> dict[str, Any]:
     """Check every parameter by its name, and return their values.
 
-    A check takes all values, those of earlier checks included, because what one
-    parameter may be can depend on others. What it returns, such as the kernels of
-    names, replaces the value. `own` are checks in place of those of `CHECKS`.
+    What a check of `OBJECTS` returns, such as the kernels of names, replaces the value.
+    It takes all values, because what one parameter may be can depend on others. `own`
+    are checks in place of those of `OBJECTS`.
     """
     values = dict(given)
-    for name, check in (CHECKS | own).items():
+    for name in filter(given.__contains__, PARAMETERS):
+        values[name] = check_value(given[name], name)
+    for name, check in (OBJECTS | own).items():
         if name in given:
             found = check(values)
             values[name] = values[name] if found is None else found
     return values
 
 
-def _alone(name: str, check: Callable[..., Any], /, **how: Any) -> Callable[..., Any]:
-    """Return the check of a parameter that does not depend on others."""
-    return lambda values: check(values[name], **how)
-
-
-def _integer(name: str) -> Callable[..., Any]:
-    """Return the check of a positive integer."""
-    return _alone(name, check_number, name=name, integer=True, least=1)
-
-
-def _check_bandwidth(values: dict[str, Any]) -> None:
-    n_bandwidths = values.get("n_bandwidths", N_BANDWIDTHS)
-    check_bandwidths(values["kernel"], values["bandwidth"], "bandwidth", n_bandwidths)
-
-
-def _check_nu(values: dict[str, Any]) -> None:
-    nu = values["fuse_nu"]
-    if not (isinstance(nu, str) and nu == "auto"):
-        check_number(nu, "fuse_nu", strict=True, keyword="auto")
+def _bandwidths_of(kernel: str, name: str) -> Callable[..., Any]:
+    """Return the check of a bandwidth parameter of the kernels of another one."""
+    return lambda values: check_bandwidths(
+        values[kernel], values[name], name, values.get("n_bandwidths", N_BANDWIDTHS)
+    )
 
 
 def _check_target_kernel(values: dict[str, Any]) -> list[Any]:
@@ -93,9 +86,14 @@ def _check_target_kernel(values: dict[str, Any]) -> list[Any]:
     return check_kernel(kernel, "target_kernel", ("auto", *KERNELS))
 
 
-def _check_target_bandwidth(values: dict[str, Any]) -> None:
-    bandwidth = values["target_bandwidth"]
-    check_bandwidths(values["target_kernel"], bandwidth, "target_bandwidth")
+# Parameters that stand for objects, and what depends on them, in the order of checks.
+OBJECTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "design": lambda values: check_design(values["design"]),
+    "kernel": lambda values: check_kernel(values["kernel"]),
+    "bandwidth": _bandwidths_of("kernel", "bandwidth"),
+    "target_kernel": _check_target_kernel,
+    "target_bandwidth": _bandwidths_of("target_kernel", "target_bandwidth"),
+}
 
 
 def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) -> None:
@@ -103,29 +101,6 @@ def check_correction(correction: Any, allowed: tuple[Any, ...] = CORRECTIONS) ->
     if correction not in allowed:
         raise ValueError(f"correction == {correction!r}, must be one of {allowed}.")
 
-
-FLAGS = ("second_order", "standardize", "normalize", "squared")
-# What each parameter may be, in the order of the checks.
-CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "correction": _alone("correction", check_correction),
-    "level": _alone("level", check_number, name="level", strict=True, most=1),
-    "max_columns": _integer("max_columns"),
-    "max_rows": _integer("max_rows"),
-    "design": _alone("design", check_design),
-    "kernel": _alone("kernel", check_kernel),
-    "n_bandwidths": _integer("n_bandwidths"),
-    "bandwidth": _check_bandwidth,
-    **{name: _alone(name, check_flag, name=name) for name in FLAGS},
-    "pooling": _alone("pooling", check_pooling),
-    "fuse_nu": _check_nu,
-    "encoder": _alone("encoder", check_encoder),
-    "n_jobs": _alone("n_jobs", check_jobs),
-    "random_state": _alone("random_state", check_seed),
-    "verbose": _alone("verbose", check_verbose),
-    "target_kernel": _check_target_kernel,
-    "target_bandwidth": _check_target_bandwidth,
-    "n_components": _alone("n_components", check_components),
-}
 
 # Why weights refuse balanced kernels.
 NO_BALANCE = "with {}, because it divides by numbers of rows"
@@ -171,13 +146,14 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
     _learns_from: tuple[str, ...] = ("kernel", "bandwidth", "n_bandwidths", "encoder")
     # What statistics on pairs are over, for the error of random features.
     _on_pairs: str = ""
+    _refuse_changed = refuse_changed
+    # Name of the discrepancy, also for subclasses that users write.
+    _discrepancy: str
     n_components: Any
 
     def _check_params(self) -> Settings:
         """Check every parameter. Public methods do so before they read data."""
-        names = CHECKS | self._own_checks
-        given = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        values = check_parameters(given, **self._own_checks)
+        values = check_parameters(vars(self), **self._own_checks)
         design = values["design"]
         if not self.squared and (not design.biased or self.normalize):
             raise ValueError(
@@ -185,19 +161,21 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
                 f"and normalize == {self.normalize}. Only the V-statistic without "
                 "normalisation has a square root."
             )
-        self._check_features(paired=self._is_paired(design))
+        if self.n_components is not None:
+            self._check_features(paired=self._is_paired(design))
         return Settings(design, values["kernel"], values.get("target_kernel", []))
 
     def _check_fitted(self) -> Settings:
         """Check that the estimator is fitted, every parameter, and the pooling."""
         check_is_fitted(self)
         settings = self._check_params()
-        check_pooling(self.pooling, len(self._members()))
+        if self.pooling is None:
+            refuse_several(len(self._members()))
         return settings
 
     def _check_features(self, *, paired: bool) -> None:
         """Refuse random features for statistics on pairs, or on parts of all pairs."""
-        if self.n_components is not None and paired:
+        if paired:
             also = ", and second_order=False" if self._on_pairs else ""
             raise ValueError(
                 f"n_components == {self.n_components}, must be None for the design "
@@ -216,7 +194,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         """Check every parameter, and the options of `test`."""
         settings = self._check_params()
         check_flag(paired, "paired")
-        self._check_features(paired=paired)
+        if self.n_components is not None:
+            self._check_features(paired=paired)
         settings = replace(settings, paired=paired)
         options = check_options(*self._methods(settings), **given)
         return replace(settings, options=options)
@@ -233,6 +212,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
         Each side has kernels and samples, and features refuse some kernels.
         """
+        if self.pooling is None:
+            refuse_several(len(self._members()))
         if self.n_components is not None:
             [self.feature_seed_] = draw_seeds(generator_of(self.random_state), 1)
             self._features(*sides)
@@ -253,10 +234,6 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
             FeatureMaps(kernels, self.n_components, self._seed() + i, *samples)
             for i, (kernels, samples) in enumerate(sides)
         ]
-
-    def _refuse_changed(self) -> None:
-        """Refuse parameters that have changed since `fit` has learnt from them."""
-        refuse_changed(self, self._learnt_from)
 
     def _check_weights(
         self,
@@ -311,16 +288,8 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
 
     def _reader(self, kernels: list[KernelLike] | None, least: int) -> Reader:
         """Return how samples of at least so many rows are read for kernels."""
-        return Reader(
-            kernels,
-            least,
-            self.encoder,
-            self,
-            by_blocks=True,
-            n_components=self.n_components,
-            verbose=self.verbose,
-            encoder_=getattr(self, "encoder_", None),
-        )
+        fitted = getattr(self, "encoder_", None)
+        return Reader(kernels, least, self.encoder, self, encoder_=fitted)
 
     def _result(
         self,
@@ -333,11 +302,15 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         `noise` takes the statistics and `normalize`. It returns the noise of the mean
         over kernels, or a text that says why there is no standard error.
         """
+        kernels = self._members()
         statistics.check_finite()
         values, scales, errors = statistics.values, statistics.scales, statistics.errors
         if not self.squared:
             values = _square_roots(values, statistics.rounding)
-            errors = None if errors is None else _errors_of_roots(errors, values)
+            if errors is not None:
+                # To first order, but the error of a square is at least its square.
+                with np.errstate(all="ignore"):
+                    errors = np.fmin(errors / (2 * values), np.sqrt(errors))
         if self.normalize:
             pooled = normalize_statistics(values, scales, rounding=statistics.rounding)
         else:
@@ -345,11 +318,11 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         nu = statistics.nu if self.fuse_nu == "auto" else self.fuse_nu
         value = pool_statistics(check_finite(pooled), pooling=self.pooling, nu=nu)
         result = DiscrepancyResult(
-            value, values, scales, self._members(), self._discrepancy, errors
+            value, values, scales, kernels, self._discrepancy, errors
         )
         if noise is None or settings is None or not settings.errors:
             return result
-        found: Any = self._without_standard_error(len(result.kernels))
+        found: Any = self._without_standard_error(len(kernels))
         if not found:
             with np.errstate(all="ignore"):
                 try:
@@ -384,17 +357,11 @@ class BaseDiscrepancy(KeywordHints, BaseEstimator):
         return ""
 
     @property
-    def _discrepancy(self) -> str:
-        """Name of the discrepancy, also for subclasses that users write."""
-        package = __name__.partition(".")[0]
-        ours = (c for c in type(self).__mro__ if c.__module__.startswith(package))
-        return next(ours).__name__.removesuffix("Estimator")
-
-    @property
     def _run(self) -> Run:
         return Run(self.n_jobs, self.verbose)
 
 
+@in_one_blas_thread
 def collection_of(
     estimator: Any,
     samples: list[np.ndarray],
@@ -409,13 +376,12 @@ def collection_of(
     """
     kernels = resolve_columns(kernels, table, samples[0].shape[1])
     warn_if_indefinite(kernels, samples[0].shape[1])
-
-    def run(function: Callable[..., Any], tasks: Iterable[Any]) -> Iterator[Any]:
+    run = None
+    if effective_n_jobs(estimator.n_jobs) > 1:
         # Threads for every joblib backend, because there are few rows.
-        return run_all(tasks, function, Run(estimator.n_jobs), require="sharedmem")
-
+        run = partial(run_all, run=Run(estimator.n_jobs), require="sharedmem")
     bandwidth, n_bandwidths = getattr(estimator, name), estimator.n_bandwidths
-    return build_collection(samples, kernels, bandwidth, n_bandwidths, name, run=run)
+    return build_collection(samples, kernels, bandwidth, n_bandwidths, run)
 
 
 def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
@@ -430,12 +396,3 @@ def _square_roots(values: np.ndarray, rounding: np.ndarray) -> np.ndarray:
             "is not positive definite."
         )
     return np.sqrt(np.maximum(values, 0))
-
-
-def _errors_of_roots(errors: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """Return standard errors of square roots from those of their squares.
-
-    To first order, but an error of the square is at least the square of an error.
-    """
-    with np.errstate(all="ignore"):
-        return np.fmin(errors / (2 * roots), np.sqrt(errors))

@@ -39,10 +39,15 @@ from skdiscrepancy._gram.run import QUIET, Run, in_one_blas_thread
 from skdiscrepancy._gram.tiles import Gram
 from skdiscrepancy._statistics.dependence import centring_offsets
 from skdiscrepancy._statistics.second_order import check_finite
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, check_bandwidths
 from skdiscrepancy.designs import Design, check_design
 from skdiscrepancy.kernels._base import KernelLike, RowKernel
-from skdiscrepancy.kernels._names import as_target, check_kernel, kernel_name
+from skdiscrepancy.kernels._names import (
+    N_BANDWIDTHS,
+    as_target,
+    check_bandwidths,
+    check_kernel,
+    kernel_name,
+)
 
 # Norms of centred matrices below this fraction of the trace are rounding errors.
 CONSTANT = 1e-12

@@ -20,7 +20,7 @@ from skdiscrepancy._data.checks import (
     explains_keywords,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import (
     NO_BALANCE,
     BaseDiscrepancy,
@@ -54,8 +54,7 @@ from skdiscrepancy._statistics.evaluations import DiscrepancyResult
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, refuse_balanced, sample_dtype
 from skdiscrepancy.kernels._names import as_target, choose_target_kernels, tag_sparse
-from skdiscrepancy.pooling import check_pooling
-from skdiscrepancy.tables import encode, encode_target, fit_target_encoder, layout_of
+from skdiscrepancy.tables import encode, encode_target, fit_target_encoder
 
 
 def check_enough(n: int) -> None:
@@ -206,6 +205,7 @@ class HSICEstimator(BaseDiscrepancy):
     (0.065, 1.271)
     """
 
+    _discrepancy = "HSIC"
     _learns_from = (*BaseDiscrepancy._learns_from, "target_kernel", "target_bandwidth")
     _on_pairs = " on the rows i and i + N/2"
 
@@ -293,7 +293,6 @@ class HSICEstimator(BaseDiscrepancy):
             layout_of(self.target_encoder_, tables[1]),
             "target_bandwidth",
         )
-        check_pooling(self.pooling, len(collection) * len(target_collection))
         encoder = self.target_encoder_
         self.n_targets_in_ = y.shape[1] if encoder is None else encoder.n_features_in_
         self.kernels_, self.target_kernels_ = collection, target_collection

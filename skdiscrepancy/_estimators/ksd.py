@@ -79,7 +79,6 @@ from skdiscrepancy._statistics.second_order import (
 from skdiscrepancy.designs import Design
 from skdiscrepancy.kernels._base import Kernel, KernelLike
 from skdiscrepancy.kernels._names import KERNELS, check_kernel
-from skdiscrepancy.pooling import check_pooling
 
 # Number of groups of rows for the scales of samples that are drawn from the model. Each
 # scale is a root of about 500 squares, so its standard error is about 3 %.
@@ -612,6 +611,7 @@ class KSDEstimator(BaseDiscrepancy):
     (-0.029, 0.735)
     """
 
+    _discrepancy = "KSD"
     _learns_from = (*BaseDiscrepancy._learns_from, "model", "standardize")
     _own_checks: ClassVar = {
         "model": lambda values: check_model(values["model"]),
@@ -887,7 +887,6 @@ class KSDEstimator(BaseDiscrepancy):
         if self.standardize:
             scale, rows = standardized(X)
         collection = collection_of(self, [rows], kernels)
-        check_pooling(self.pooling, len(collection))
         self.scale_, self.kernels_ = scale, collection
         self._fitted_to = fingerprint(X)
         self._remember((self.kernels_, [spread_rows(X)[:1]]))

@@ -33,7 +33,7 @@ from skdiscrepancy._data.checks import (
     shown,
     takes_parameters_of,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._estimators.base import BaseDiscrepancy, Settings, collection_of
 from skdiscrepancy._gram.feature_maps import FeatureMaps
 from skdiscrepancy._gram.features import FeatureGram
@@ -64,13 +64,12 @@ from skdiscrepancy._statistics.second_order import (
     two_sample_statistics,
     warn_unused,
 )
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.designs import Design, Region
 from skdiscrepancy.kernels._base import KernelLike, refuse_balanced, resolve_columns
-from skdiscrepancy.kernels._names import tag_sparse
+from skdiscrepancy.kernels._names import N_BANDWIDTHS, tag_sparse
 from skdiscrepancy.kernels._radial import RadialKernel
-from skdiscrepancy.pooling import check_pooling, normalize_statistics
-from skdiscrepancy.tables import layout_of
+from skdiscrepancy.pooling import normalize_statistics
 
 # An effect size uses all rows up to this number, and then the fraction of the rows, in
 # each sample, so that it takes little of the time of a test.
@@ -453,6 +452,7 @@ class MMDEstimator(BaseDiscrepancy):
     """
 
     # The reference sample with its sums, if `fit` has computed them.
+    _discrepancy = "MMD"
     _on_pairs = " on pairs (X_i, Y_i)"
     _reference: Reference | None = None
 
@@ -763,7 +763,6 @@ class MMDEstimator(BaseDiscrepancy):
             resolve_columns([first], table, n_features),
             "median" if by_rule else self.bandwidth,
             1,
-            "bandwidth",
         )
         return found, members[len(members) // 2]
 
@@ -803,7 +802,6 @@ class MMDEstimator(BaseDiscrepancy):
         """Keep the first sample, and choose bandwidths from all samples."""
         layout = layout_of(self.encoder_, table)
         collection = collection_of(self, samples, settings.kernels, layout)
-        check_pooling(self.pooling, len(collection))
         # A test encodes both samples together.
         self._reference_table = None if self.encoder_ is None else table
         self.reference_ = as_block(samples[0])

@@ -30,7 +30,6 @@ from skdiscrepancy._data.blocks import (
     distinct_rows,
     lazy_pair,
     lazy_rows,
-    of_blocks,
     table_of,
 )
 from skdiscrepancy._data.frames import as_numbers
@@ -64,15 +63,10 @@ class Reader:
     encoder : "auto", None or transformer
         How to encode tables.
     estimator : estimator or None
-        Stores the number and names of the columns.
+        Stores the number and names of the columns. If it has `n_components`, data may
+        be in blocks.
     dense : bool
         Whether samples must not be sparse.
-    by_blocks : bool
-        Whether data may be in blocks.
-    n_components : int or None
-        Number of random features. Exact kernels need all rows in memory.
-    verbose : int
-        Whether the progress of reading blocks is shown.
     encoder_ : transformer or None
         The fitted encoder.
     """
@@ -82,18 +76,20 @@ class Reader:
     encoder: Any = None
     estimator: Any = None
     dense: bool = False
-    by_blocks: bool = False
-    n_components: int | None = None
-    verbose: int = 0
     encoder_: Any = None
 
     def blocks(self, Z: Any, name: str = "X") -> Any:
         """Return data in blocks as rows that are read by blocks, and others as is."""
-        if not self.by_blocks:
+        # Arrays are the usual case.
+        if type(Z) is np.ndarray or not hasattr(self.estimator, "n_components"):
             return Z
         kind = "read by blocks" if isinstance(Z, LazyRows) else kind_of_blocks(Z)
         if kind is None:
-            return of_blocks(Z, name) if self._stays_on_disk(Z) else Z
+            # Integers on disk would become floats in memory.
+            disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
+            exact = self.kernels is None or self.estimator.n_components is None
+            in_memory = not disk or exact or self._has_labels
+            return Z if in_memory else lazy_rows(Z, name)
         self._refuse_in_memory(name, kind)
         return lazy_rows(Z, name, self.least, self._watch)
 
@@ -115,7 +111,7 @@ class Reader:
 
     def _refuse_in_memory(self, name: str, kind: str, where: str = "") -> None:
         """Refuse data in blocks for kernels that need all rows in memory."""
-        if self.n_components is None and kind != "an iterator":
+        if self.estimator.n_components is None and kind != "an iterator":
             raise ValueError(
                 f"n_components == None, must be an integer such as 256, because {name} "
                 f"is {kind}, and exact kernels need all rows in memory. If the rows "
@@ -127,28 +123,23 @@ class Reader:
                 f"IndicatorKernel{where}, which needs all rows in memory."
             )
 
-    def _stays_on_disk(self, Z: Any) -> bool:
-        # Integers on disk would become floats in memory.
-        disk = isinstance(Z, np.memmap) and Z.ndim == 2 and Z.dtype.kind in "iub"
-        features = self.kernels is not None and self.n_components is not None
-        return disk and features and not self._has_labels
-
     @property
     def _has_labels(self) -> bool:
         return any(isinstance(kernel, IndicatorKernel) for kernel in self.kernels or ())
 
     @property
     def _watch(self) -> Any:
-        watch = partial(progress, "blocks", verbose=self.verbose, delay=BRIEF)
-        return watch if self.verbose else None
+        verbose = self.estimator.verbose
+        watch = partial(progress, "blocks", verbose=verbose, delay=BRIEF)
+        return watch if verbose else None
 
     def fit(self, tables: list[Any], names: Sequence[str] = ("X", "Y")) -> Any:
         """Fit the encoder to the rows of all tables, if they need one; return it."""
+        self.encoder_ = None
         # Kernels on labels read columns of any type themselves.
         labels = self.kernels is not None and sample_dtype(self.kernels) is None
-        by_kernels = labels and isinstance(self.encoder, str)
-        self.encoder_ = None
-        if not by_kernels:
+        arrays = all(type(table) is np.ndarray for table in tables)
+        if not (isinstance(self.encoder, str) and (labels or arrays)):
             self.encoder_ = fit_encoder(self.encoder, tables, names)
         return self.encoder_
 
@@ -163,15 +154,16 @@ class Reader:
         if reset is not None and (lazy or self.encoder_ is not None):
             check_columns(self.estimator, table_of(Z), reset=reset)
             reset = None
-        Z = encode(self.encoder_, Z)
+        if self.encoder_ is not None:
+            Z = encode(self.encoder_, Z)
         if lazy:
             return Z
         options = self._options(Z, name)
         if reset is None:
-            Z = check_rows(Z, name, **options)
+            rows = check_rows(Z, name, **options)
         else:
-            Z = check_rows(Z, estimator=self.estimator, reset=reset, **options)
-        return _floats_or_labels(Z, name)
+            rows = check_rows(Z, estimator=self.estimator, reset=reset, **options)
+        return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
     def target(self, y: Any, *, labels: bool) -> Any:
         """Return y with missing values encoded, as `labels` if kernels read them."""
@@ -180,21 +172,21 @@ class Reader:
 
     def rows_with_target(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         """Return X as the kernels read it, and y as an array of numbers or labels."""
-        if self.encoder_ is None:
-            options = {**self._options(X, "X"), "reset": reset}
-            X, y = validate_with_target(self.estimator, X, y, **options)
-        else:
-            check_columns(self.estimator, X, reset=reset)
-            X = encode(self.encoder_, X)
-            X, y = validate_with_target(None, X, y, **self._options(X, "X"))
-        return _floats_or_labels(X, "X"), y
+        owner, own = self.estimator, {"reset": reset}
+        if self.encoder_ is not None:
+            check_columns(owner, X, reset=reset)
+            X, owner, own = encode(self.encoder_, X), None, {}
+        X, y = validate_with_target(owner, X, y, **self._options(X, "X"), **own)
+        return X if X.dtype.kind == "f" else as_labels(X, "X"), y
 
     def together(
         self, tables: Sequence[Any], names: Sequence[str] = ("X", "Y")
     ) -> list[np.ndarray]:
         """Return samples with the same columns, encoded by the rows of all of them."""
         for table, name in zip(tables[1:], names[1:], strict=True):
-            refuse_other_columns(tables[0], table, names[0], name)
+            # Without names, columns are compared by their position.
+            if type(tables[0]) is not np.ndarray and type(table) is not np.ndarray:
+                refuse_other_columns(tables[0], table, names[0], name)
         self.fit(list(tables), names)
         reset = None if self.estimator is None else True
         samples = [self.rows(tables[0], names[0], reset=reset)]
@@ -212,13 +204,9 @@ class Reader:
         options: dict[str, Any] = {"ensure_min_samples": self.least}
         if self.kernels is not None:
             options["dtype"] = sample_dtype(self.kernels)
-            if not self.dense:
+            if not self.dense and type(Z) is not np.ndarray:
                 options["accept_sparse"] = accept_sparse(Z, name, self.kernels)
         return options
-
-
-def _floats_or_labels(rows: Any, name: str) -> Any:
-    return rows if rows.dtype.kind == "f" else as_labels(rows, name)
 
 
 def refuse_other_columns(X: Any, Y: Any, first: str, name: str) -> None:

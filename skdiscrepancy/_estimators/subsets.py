@@ -17,7 +17,7 @@ from skdiscrepancy._data.checks import (
     generator_of,
     shown,
 )
-from skdiscrepancy._data.frames import as_table
+from skdiscrepancy._data.frames import as_table, layout_of
 from skdiscrepancy._data.results import Result
 from skdiscrepancy._estimators.base import collection_of
 from skdiscrepancy._estimators.mmd import MMDEstimator
@@ -26,7 +26,6 @@ from skdiscrepancy._gram.run import Run, Work, run_all
 from skdiscrepancy._gram.two_sample_sums import TwoSamples
 from skdiscrepancy._statistics.second_order import check_finite, two_sample_statistics
 from skdiscrepancy.kernels._names import kernel_name
-from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

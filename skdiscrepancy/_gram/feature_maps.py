@@ -19,7 +19,6 @@ from scipy.sparse import csr_array, issparse
 
 from skdiscrepancy._data.arrays import aligned_products, as_block, encode_labels
 from skdiscrepancy._data.blocks import LazyCodes, LazyRows, spread_rows
-from skdiscrepancy._data.checks import check_number
 from skdiscrepancy._data.distances import Codes, Index, Rows
 from skdiscrepancy._gram.run import end_if_stopped
 from skdiscrepancy._loops.tile_loops import waves
@@ -37,19 +36,6 @@ from skdiscrepancy.kernels._radial import SpectralDraws, Spectrum
 STRIP = 512
 # More features are slower than exact kernels.
 MOST_COMPONENTS = 2**20
-
-
-def check_components(n_components: Any) -> None:
-    """Refuse a number of random features that is not None and not positive."""
-    if n_components is not None:
-        check_number(
-            n_components,
-            "n_components",
-            integer=True,
-            least=1,
-            most=MOST_COMPONENTS,
-            context=", or None for exact kernels",
-        )
 
 
 class Part(NamedTuple):

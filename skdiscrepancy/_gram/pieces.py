@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdiscrepancy._data.blocks import DaskRows, LazyRows, StreamRows, of_blocks
+from skdiscrepancy._data.blocks import DaskRows, LazyRows, StreamRows, lazy_rows
 from skdiscrepancy._data.distances import Rows
 from skdiscrepancy._gram.run import (
     QUIET,
@@ -268,7 +268,7 @@ class LazyBlocks(Blocks):
     def __init__(
         self, *samples: Any, view: Callable[[Any], Any] | None = None, run: Run = QUIET
     ):
-        self.samples: list[LazyRows] = [of_blocks(sample) for sample in samples]
+        self.samples: list[LazyRows] = [lazy_rows(sample) for sample in samples]
         self.sizes = tuple(len(sample) for sample in samples)
         self.n_features = samples[0].shape[1]
         self.view, self.run = view, run

@@ -40,14 +40,11 @@ LOG_STEP = 0.1
 BRIEF = 0.5
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """The progress of a loop; this one counts nothing and shows nothing."""
 
     # What the work of the next step counts.
     step = 1.0
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *others: object) -> None:
         """Leave the loop."""
@@ -215,13 +212,17 @@ def progress(what: str, total: float, verbose: int, *, delay: float = 0.0) -> Pr
 
 
 def steps(
-    items: Iterable[Any], what: str, total: float, verbose: int
+    items: Iterable[Any], what: str, total: float, verbose: int, size: Any = None
 ) -> Generator[Any, None, None]:
-    """Yield what a loop goes through, and show how far it is."""
+    """Yield what a loop goes through, and show how far it is, by the `size` of items.
+
+    None counts items.
+    """
     with progress(what, total, verbose) as line:
+        line.step = 1.0 if size is None else 0.0
         for item in items:
             yield item
-            line.advance()
+            line.advance(None if size is None else size(item))
 
 
 # Tasks at a time where joblib keeps the answers of all until the last one is there.
@@ -242,7 +243,7 @@ class Task:
         joblib sends objects that are large to the workers of dask once, small ones with
         every task.
         """
-        return super().__sizeof__() + held_bytes(vars(self).values())
+        return super().__sizeof__() + held_bytes(vars(self))
 
 
 class Work(partial):
@@ -253,21 +254,15 @@ class Work(partial):
         return super().__sizeof__() + held_bytes((self.args, self.keywords))
 
 
-def held_bytes(values: Iterable[Any]) -> int:
+def held_bytes(value: Any) -> int:
     """Return the bytes of arrays, also of those that objects of this package hold."""
-    return sum(map(_bytes_of, values))
-
-
-def _bytes_of(value: Any) -> int:
     if hasattr(value, "nbytes"):
         return value.nbytes
-    if isinstance(value, dict):
-        return held_bytes(value.values())
     if isinstance(value, (list, tuple)):
-        return held_bytes(value)
+        return sum(map(held_bytes, value))
     if type(value).__module__.startswith("skdiscrepancy."):
-        return held_bytes(getattr(value, "__dict__", {}).values())
-    return 0
+        value = getattr(value, "__dict__", {})
+    return held_bytes([*value.values()]) if isinstance(value, dict) else 0
 
 
 class Run(NamedTuple):
@@ -295,54 +290,53 @@ def run_all(
     size: Callable[[Any], float] | None = None,
     **options: Any,
 ) -> Generator[Any, None, None]:
-    """Yield the results of tasks in order, and end the rest if the caller stops.
+    """Return the results of tasks in order, and end the rest if the caller stops.
 
     The progress is counted here, in the caller's thread, wherever the tasks run: by the
     `size` of each result in a `total`, or by the number of tasks. `options` are those
     of joblib, which prints messages of its own only if
     ``joblib.parallel_config(verbose=...)`` says so.
     """
-    if total is None and run.verbose:
+    if not run.verbose:
+        return run_tasks(tasks, work, run.n_jobs, **options)
+    if total is None:
         tasks = tasks if isinstance(tasks, Sized) else list(tasks)
         total = len(tasks)
     results = run_tasks(tasks, work, run.n_jobs, **options)
-    with closing(results), progress(what, total or 0, run.verbose) as line:
-        if size is not None:
-            line.step = 0.0
-        for result in results:
-            line.advance(None if size is None else size(result))
-            yield result
+    return steps(results, what, total, run.verbose, size)
 
 
 def run_tasks(
     tasks: Iterable[Any], work: Callable[[Any], Any], n_jobs: int | None, **options: Any
 ) -> Generator[Any, None, None]:
     """Run tasks in threads, or on the backend of `joblib.parallel_config`, in order."""
-    tasks = iter(tasks)
-    first = list(islice(tasks, 2))
+    first = list(islice(tasks := iter(tasks), 2))
+    tasks = chain(first, tasks)
     if n_jobs is None:
         # Where threads are preferred, joblib itself takes the number of a context only
         # if that names a backend too.
         n_jobs = effective_n_jobs(None)
     options.update(n_jobs=n_jobs, prefer="threads")
+    require = options.get("require")
+    backend, _ = get_active_backend(prefer="threads", require=require)
+    threads = getattr(backend, "uses_threads", False)
+    if len(first) < 2 or (threads and n_jobs == 1):
+        with one_blas_thread():
+            for task in tasks:
+                end_if_stopped()
+                # Numbers beyond floating point end in a statistic that is not finite,
+                # and that is refused.
+                with np.errstate(all="ignore"):
+                    result = work(task)
+                yield result
+        return
     job = Job()
     try:
-        if len(first) == 1:
-            yield _work(work, first[0], job)
-            return
-        require = options.get("require")
-        backend, _ = get_active_backend(prefer="threads", require=require)
-        threads = getattr(backend, "uses_threads", False)
-        if threads and n_jobs == 1:
-            with one_blas_thread():
-                for task in chain(first, tasks):
-                    yield _work(work, task, job)
-            return
         # scikit-learn sets the warning filters anew in each task. Processes need that,
         # but threads share the filters, and one could keep those of another for good.
         library = joblib if threads else sklearn_parallel
         delayed = library.delayed(_work)
-        calls = (delayed(work, task, job) for task in chain(first, tasks))
+        calls = (delayed(work, task, job) for task in tasks)
         # Here, because the context of joblib belongs to the thread that made it.
         try:
             parallel, size = library.Parallel(return_as="generator", **options), None
@@ -477,8 +471,7 @@ def _work(work: Callable[[Any], Any], task: Any, job: Job) -> Any:
     Job.current.job = job
     try:
         end_if_stopped()
-        # Numbers beyond floating point end in a statistic that is not finite, and that
-        # is refused. Threads do not inherit the error state of their caller.
+        # Threads do not inherit the error state of their caller.
         config = config_context(**job.config)
         with config, np.errstate(all="ignore"), one_blas_thread():
             return work(task)
@@ -503,8 +496,8 @@ class one_blas_thread:
 
     lock = RLock()
     users: ClassVar[set[int]] = set()
-    # The libraries with the numbers of threads that they had; None if BLAS is free.
-    before: list[tuple[Any, int]] | None = None
+    # The libraries with the numbers of threads that they had, none if BLAS is free.
+    before: ClassVar[list[tuple[Any, int]]] = []
 
     def __enter__(self) -> None:
         shared = type(self)
@@ -512,25 +505,34 @@ class one_blas_thread:
             with shared.lock:
                 first = not shared.users
                 shared.users.add(id(self))
-                if first:
-                    _hold_blas()
+                if first and not shared.before:
+                    shared.before = [
+                        (library, library.num_threads)
+                        for library in _threadpools().lib_controllers
+                        if library.user_api == "blas"
+                    ]
+                for library, _ in shared.before if first else ():
+                    library.set_num_threads(1)
         except BaseException:
-            self._leave()
+            self.__exit__()
             raise
 
     def __exit__(self, *exception: object) -> None:
-        self._leave()
-
-    def __del__(self) -> None:
-        if id(self) in one_blas_thread.users:
-            self._leave()
-
-    def _leave(self) -> None:
         shared = type(self)
         with shared.lock:
             shared.users.discard(id(self))
-            if not shared.users:
-                _free_blas()
+            if shared.users:
+                return
+            for library, n_threads in shared.before:
+                # threadpoolctl 3.8 and later ignores all but the thread that set the
+                # number first, which need not be the one that is done last.
+                clear = getattr(library, "clear_controlling_thread", lambda force: None)
+                clear(force=True)
+                library.set_num_threads(n_threads)
+                clear(force=True)
+            shared.before = []
+
+    __del__ = __exit__
 
 
 def in_one_blas_thread(function: Function) -> Function:
@@ -548,28 +550,6 @@ def in_one_blas_thread(function: Function) -> Function:
     return cast(Function, held)
 
 
-def _hold_blas() -> None:
-    if one_blas_thread.before is None:
-        one_blas_thread.before = [
-            (library, library.num_threads)
-            for library in _threadpools().lib_controllers
-            if library.user_api == "blas"
-        ]
-    for library, _ in one_blas_thread.before:
-        library.set_num_threads(1)
-
-
-def _free_blas() -> None:
-    """Give BLAS the number of threads that it had."""
-    if one_blas_thread.before is None:
-        return
-    _clear_controlling_threads()
-    for library, n_threads in one_blas_thread.before:
-        library.set_num_threads(n_threads)
-    _clear_controlling_threads()
-    one_blas_thread.before = None
-
-
 @cache
 def _threadpools() -> ThreadpoolController:
     # Looking for the loaded libraries takes longer than a small statistic.
@@ -585,22 +565,11 @@ def one_openmp_thread() -> AbstractContextManager[Any]:
     return _threadpools().select(user_api="openmp").limit(limits=1)
 
 
-def _clear_controlling_threads() -> None:
-    """Let any thread set the number of threads of BLAS.
-
-    threadpoolctl 3.8 and later ignores all but the thread that set it first, which need
-    not be the one that is done last.
-    """
-    for library in _threadpools().lib_controllers:
-        if hasattr(library, "clear_controlling_thread"):
-            library.clear_controlling_thread(force=True)
-
-
 def _after_fork_in_child() -> None:
     # The child has none of the threads whose walks held BLAS.
     one_blas_thread.lock = RLock()
     one_blas_thread.users.clear()
-    _free_blas()
+    one_blas_thread().__exit__()
 
 
 if hasattr(os, "register_at_fork"):

@@ -112,7 +112,7 @@ class Leaf:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return held_bytes(vars(self).values())
+        return held_bytes(vars(self))
 
     def widened(self, mean: float) -> Leaf:
         """Return one minus the kernel if its mean is so large that digits are lost."""

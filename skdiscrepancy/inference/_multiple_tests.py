@@ -44,6 +44,7 @@ from skdiscrepancy._data.frames import (
     check_column_encoder,
     in_order,
     is_table,
+    layout_of,
     needs_encoding,
     read_columns,
     take_columns,
@@ -68,7 +69,7 @@ from skdiscrepancy.designs import CompleteU
 from skdiscrepancy.inference._tests import checked_test, hsic_test, mmd_test
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, Kernel
 from skdiscrepancy.kernels._names import choose_target_kernels
-from skdiscrepancy.tables import TableEncoder, layout_of
+from skdiscrepancy.tables import TableEncoder
 
 # Types that a column of objects may hold. None is refused later, as a missing value.
 # `is_numeric` decides which columns hold labels, as for y.

@@ -38,7 +38,7 @@ from skdiscrepancy._nulls.pvalues import OPTIONS, TestResult, check_options
 from skdiscrepancy._nulls.row_order import columns_of
 from skdiscrepancy._nulls.shifts import joint_shift_test
 from skdiscrepancy._statistics.second_order import warn_left_out
-from skdiscrepancy.bandwidths import N_BANDWIDTHS, build_collection
+from skdiscrepancy.bandwidths import build_collection
 from skdiscrepancy.kernels._base import (
     ColumnKernel,
     IndicatorKernel,
@@ -46,7 +46,7 @@ from skdiscrepancy.kernels._base import (
     PrecomputedKernel,
     check_gram,
 )
-from skdiscrepancy.kernels._names import kernel_bandwidth
+from skdiscrepancy.kernels._names import N_BANDWIDTHS, kernel_bandwidth
 from skdiscrepancy.kernels._radial import RadialKernel, warn_if_indefinite
 
 # Keywords that come first in the signature of a test.
@@ -661,7 +661,7 @@ def read_variable(
             rule = "grid"
             if isinstance(kernel, RadialKernel):
                 rule = _dyadic_grid(rows, kernel, n_bandwidths)
-        found += build_collection([rows], [kernel], rule, n_bandwidths, "bandwidth")
+        found += build_collection([rows], [kernel], rule, n_bandwidths)
     return rows, found
 
 
@@ -671,9 +671,9 @@ def _dyadic_grid(rows: np.ndarray, kernel: Any, n_bandwidths: int) -> np.ndarray
     The rule itself chooses their number from the data, so it differs by variable.
     """
     if n_bandwidths == 1:
-        [middle] = build_collection([rows], [kernel], "median", 1, "bandwidth")
+        [middle] = build_collection([rows], [kernel], "median", 1)
         return np.array([kernel_bandwidth(middle)])
-    ends = build_collection([rows], [kernel], "grid", 2, "bandwidth")
+    ends = build_collection([rows], [kernel], "grid", 2)
     low, high = (kernel_bandwidth(end) for end in ends)
     info = np.finfo(float)
     exponents = np.linspace(np.log2(low) - 1, np.log2(high) + 1, n_bandwidths)

@@ -34,6 +34,7 @@ from skdiscrepancy.kernels._base import (
     LinearKernel,
     PolynomialKernel,
     PrecomputedKernel,
+    RowKernel,
     SumKernel,
     accept_sparse,
     sample_dtype,
@@ -142,6 +143,52 @@ def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
         "skdiscrepancy.kernels or sklearn.gaussian_process.kernels, a function that "
         "returns the Gram matrix of two blocks of rows, or a tuple or list of them."
     )
+
+
+# Rules that compute bandwidths from the distances between rows.
+RULES = ("grid", "median", "dyadic")
+# Default number of bandwidths of a grid.
+N_BANDWIDTHS = 10
+
+
+def check_bandwidths(
+    kernels: list[KernelLike],
+    bandwidth: Any,
+    name: str,
+    n_bandwidths: int = N_BANDWIDTHS,
+) -> None:
+    """Check a bandwidth parameter and the bandwidths that kernel objects have."""
+    given = [(name, bandwidth)]
+    for kernel in kernels:
+        for member in kernel.members() if isinstance(kernel, Kernel) else ():
+            own = getattr(member, "bandwidth", None)
+            if own is not None and not isinstance(member, RowKernel):
+                given.append((f"bandwidth of {type(member).__name__}", own))
+    for title, value in given:
+        if isinstance(value, str) and value in RULES:
+            continue
+        message = (
+            f"{title} == {shown(value)}, must be 'grid', 'median', 'dyadic', or one or "
+            "more finite numbers > 0."
+        )
+        try:
+            values = np.asarray(value)
+        except ValueError:
+            raise ValueError(message) from None
+        if values.size and values.dtype.kind not in "iuf":
+            if all(type(one) is int for one in values.ravel()):
+                raise ValueError(f"{message} Integers must be below 2**64.")
+            raise (ValueError if isinstance(value, str) else TypeError)(message)
+        positive = np.all(values > 0) and np.all(np.isfinite(values))
+        if values.ndim > 1 or not values.size or not positive:
+            raise ValueError(message)
+    dyadic = isinstance(bandwidth, str) and bandwidth == "dyadic"
+    if dyadic and n_bandwidths != N_BANDWIDTHS:
+        raise ValueError(
+            f"n_bandwidths == {n_bandwidths!r}, must be {N_BANDWIDTHS}, its default, "
+            f"for {name} == 'dyadic', because the data determine the number of dyadic "
+            f"bandwidths. To choose the number yourself, also pass {name}='grid'."
+        )
 
 
 def tag_sparse(tags: Any, kernel: Any) -> Any:

@@ -24,7 +24,7 @@ from skdiscrepancy._data.checks import (
     RandomStateLike,
     check_flag,
     check_number,
-    check_verbose,
+    check_value,
     generator_of,
     shown,
 )
@@ -720,7 +720,7 @@ def _check_params(
     n_points: Any, standardize: Any, preconditioner: Any, verbose: Any
 ) -> int:
     check_flag(standardize, "standardize")
-    check_verbose(verbose)
+    check_value(verbose, "verbose")
     if preconditioner not in PRECONDITIONERS:
         raise ValueError(
             f"preconditioner == {preconditioner!r}, must be one of {PRECONDITIONERS}."

@@ -27,6 +27,7 @@ from skdiscrepancy._data.checks import (
     values_of,
     warn_user,
 )
+from skdiscrepancy._data.frames import layout_of
 from skdiscrepancy._estimators.base import check_parameters, collection_of
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.kernel_gram import KernelGram, decay_rate, gram
@@ -49,7 +50,6 @@ from skdiscrepancy._loops.tile_loops import (
 from skdiscrepancy._nulls.row_order import columns_of, warn_if_dependent
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
-from skdiscrepancy.tables import layout_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -726,7 +726,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             full for the first time.
         """
         check_is_fitted(self)
-        refuse_changed(self, self._learnt_from)
+        refuse_changed(self)
         rows = self._stream_rows(X)
         before = dict(vars(self))
         alarms = np.zeros(len(rows), dtype=bool)
