@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import chain, islice
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -16,10 +17,10 @@ from sklearn.utils import Bunch, indexable
 
 from skdiscrepancy._data.arrays import encode_labels
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
+    declares_parameters,
     shown,
     warn_user,
 )
@@ -64,7 +65,8 @@ class Choice(NamedTuple):
     n_informative: int
 
 
-class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICSelector(TableSelector, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ
@@ -204,36 +206,20 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     ['x1', 'x4']
     """
 
-    def __init__(
-        self,
-        n_features_to_select: Any = "auto",
-        *,
-        method: str = "lasso",
-        kernel: Any = "gaussian",
-        target_kernel: Any = "auto",
-        bandwidth_factor: float = 1.2,
-        target_bandwidth_factor: float = 3.0,
-        step: Any = 1,
-        n_probes: int = 19,
-        groups: Any = None,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.n_features_to_select = n_features_to_select
-        self.method = method
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth_factor = bandwidth_factor
-        self.target_bandwidth_factor = target_bandwidth_factor
-        self.step = step
-        self.n_probes = n_probes
-        self.groups = groups
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: Any = "auto"
+    _: KW_ONLY
+    method: str = "lasso"
+    kernel: Any = "gaussian"
+    target_kernel: Any = "auto"
+    bandwidth_factor: float = 1.2
+    target_bandwidth_factor: float = 3.0
+    step: Any = 1
+    n_probes: int = 19
+    groups: Any = None
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICSelector:
@@ -382,7 +368,8 @@ REFUSED = {
 }
 
 
-class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICSelectorCV(TableSelector, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
@@ -469,24 +456,14 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
     ['x1', 'x4']
     """
 
-    def __init__(
-        self,
-        selector: Any = None,
-        *,
-        param_grid: Any = None,
-        min_features_to_select: int = 1,
-        max_features_to_select: int | None = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.selector = selector
-        self.param_grid = param_grid
-        self.min_features_to_select = min_features_to_select
-        self.max_features_to_select = max_features_to_select
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    selector: Any = None
+    _: KW_ONLY
+    param_grid: Any = None
+    min_features_to_select: int = 1
+    max_features_to_select: int | None = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:

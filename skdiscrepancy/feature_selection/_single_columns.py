@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
@@ -30,10 +30,10 @@ from skdiscrepancy._data.arrays import (
     validate_with_target,
 )
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
+    declares_parameters,
     draw_seeds,
     generator_of,
     shown,
@@ -701,7 +701,8 @@ class Permutations:
 CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
 
 
-class HSICScore(KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICScore(BaseEstimator):
     r"""Score function for univariate selectors: the dependence of y on each column.
 
     Pass it to :class:`~sklearn.feature_selection.SelectKBest`,
@@ -805,32 +806,18 @@ class HSICScore(KeywordHints, BaseEstimator):
     ['x3']
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "gaussian",
-        target_kernel: Any = "auto",
-        bandwidth_factor: float = 1.2,
-        target_bandwidth_factor: float = 3.0,
-        statistic: str = "cka",
-        pvalue: str | None = "gamma",
-        n_resamples: int = 999,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth_factor = bandwidth_factor
-        self.target_bandwidth_factor = target_bandwidth_factor
-        self.statistic = statistic
-        self.pvalue = pvalue
-        self.n_resamples = n_resamples
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    target_kernel: Any = "auto"
+    bandwidth_factor: float = 1.2
+    target_bandwidth_factor: float = 3.0
+    statistic: str = "cka"
+    pvalue: str | None = "gamma"
+    n_resamples: int = 999
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def __call__(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
+    declares_parameters,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -483,7 +483,8 @@ LEAST_WINDOWS = 3
 FREE = ("n_jobs", "random_state", "verbose")
 
 
-class DriftMonitor(KeywordHints, BaseEstimator):
+@declares_parameters
+class DriftMonitor(BaseEstimator):
     r"""Alarm for drift in a stream of rows.
 
     Use it to monitor data that arrive row by row, for example sensor values or the
@@ -594,28 +595,16 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     (6, 50)
     """
 
-    def __init__(
-        self,
-        *,
-        window_size: int = 100,
-        run_length: float = 10_000,
-        kernel: Any = ("gaussian", "laplace"),
-        bandwidth: Any = "grid",
-        n_bandwidths: int = 10,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.window_size = window_size
-        self.run_length = run_length
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.n_bandwidths = n_bandwidths
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    window_size: int = 100
+    run_length: float = 10_000
+    kernel: Any = ("gaussian", "laplace")
+    bandwidth: Any = "grid"
+    n_bandwidths: int = 10
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @explains_keywords
     @in_one_blas_thread
