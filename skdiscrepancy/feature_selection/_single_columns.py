@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
@@ -319,15 +319,20 @@ def _place_of(column: Any, names: list[Any], group: Any) -> int:
 MAX_LEVELS = 30
 
 
-def column_scales(
-    X: np.ndarray, kernel: Kernel, factor: Any, name: str, names: Any = None
+def block_scales(
+    blocks: Iterable[np.ndarray],
+    titles: list[str],
+    kernel: Kernel,
+    params: Any,
+    name: str = "bandwidth_factor",
 ) -> np.ndarray:
-    """Return the bandwidth of every column, ones for kernels without a bandwidth.
+    """Return the bandwidth on every block of columns, ones if the kernel has none.
 
-    The bandwidth is the factor times the median distance of the column, unless the
-    kernel has a bandwidth of its own: a number, or "median". `names` are the names of
-    the columns, for error messages.
+    The bandwidth is a factor, the parameter `name`, times the median distance of the
+    block, unless the kernel has a bandwidth of its own: a number, or "median". Error
+    messages have the titles of the blocks.
     """
+    factor = getattr(params, name)
     if isinstance(factor, str):
         raise ValueError(
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
@@ -336,26 +341,29 @@ def column_scales(
     check_number(factor, name, strict=True)
     factor = float(factor)
     if not isinstance(kernel, RadialKernel):
-        return np.ones(X.shape[1])
+        return np.ones(len(titles))
     own = kernel.bandwidth
     if own is not None and not (isinstance(own, str) and own == "median"):
         what = f"bandwidth of {kernel!r}"
         own = check_number(own, what, strict=True, keyword="median")
-        return np.full(X.shape[1], float(own))
-    names, medians = names or range(X.shape[1]), np.empty(X.shape[1])
-    for j, label in enumerate(names):
-        with _naming(f"Column {label!r}"):
-            [medians[j]] = column_medians(X[:, [j]])
+        return np.full(len(titles), float(own))
+    medians = np.empty(len(titles))
+    for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
+        with _naming(title):
+            if rows.shape[1] == 1:
+                [medians[v]] = column_medians(rows)
+            else:
+                medians[v] = median_bandwidth(rows, p=kernel.norm)
     if own is not None:
         return medians
     with np.errstate(all="ignore"):
         scales = factor * medians
     usable = np.isfinite(scales) & (scales > 0)
     if not np.all(usable):
-        j = int(np.argmin(usable))
+        v = int(np.argmin(usable))
         raise ValueError(
-            f"{name} == {factor}, must be another number for column {names[j]!r} of X: "
-            f"its product with the median distance, {medians[j]:.3g}, is too large or "
+            f"{name} == {factor}, must be another number for {titles[v]} of X: "
+            f"its product with the median distance, {medians[v]:.3g}, is too large or "
             "too small for floating point. Rescale this column."
         )
     return scales
@@ -365,9 +373,11 @@ def column_scales(
 def _naming(what: str) -> Iterator[None]:
     """Put the name of a column or group before error messages."""
     try:
-        yield
+        # Distances that are not finite are refused without a warning.
+        with np.errstate(all="ignore"):
+            yield
     except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+        raise ValueError(f"{what[0].upper()}{what[1:]}: {error}") from error
 
 
 def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
@@ -383,30 +393,22 @@ def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
 ReadBlock = Callable[[Inputs], np.ndarray]
 
 
-def _learn_block(
-    inputs: Inputs, columns: list[int], kernel: Kernel, factor: float
-) -> tuple[ReadBlock, float]:
-    """Learn to read columns as one block, and the bandwidth of the kernel on it."""
+def _learn_block(inputs: Inputs, columns: list[int], kernel: Kernel) -> ReadBlock:
+    """Learn to read columns as one block, in which each column has the same weight."""
     norm = kernel.norm if isinstance(kernel, RadialKernel) else 2
-    own = getattr(kernel, "bandwidth", None)
-    by_median = own is None or isinstance(own, str)
     readers = [_learn_column(inputs, j, norm) for j in columns]
-    divisors = [1.0] * len(columns)
-    if len(columns) > 1 and by_median:
+    if len(columns) == 1:
+        return readers[0]
+    own = getattr(kernel, "bandwidth", None)
+    divisors = [len(columns) ** (1 / norm)] * len(columns)
+    if own is None or isinstance(own, str):
         divisors = [median_bandwidth(read(inputs), p=norm) for read in readers]
 
     def rows(sample: Inputs) -> np.ndarray:
         columns = zip(readers, divisors, strict=True)
         return np.hstack([read(sample) / divisor for read, divisor in columns])
 
-    median = median_bandwidth(rows(inputs), p=norm) if by_median else 1.0
-    if not isinstance(kernel, RadialKernel):
-        return rows, 1.0
-    if own is None:
-        return rows, factor * median
-    if by_median:
-        return rows, median
-    return rows, float(own) * len(columns) ** (1 / norm)
+    return rows
 
 
 def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
@@ -497,9 +499,16 @@ class Columns:
     def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
         self.kernel = check_single_kernel(params.kernel, "kernel")
-        self.bandwidths = np.ones(inputs.n_variables)
-        self.blocks: dict[int, ReadBlock] = {}
-        self._learn(params.bandwidth_factor)
+        self.blocks: list[ReadBlock] = []
+        titles = []
+        for name, columns in zip(inputs.group_names, inputs.groups, strict=True):
+            titles.append(f"group {name!r}")
+            if len(columns) == 1:
+                titles[-1] = f"column {inputs.names[columns[0]]!r}"
+            with _naming(titles[-1]):
+                self.blocks.append(_learn_block(inputs, columns, self.kernel))
+        blocks = (read(inputs) for read in self.blocks)
+        self.bandwidths = block_scales(blocks, titles, self.kernel, params)
         self.run = Run(params.n_jobs, params.verbose)
         rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
@@ -507,33 +516,9 @@ class Columns:
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
-    def _learn(self, factor: Any) -> None:
-        """Learn the bandwidth of each variable, and how to read blocks of columns."""
-        inputs = self.inputs
-        plain = [v for v in range(inputs.n_variables) if inputs.plain(v)]
-        columns = [inputs.groups[v][0] for v in plain]
-        all_plain = len(plain) == inputs.n_variables
-        X = inputs.values if all_plain else inputs.values[:, columns]
-        names = [inputs.names[j] for j in columns]
-        scales = column_scales(X, self.kernel, factor, "bandwidth_factor", names)
-        self.bandwidths[plain] = scales
-        for v in set(range(inputs.n_variables)) - set(plain):
-            columns = inputs.groups[v]
-            what = "Group" if len(columns) > 1 else "Column"
-            # Distances that are not finite are refused without a warning.
-            with (
-                _naming(f"{what} {inputs.group_names[v]!r}"),
-                np.errstate(all="ignore"),
-            ):
-                block = _learn_block(inputs, columns, self.kernel, float(factor))
-            self.blocks[v], self.bandwidths[v] = block
-
     def rows(self, v: int, inputs: Inputs | None = None) -> np.ndarray:
         """Return the rows of one variable as numbers, here or in another sample."""
-        inputs = inputs or self.inputs
-        if v in self.blocks:
-            return self.blocks[v](inputs)
-        return inputs.values[:, inputs.groups[v]]
+        return self.blocks[v](inputs or self.inputs)
 
     def variable(self, v: int) -> Variable:
         """Return one column or group with its kernel."""
@@ -640,8 +625,9 @@ class TargetKernel:
         self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
         self.scales: np.ndarray | None = None
         rows = self.rows_of(y)
-        factor = params.target_bandwidth_factor
-        scales = column_scales(rows, self.kernel, factor, "target_bandwidth_factor")
+        columns = rows.T[:, :, np.newaxis]
+        titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
+        scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
