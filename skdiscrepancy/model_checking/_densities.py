@@ -49,7 +49,11 @@ from skdiscrepancy._models.dispatch import (
     widths,
     without_names,
 )
-from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
+from skdiscrepancy._statistics.evaluations import (
+    ComparisonResult,
+    check_level,
+    check_names,
+)
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
@@ -136,12 +140,7 @@ def compare_scores(
         )
     if test_fraction is None:
         test_fraction = 1 / n_splits
-    context = ", 0 and 1 excluded"
-    test_fraction = check_number(
-        test_fraction, "test_fraction", strict=True, most=1, context=context
-    )
-    if test_fraction >= 1:
-        raise ValueError(f"test_fraction == {test_fraction}, must be > 0 and < 1.")
+    test_fraction = check_level(test_fraction, "test_fraction")
     if names is None:
         names = [
             ", ".join(f"{key}={value}" for key, value in params.items())

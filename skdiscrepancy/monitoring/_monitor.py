@@ -62,23 +62,18 @@ class Reference:
         Number of rows.
     sums : ndarray of shape (n_kernels, n_rows)
         Sum of each row of the Gram matrix, without the diagonal.
-    diagonals : ndarray of shape (n_kernels,)
-        Sums of the diagonals of the Gram matrices.
+    levels : ndarray of shape (n_kernels,)
+        Means of the Gram matrices.
     """
 
     n_rows: int
     sums: np.ndarray
-    diagonals: np.ndarray
+    levels: np.ndarray
 
     @cached_property
     def totals(self) -> np.ndarray:
         """Sums of the Gram matrices without their diagonals."""
         return self.sums.sum(axis=1)
-
-    @property
-    def levels(self) -> np.ndarray:
-        """Means of the Gram matrices."""
-        return (self.totals + self.diagonals) / self.n_rows**2
 
 
 def window_statistics(
@@ -659,8 +654,8 @@ class DriftMonitor(BaseEstimator):
         source = gram(evaluated, rows, run=run)
         with progress("thresholds", 2, self.verbose) as both:
             sums = check_finite(source.sums(diagonal=False))
-            diagonal = source.diagonal().sum(axis=1, dtype=np.float64)
-            reference = Reference(n, sums, diagonal)
+            diagonals = source.diagonal().sum(axis=1, dtype=np.float64)
+            reference = Reference(n, sums, (sums.sum(axis=1) + diagonals) / n**2)
             both.advance()
             scales, thresholds = simulate_thresholds(
                 StreamTask(source, reference, size), run_length, self.random_state, run

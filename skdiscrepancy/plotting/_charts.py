@@ -413,12 +413,9 @@ class BandwidthDisplay(PValues):
         >>> display.pooled_line_.get_label()
         'test: p = 0.001'
         """
-        pvalues, statistics = getattr(result, "pvalues", None), result.statistics
+        pvalues = getattr(result, "pvalues", None)
         is_test = pvalues is not None
-        scales = np.asarray(1.0 if is_test else result.scales)
-        # The scale and the statistic of constant data are 0.
-        zeros = np.zeros_like(statistics)
-        statistics = np.divide(statistics, scales, out=zeros, where=scales > 0)
+        statistics = result.statistics if is_test else result._normalized
         kernels, statistics, pvalues, paired = _on_first_variable(
             result.kernels, statistics, pvalues
         )
@@ -427,7 +424,7 @@ class BandwidthDisplay(PValues):
             bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),
             statistics=statistics,
             value=result.statistic if is_test else result.value,
-            normalized=not np.all(scales == 1),
+            normalized=not (is_test or np.all(result.scales == 1)),
             pvalues=pvalues,
             pvalue=result.pvalue if is_test else None,
             medians=medians,
@@ -841,10 +838,8 @@ class DriftReportDisplay(Display):
         """
         names = _first_columns(self.feature_names, max_columns)
         n_drawn, n_columns = len(names), len(self.feature_names)
-        sizes, pvalues, explains = (
-            np.asarray(values)[:n_drawn]
-            for values in (self.effect_sizes, self.adjusted_pvalues, self.explains)
-        )
+        columns = self.effect_sizes, self.adjusted_pvalues, self.explains
+        sizes, pvalues, explains = (np.asarray(values)[:n_drawn] for values in columns)
         largest = float(np.max(sizes, initial=0)) or 1.0
         places, small = np.arange(n_drawn), pvalues <= self.level
         colors = np.where(explains, VERMILLION, BLUE)
@@ -957,20 +952,13 @@ class ComparisonDisplay(Display):
         """Return the fields from a comparison, the best candidate first."""
         level = options.get("level", 0.05)
         kept = result.best_set(level)
-        best = result.names.index(result.best)
-        sign = -1 if result.larger_is_better else 1
-        order = np.argsort(sign * result.scores, kind="stable")
-        names = [result.names[i] for i in order]
-        ends = [
-            result.pair(name, result.best).confidence_interval(1 - level)
-            if i != best
-            else (0.0, 0.0)
-            for i, name in zip(order, names, strict=True)
-        ]
+        columns = result._columns()
+        best, *others = names = columns["candidate"]
+        ends = [result.pair(n, best).confidence_interval(1 - level) for n in others]
         return {
             "names": names,
-            "differences": result.differences[order, best],
-            "widths": [(high - low) / 2 for low, high in ends],
+            "differences": columns["difference"],
+            "widths": [0.0, *((high - low) / 2 for low, high in ends)],
             "in_set": [name in kept for name in names],
             "discrepancy": result.discrepancy,
         }
@@ -1571,11 +1559,9 @@ class SelectionCVDisplay(Display):
         sizes, scores = np.asarray(self.n_features), np.asarray(self.scores)
         n_splits, best = scores.shape[2], self.best_setting
         means = scores.mean(axis=2)
-        self.other_lines_ = [
-            ax.plot(sizes, mean, color=GREY, linewidth=0.8, alpha=0.5)[0]
-            for index, mean in enumerate(means)
-            if index != best
-        ]
+        others = np.delete(means, best, axis=0).T
+        style = {"color": GREY, "linewidth": 0.8, "alpha": 0.5}
+        self.other_lines_ = ax.plot(sizes, others, **style)
         if self.other_lines_:
             self.other_lines_[0].set_label("other parameters")
         folds = f"mean of {n_splits} fold{'' if n_splits == 1 else 's'}"
@@ -1595,6 +1581,6 @@ class SelectionCVDisplay(Display):
         whole_numbers(ax.xaxis)
         ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
         named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
-        handles = [handle for handle in named if handle is not None]
+        handles = list(filter(None, named))
         title = "Cross-validated score by number of columns"
         return self._legend(title, ncols=3, handles=handles)
