@@ -47,12 +47,11 @@ from skdiscrepancy._data.frames import (
     read_columns,
     take_columns,
 )
-from skdiscrepancy._estimators.cka import Variable, alignments, cka
+from skdiscrepancy._estimators.cka import Variable, cka
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
-    StackedFactors,
     column_factors,
     inner_product,
 )
@@ -457,32 +456,6 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     )
 
 
-class Batch:
-    """Some columns with their kernels, and their factors in one array if complete."""
-
-    def __init__(self, variables: list[Variable]):
-        self.variables = variables
-        self.stack: StackedFactors | None = None
-        if all(variable.may_be_complete for variable in variables):
-            self.stack = StackedFactors([variable.factor for variable in variables])
-            for variable, factor in zip(variables, self.stack.factors, strict=True):
-                variable.factor = factor
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the factors."""
-        return 0 if self.stack is None else self.stack.rows.nbytes
-
-    def alignments(self, target: Variable) -> np.ndarray:
-        """Return the CKA of each column with a variable."""
-        complete = target.complete and all(v.complete for v in self.variables)
-        if self.stack is None or not complete:
-            products = np.array([v.product(target) for v in self.variables])
-        else:
-            products = self.stack.inner_products(target.factor)
-        return alignments(self.variables, products, target)
-
-
 class Columns:
     """The columns of X, or groups of columns, with one kernel each.
 
@@ -512,7 +485,7 @@ class Columns:
         self.run = Run(params.n_jobs, params.verbose)
         rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
         self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
-        self._kept: dict[int, Batch] = {}
+        self._kept: dict[int, list[Variable]] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
@@ -523,21 +496,29 @@ class Columns:
     def variable(self, v: int) -> Variable:
         """Return one column or group with its kernel."""
         position, inside = divmod(v, self._batch_size)
-        return self._batch(position).variables[inside]
+        return self._batch(position)[inside]
 
     def map(self, function: Callable[[Variable], Any]) -> list[Any]:
         """Apply a function to the variables of all columns, in threads, in order."""
 
-        def of_batch(batch: Batch) -> list[Any]:
-            n_columns, verbose = len(batch.variables), self.run.verbose
-            columns = steps(batch.variables, "columns", n_columns, verbose)
+        def of_batch(position: int) -> list[Any]:
+            batch, verbose = self._batch(position), self.run.verbose
+            columns = steps(batch, "columns", len(batch), verbose)
             return [function(column) for column in columns]
 
-        return self._map_batches(of_batch)
+        positions = range(-(-self.inputs.n_variables // self._batch_size))
+        # The threads share the batches that are kept.
+        found = run_all(
+            positions, of_batch, self.run, what="columns", require="sharedmem"
+        )
+        return list(chain.from_iterable(found))
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
-        return np.array(self._map_batches(lambda batch: batch.alignments(target)))
+        found = self.map(lambda column: (column.product(target), column.norm))
+        products, norms = np.array(found).T
+        norm = np.array([target.norm])
+        return cka(products[:, np.newaxis], norms, norm)[:, 0].clip(0, 1)
 
     def permuted_alignments(
         self, target: Variable, permutations: list[np.ndarray]
@@ -561,37 +542,16 @@ class Columns:
 
         return np.array(self.map(align)).T
 
-    def _map_batches(self, function: Callable[[Batch], Any]) -> list[Any]:
-        """Apply a function to all batches, in threads, and chain its results."""
-        n_batches = -(-self.inputs.n_variables // self._batch_size)
-        parts = run_all(
-            range(n_batches),
-            lambda position: function(self._batch(position)),
-            self.run,
-            what="columns",
-            # The threads share the batches that are kept.
-            require="sharedmem",
-        )
-        return list(chain.from_iterable(parts))
+    def _batch(self, position: int) -> list[Variable]:
+        """Return a batch of columns; batches that fit the working memory are kept.
 
-    def _batch(self, position: int) -> Batch:
-        """Return a batch of columns; batches that fit the working memory are kept."""
+        Columns of numbers are factored together.
+        """
         if position in self._kept:
             return self._kept[position]
-        start = position * self._batch_size
-        batch = self._make_batch(
-            range(start, min(start + self._batch_size, self.inputs.n_variables))
-        )
-        with self._lock:
-            if self._room > batch.nbytes:
-                self._room -= batch.nbytes
-                self._kept[position] = batch
-        return batch
-
-    def _make_batch(self, members: range) -> Batch:
-        """Return a batch, in which columns of numbers are factored together."""
-        inputs, variables = self.inputs, {}
-        for v in members:
+        start, inputs = position * self._batch_size, self.inputs
+        variables = {}
+        for v in range(start, min(start + self._batch_size, inputs.n_variables)):
             kernel: Any = self.kernel
             if inputs.label(v):
                 rows, kernel = inputs.values[:, inputs.groups[v]], IndicatorKernel()
@@ -601,13 +561,19 @@ class Columns:
                     kernel = copy(kernel)
                     kernel.bandwidth = float(self.bandwidths[v])
             variables[v] = Variable(rows, kernel)
-        plain = [v for v in members if inputs.plain(v)]
-        if plain and all(v.may_be_complete for v in variables.values()):
-            X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
-            factors = column_factors(X, self.kernel, self.bandwidths[plain])
-            for v, factor in zip(plain, factors, strict=True):
-                variables[v].factor = factor
-        return Batch(list(variables.values()))
+        batch, nbytes = list(variables.values()), 0
+        if all(variable.may_be_complete for variable in batch):
+            if plain := [v for v in variables if inputs.plain(v)]:
+                X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
+                factors = column_factors(X, self.kernel, self.bandwidths[plain])
+                for v, factor in zip(plain, factors, strict=True):
+                    variables[v].factor = factor
+            nbytes = sum(variable.factor.rows.nbytes for variable in batch)
+        with self._lock:
+            if self._room > nbytes:
+                self._room -= nbytes
+                self._kept[position] = batch
+        return batch
 
 
 class TargetKernel:
