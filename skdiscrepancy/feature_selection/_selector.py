@@ -21,6 +21,8 @@ from skdiscrepancy._data.checks import (
     check_number,
     check_run_options,
     declares_parameters,
+    draw_seeds,
+    generator_of,
     shown,
     warn_user,
 )
@@ -32,12 +34,12 @@ from skdiscrepancy.feature_selection._paths import PATHS, Path, Problem
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     Inputs,
-    Permutations,
     TableSelector,
     TargetKernel,
     check_single_kernel,
     joint_kernel,
     read_inputs,
+    row_orders,
 )
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
@@ -271,8 +273,8 @@ class HSICSelector(TableSelector, BaseEstimator):
         most = k or inputs.n_variables
         probes = None
         if k is None:
-            n = inputs.n_samples
-            probes = list(Permutations(n, self.n_probes, self.random_state))
+            seeds = draw_seeds(generator_of(self.random_state), self.n_probes)
+            probes = list(row_orders(inputs.n_samples, seeds))
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()

@@ -627,27 +627,14 @@ class TargetKernel:
 MAX_LISTED = 6
 
 
-class Permutations:
-    """Random permutations of rows that you can iterate over again and again.
-
-    For up to six rows, they are all permutations except the identity. For more rows,
-    only seeds are kept, because n_resamples x n numbers may not fit into memory.
-    """
-
-    def __init__(self, n: int, n_resamples: int, random_state: RandomStateLike):
-        self.n = n
-        self.seeds = draw_seeds(generator_of(random_state), n_resamples)
-        self.listed: list[np.ndarray] = []
-        if n <= MAX_LISTED:
-            self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        if self.listed:
-            yield from self.listed
-            return
-        for seed in self.seeds:
-            end_if_stopped()
-            yield np.random.RandomState(seed).permutation(self.n)
+def row_orders(n: int, seeds: list[int]) -> Iterator[np.ndarray]:
+    """Yield a random permutation of n rows for each seed, or all of few rows."""
+    if n <= MAX_LISTED:
+        yield from map(np.array, islice(permutations(range(n)), 1, None))
+        return
+    for seed in seeds:
+        end_if_stopped()
+        yield np.random.RandomState(seed).permutation(n)
 
 
 CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
@@ -827,7 +814,9 @@ class HSICScore(BaseEstimator):
         if by_moments := self.pvalue == "gamma" and n > MAX_LISTED:
             of_target = invariants(F)
         else:
-            orders = Permutations(n, int(self.n_resamples), self.random_state)
+            # Permutations are drawn again for each column, because all of them would
+            # take much memory.
+            seeds = draw_seeds(generator_of(self.random_state), int(self.n_resamples))
 
         def pvalue(column: Variable) -> float:
             G = column.factor.rows
@@ -836,7 +825,7 @@ class HSICScore(BaseEstimator):
             observed = inner_product(G, F)
             if by_moments:
                 return gamma_pvalue(observed, invariants(G), of_target)
-            drawn = [inner_product(G[:, order], F) for order in orders]
+            drawn = [inner_product(G[:, order], F) for order in row_orders(n, seeds)]
             return rank_pvalue(np.array([observed, *drawn]), observed)
 
         return pvalue

@@ -845,34 +845,31 @@ def drift_report(
     mmd, settings = checked_tests(MMDEstimator, **params)
     new, columns = _read_tables(reference, new)
     with progress("drift report", 4, mmd.verbose) as line:
-        tables = _Tables([reference, new], encoder, mmd.random_state, mmd.n_jobs)
+        tables = _Tables([reference, new], encoder, mmd)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
         column_tests = two_sample_columns(reference, new, mmd, of_columns)
         # The tests of columns have looked at the order of the rows.
         settings = of_tests(settings, 1)
 
-        def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
-            like = copy(mmd).set_params(encoder=encoder)
-            x, y = map(as_table, samples)
-            return like._test_pair(x, y, settings, effect=effect)
+        plain = copy(mmd).set_params(encoder=None)
+
+        def pvalue_of(columns: list[int]) -> float:
+            x, y = tables.of(columns)
+            return copy(plain)._test_pair(x, y, settings, effect=False).pvalue
 
         line.advance()
-        joint_test = test(tables.joint, encoder=None, effect=True)
+        x, y = map(as_table, tables.joint)
+        joint_test = copy(plain)._test_pair(x, y, settings, effect=True)
         line.advance()
         groups, remaining = tables.explain(
-            joint_test.pvalue,
-            lambda some: test(tables.of(some), encoder="auto", effect=False).pvalue,
-            values["level"],
-            values["max_columns"],
+            joint_test.pvalue, pvalue_of, values["level"], values["max_columns"]
         )
         line.advance()
         found = [j for group in groups for j in group]
         x, y = tables.of(found or list(range(len(columns))))
         kept, rows = tables.draw_rows(COMPARED_ROWS)
-        how = {
-            name: getattr(mmd, name)
-            for name in ("bandwidth", "n_bandwidths", *RUN.split())
-        }
+        same = ("bandwidth", "n_bandwidths", *RUN.split())
+        how = {name: getattr(mmd, name) for name in same}
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
         complete = Settings(CompleteU(), settings.kernels)
@@ -916,8 +913,8 @@ def drift_report(
 class _Tables:
     """Both tables, encoded as numbers."""
 
-    def __init__(self, tables: Any, encoder: Any, seed: Any, n_jobs: int | None):
-        self.seed, self.n_jobs = seed, n_jobs
+    def __init__(self, tables: Any, encoder: Any, mmd: MMDEstimator):
+        self.mmd = mmd
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
         # `set_output` can make DataFrames of the encoding.
@@ -941,8 +938,7 @@ class _Tables:
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""
-        generator = generator_of(self.seed)
-        tables = (self.x, self.y)
+        generator, tables = generator_of(self.mmd.random_state), (self.x, self.y)
         return [np.sort(generator.permutation(len(Z))[:n_rows]) for Z in tables]
 
     def explain(
@@ -974,7 +970,7 @@ class _Tables:
         groups: list[list[int]] = []
         left, remaining = list(range(len(blocks))), cast(float | None, pvalue)
         while remaining is not None and remaining <= level and max_columns:
-            some = drifting_set([blocks[j] for j in left], len(kept), self.n_jobs)
+            some = drifting_set([blocks[j] for j in left], len(kept), self.mmd.n_jobs)
             groups.append([left[i] for i in some[:max_columns]])
             max_columns -= len(groups[-1])
             left = [j for j in left if j not in groups[-1]]
@@ -996,7 +992,7 @@ class _Tables:
                 kernel = IndicatorKernel()
                 x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
             settings = Settings(CompleteU(), [kernel])
-            mmd = MMDEstimator(pooling=None, n_jobs=self.n_jobs)
+            mmd = MMDEstimator(pooling=None, n_jobs=self.mmd.n_jobs)
             try:
                 sizes.append(effect_size(mmd._evaluate_pair(x, y, settings).value))
             except ValueError:
