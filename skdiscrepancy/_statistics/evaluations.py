@@ -373,9 +373,9 @@ class ComparisonResult(Result):
         result : ComparisonResult
             Result.
         """
-        n = len(candidates)
-        differences, variances = np.zeros((n, n)), np.zeros((n, n))
-        degrees = np.ones((n, n))
+        n, scores = len(candidates), np.array([c.value for c in candidates])
+        differences, variances, degrees = np.zeros((3, n, n))
+        degrees += 1
         for i in range(n):
             for j in range(i):
                 both = candidates[i] - candidates[j]
@@ -383,16 +383,9 @@ class ComparisonResult(Result):
                 differences[j, i] = candidates[j].value - candidates[i].value
                 variances[i, j], degrees[i, j] = both.under_equality()
                 variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
-        return cls(
-            names,
-            np.array([c.value for c in candidates]),
-            np.sqrt([c.variance for c in candidates]),
-            differences,
-            np.sqrt(variances),
-            discrepancy,
-            larger_is_better,
-            degrees,
-        )
+        errors = np.sqrt([c.variance for c in candidates])
+        numbers = scores, errors, differences, np.sqrt(variances)
+        return cls(names, *numbers, discrepancy, larger_is_better, degrees)
 
     @property
     def difference(self) -> float:

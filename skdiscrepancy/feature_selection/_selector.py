@@ -316,15 +316,10 @@ class HSICSelector(TableSelector, BaseEstimator):
         if isinstance(k, str) and k == "auto":
             return None
         if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
-            return check_number(
-                k,
-                "n_features_to_select",
-                integer=True,
-                least=1,
-                most=n_features,
-                keyword="auto",
-                context=f", the number of {what}, or a number between 0 and 1",
-            )
+            context = f", the number of {what}, or a number between 0 and 1"
+            how: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
+            how |= {"keyword": "auto", "context": context}
+            return check_number(k, "n_features_to_select", **how)
         if not 0 < k < 1:
             raise ValueError(
                 f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "

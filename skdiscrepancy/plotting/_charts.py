@@ -23,7 +23,6 @@ from skdiscrepancy.plotting._style import (
     GREY,
     VERMILLION,
     Display,
-    from_result_with,
     plain,
     whole_numbers,
 )
@@ -142,8 +141,6 @@ class NullDistributionDisplay(Display):
         self.observed_ = self._draw_value(self.statistic, label)
         # One row would be wider than the axes.
         return self._legend("Test statistic and its null distribution")
-
-    from_result = from_result_with(plot)
 
     def _draw_density(self, ax: Any) -> None:
         """Draw the density from its ends to the statistic of the data."""
@@ -726,8 +723,6 @@ class ColumnTestsDisplay(PValues):
             title += f"\n(the {n_drawn} smallest p-values)"
         return self._legend(title)
 
-    from_result = from_result_with(plot)
-
 
 def _first_columns(names: Sequence[Any], max_columns: int | None) -> list[Any]:
     """Return the names of the columns to draw."""
@@ -869,8 +864,6 @@ class DriftReportDisplay(Display):
         ax.plot([], [], label="explains the drift", color=VERMILLION, linewidth=3)
         return self._legend(title, ncols=3)
 
-    from_result = from_result_with(plot)
-
 
 # Height of the bars of one selected column, of which there are two.
 HEIGHT = 0.4
@@ -1002,8 +995,6 @@ class ComparisonDisplay(Display):
         title = f"{n_worse} of {n} candidates significantly worse at level {level:g}"
         return self._legend(title, ncols=2)
 
-    from_result = from_result_with(plot)
-
 
 class SubsetsDisplay(Display):
     """Display of the squared MMD of random subsets, with their mean.
@@ -1082,8 +1073,6 @@ class SubsetsDisplay(Display):
         self.mean_ = self._draw_value(mean, label)
         ax.set(xlabel="Squared MMD of a subset", ylabel="Number of subsets")
         return self._legend("Squared MMD of random subsets", ncols=2)
-
-    from_result = from_result_with(plot)
 
 
 class BatchScoresDisplay(Display):
