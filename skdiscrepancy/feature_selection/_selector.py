@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from itertools import chain, islice
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,27 +44,6 @@ from skdiscrepancy.feature_selection._single_columns import (
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.kernels._radial import RadialKernel
-
-
-class Choice(NamedTuple):
-    """The columns or groups that were chosen.
-
-    Attributes
-    ----------
-    columns : Columns
-        All columns or groups.
-    scores : ndarray of shape (n_variables,)
-        CKA of each of them with y.
-    path : Path
-        The chosen ones, in the order of their choice.
-    n_informative : int
-        Number of entries of the path that carry information about y.
-    """
-
-    columns: Columns
-    scores: np.ndarray
-    path: Path
-    n_informative: int
 
 
 @declares_parameters
@@ -243,10 +222,10 @@ class HSICSelector(TableSelector, BaseEstimator):
         """
         self._check_params()
         inputs, y = read_inputs(self, X, y, self)
-        choice = self._choose(inputs, y)
-        n_chosen, n_informative = len(choice.path), choice.n_informative
+        problem, path, n_informative = self._choose(inputs, y)
+        n_chosen = len(path)
         if n_informative < n_chosen and self.n_features_to_select == "auto":
-            first = choice.path[0][0]
+            first = path[0][0]
             what = f"column {first}"
             if self.groups is not None:
                 what = f"the group {inputs.group_names[first]!r}"
@@ -261,11 +240,15 @@ class HSICSelector(TableSelector, BaseEstimator):
                 "constant or labels that are all different, or y is constant: "
                 f"{n_informative} columns have a score above 0."
             )
-        self._set_choice(inputs, choice)
+        self._set_choice(problem, path)
         return self
 
-    def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
-        """Choose columns, or groups of columns."""
+    def _choose(self, inputs: Inputs, y: np.ndarray) -> tuple[Problem, Path, int]:
+        """Choose columns, or groups of columns.
+
+        Returns the problem, the columns in the order of their choice, and how many of
+        them carry information about y.
+        """
         self._check_params()
         k = self._number_of_features(inputs.n_variables)
         columns = Columns(inputs, self)
@@ -289,7 +272,7 @@ class HSICSelector(TableSelector, BaseEstimator):
         left = (int(v) for v in np.argsort(-scores, kind="stable") if v not in chosen)
         n_left = (k or max(n_informative, 1)) - n_informative
         path = path + [(v, 0.0) for v in islice(left, n_left)]
-        return Choice(columns, scores, path, n_informative)
+        return problem, path, n_informative
 
     def _check_params(self) -> None:
         if self.method not in list(PATHS):
@@ -327,28 +310,29 @@ class HSICSelector(TableSelector, BaseEstimator):
             )
         return max(1, int(float(k) * n_features))
 
-    def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
-        chosen = [v for v, _ in choice.path]
-        variables = [choice.columns.variable(v) for v in chosen]
+    def _set_choice(self, problem: Problem, path: Path) -> None:
+        inputs, scores = problem.columns.inputs, problem.relevance
+        chosen = [v for v, _ in path]
+        variables = [problem.columns.variable(v) for v in chosen]
         redundancy = [0.0] + [
             np.mean([variable.alignment(other) for other in variables[:i]])
             for i, variable in enumerate(variables[1:], 1)
         ]
         self.path_ = Bunch(
             feature=np.array([inputs.groups[v][0] for v in chosen]),
-            objective=check_finite(np.array([value for _, value in choice.path])),
-            relevance=choice.scores[chosen],
+            objective=check_finite(np.array([value for _, value in path])),
+            relevance=scores[chosen],
             redundancy=check_finite(np.array(redundancy)),
         )
         if self.groups is not None:
             self.path_.group = [inputs.group_names[v] for v in chosen]
         selected = np.zeros(inputs.n_variables, dtype=bool)
         selected[chosen] = True
-        left = np.argsort(-choice.scores, kind="stable")
+        left = np.argsort(-scores, kind="stable")
         ranking = np.empty(inputs.n_variables, dtype=int)
         order = [*chosen, *(v for v in left if not selected[v])]
         ranking[order] = np.arange(1, inputs.n_variables + 1)
-        self.scores_ = inputs.expand(choice.scores)
+        self.scores_ = inputs.expand(scores)
         self.support_ = inputs.expand(selected)
         self.ranking_ = inputs.expand(ranking)
         self.n_features_ = int(self.support_.sum())
@@ -604,9 +588,8 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
         least = check_number(least, "min_features_to_select", least=1, **bounds)
         if most is None:
             most = n_features
-        return least, check_number(
-            most, "max_features_to_select", least=least, **bounds
-        )
+        bounds["least"] = least
+        return least, check_number(most, "max_features_to_select", **bounds)
 
 
 def _held_out_scores(
@@ -618,9 +601,9 @@ def _held_out_scores(
     """
     selector, (train, test) = task
     held_out = inputs.take(test)
-    choice = clone(selector)._choose(inputs.take(train), y[train])
-    order = [v for v, _ in choice.path]
-    columns, kernel = choice.columns, choice.columns.kernel
+    problem, path, n_informative = clone(selector)._choose(inputs.take(train), y[train])
+    order = [v for v, _ in path]
+    columns, kernel = problem.columns, problem.columns.kernel
     blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
     target = TargetKernel(y[train], selector)
     rows = target.rows_of(y[test])
@@ -628,7 +611,7 @@ def _held_out_scores(
     scores = []
     for size in range(least, len(order) + 1):
         # Constants come last. They would do nothing but widen the joint kernel.
-        size = max(min(size, choice.n_informative), 1)
+        size = max(min(size, n_informative), 1)
         rows, joint = np.hstack(blocks[:size]), kernel
         if isinstance(kernel, RadialKernel):
             joint = joint_kernel(kernel, size)

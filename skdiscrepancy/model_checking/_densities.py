@@ -147,17 +147,12 @@ def compare_scores(
             for params in found["params"]
         ]
     factor = 1 / n_splits + test_fraction / (1 - test_fraction)
+    names = check_names(names, n_candidates, "candidate ")
     differences = scores[:, np.newaxis] - scores
-    return ComparisonResult(
-        check_names(names, n_candidates, "candidate "),
-        scores.mean(axis=1),
-        np.sqrt(scores.var(axis=1, ddof=1) * factor),
-        differences.mean(axis=2),
-        np.sqrt(differences.var(axis=2, ddof=1) * factor),
-        metric,
-        larger_is_better=True,
-        n_degrees=np.full((n_candidates, n_candidates), n_splits - 1.0),
-    )
+    errors = [np.sqrt(v.var(axis=-1, ddof=1) * factor) for v in (scores, differences)]
+    numbers = scores.mean(axis=1), errors[0], differences.mean(axis=2), errors[1]
+    degrees = np.full((n_candidates, n_candidates), n_splits - 1.0)
+    return ComparisonResult(names, *numbers, metric, True, degrees)
 
 
 def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
