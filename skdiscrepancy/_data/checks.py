@@ -341,6 +341,8 @@ class KeywordHints:
 def declares_parameters(cls: Any) -> Any:
     """Give a class the parameters that it declares, and hints for unknown ones."""
     cls = dataclass(eq=False, repr=False)(cls)
+    # Results are dataclasses, and estimators only have their `__init__` from one.
+    del cls.__dataclass_fields__
     cls.__init__ = explains_keywords(cls.__init__)
     return cls
 
