@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from itertools import chain, islice
 from numbers import Integral
 from typing import Any
@@ -250,14 +250,14 @@ class HSICSelector(TableSelector, BaseEstimator):
         them carry information about y.
         """
         self._check_params()
-        k = self._number_of_features(inputs.n_variables)
+        k = self._number_of_features(len(inputs.groups))
         columns = Columns(inputs, self)
         target = TargetKernel(y, self).variable(y)
-        most = k or inputs.n_variables
+        most = k or len(inputs.groups)
         probes = None
         if k is None:
             seeds = draw_seeds(generator_of(self.random_state), self.n_probes)
-            probes = list(row_orders(inputs.n_samples, seeds))
+            probes = list(row_orders(len(inputs.values), seeds))
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()
@@ -326,12 +326,12 @@ class HSICSelector(TableSelector, BaseEstimator):
         )
         if self.groups is not None:
             self.path_.group = [inputs.group_names[v] for v in chosen]
-        selected = np.zeros(inputs.n_variables, dtype=bool)
+        selected = np.zeros(len(inputs.groups), dtype=bool)
         selected[chosen] = True
         left = np.argsort(-scores, kind="stable")
-        ranking = np.empty(inputs.n_variables, dtype=int)
+        ranking = np.empty(len(inputs.groups), dtype=int)
         order = [*chosen, *(v for v in left if not selected[v])]
-        ranking[order] = np.arange(1, inputs.n_variables + 1)
+        ranking[order] = np.arange(1, len(inputs.groups) + 1)
         self.scores_ = inputs.expand(scores)
         self.support_ = inputs.expand(selected)
         self.ranking_ = inputs.expand(ranking)
@@ -473,7 +473,7 @@ class HSICSelectorCV(TableSelector, BaseEstimator):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
         inputs, y = read_inputs(self, X, y, selector)
-        least, most = self._bounds(inputs.n_variables)
+        least, most = self._bounds(len(inputs.groups))
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
         tasks = [(candidate, split) for candidate in candidates for split in splits]
@@ -600,8 +600,10 @@ def _held_out_scores(
     There is one value for each number of columns, starting at `least`.
     """
     selector, (train, test) = task
-    held_out = inputs.take(test)
-    problem, path, n_informative = clone(selector)._choose(inputs.take(train), y[train])
+    of_fold, held_out = (
+        replace(inputs, values=inputs.values[i]) for i in (train, test)
+    )
+    problem, path, n_informative = clone(selector)._choose(of_fold, y[train])
     order = [v for v, _ in path]
     columns, kernel = problem.columns, problem.columns.kernel
     blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]

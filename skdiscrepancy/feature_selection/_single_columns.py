@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
@@ -115,16 +115,6 @@ class Inputs:
     group_names: list[Any]
     kinds: list[str] | None
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.values.shape[0]
-
-    @property
-    def n_variables(self) -> int:
-        """Number of columns, or of groups of columns."""
-        return len(self.groups)
-
     def plain(self, variable: int) -> bool:
         """Whether a variable is one column of numbers, all of them known."""
         [first, *others] = self.groups[variable]
@@ -134,10 +124,6 @@ class Inputs:
         """Whether a variable is one column of labels."""
         [first, *others] = self.groups[variable]
         return not others and bool(self.labels[first])
-
-    def take(self, rows: np.ndarray) -> Inputs:
-        """Return some of the rows."""
-        return replace(self, values=self.values[rows])
 
     def expand(self, of_variables: np.ndarray) -> np.ndarray:
         """Return one entry for each column, from one entry for each variable."""
@@ -483,8 +469,8 @@ class Columns:
         blocks = (read(inputs) for read in self.blocks)
         self.bandwidths = block_scales(blocks, titles, self.kernel, params)
         self.run = Run(params.n_jobs, params.verbose)
-        rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
-        self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
+        rank = 1 if is_smooth(self.kernel) else min(len(inputs.values), MAX_RANK)
+        self._batch_size = max(1, BATCH_NUMBERS // (len(inputs.values) * rank))
         self._kept: dict[int, list[Variable]] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
@@ -506,7 +492,7 @@ class Columns:
             columns = steps(batch, "columns", len(batch), verbose)
             return [function(column) for column in columns]
 
-        positions = range(-(-self.inputs.n_variables // self._batch_size))
+        positions = range(-(-len(self.inputs.groups) // self._batch_size))
         # The threads share the batches that are kept.
         found = run_all(
             positions, of_batch, self.run, what="columns", require="sharedmem"
@@ -551,7 +537,7 @@ class Columns:
             return self._kept[position]
         start, inputs = position * self._batch_size, self.inputs
         variables = {}
-        for v in range(start, min(start + self._batch_size, inputs.n_variables)):
+        for v in range(start, min(start + self._batch_size, len(inputs.groups))):
             kernel: Any = self.kernel
             if inputs.label(v):
                 rows, kernel = inputs.values[:, inputs.groups[v]], IndicatorKernel()
@@ -795,7 +781,7 @@ class HSICScore(BaseEstimator):
             if self.statistic == "cka":
                 score = column.alignment(target)
             else:
-                score = max(column.product(target), 0.0) / inputs.n_samples**2
+                score = max(column.product(target), 0.0) / len(inputs.values) ** 2
             return score, pvalue(column)
 
         results = columns.map(evaluate)

@@ -18,6 +18,7 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels._names import kernel_bandwidth, kernel_name
 from skdiscrepancy.kernels._radial import RadialKernel
+from skdiscrepancy.monitoring._drift import CORRECTIONS
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
@@ -609,14 +610,6 @@ def _on_first_variable(
     return list(columns[0][::n_second]), statistics, pvalues, n_second > 1
 
 
-CORRECTIONS = {
-    "bh": "Adjusted p-value (Benjamini-Hochberg)",
-    "by": "Adjusted p-value (Benjamini-Yekutieli)",
-    "holm": "Adjusted p-value (Holm)",
-    None: "p-value (not adjusted)",
-}
-
-
 class ColumnTestsDisplay(PValues):
     """Display of the tests of the columns of a table.
 
@@ -683,10 +676,10 @@ class ColumnTestsDisplay(PValues):
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
         """Return the fields from tests of columns, the smallest p-value first."""
-        order = result._order()
+        columns = result._columns()
         return {
-            "feature_names": [result.feature_names[j] for j in order],
-            "adjusted_pvalues": result.adjusted_pvalues[order],
+            "feature_names": columns["feature"],
+            "adjusted_pvalues": columns["adjusted_pvalue"],
             "correction": result.correction,
         }
 
@@ -716,7 +709,10 @@ class ColumnTestsDisplay(PValues):
         ax = self._begin(ax, 6.4, rows_height(n_drawn))
         drawn = self._draw_pvalues(names, pvalues[:n_drawn], level)
         self.stems_, self.markers_, self.significant_ = drawn
-        ax.set_xlabel(CORRECTIONS[self.correction])
+        label = "p-value (not adjusted)"
+        if self.correction is not None:
+            label = f"Adjusted p-value ({CORRECTIONS[self.correction]})"
+        ax.set_xlabel(label)
         n_small = int(np.sum(pvalues <= level))
         title = f"{n_small} of {len(pvalues)} columns significant at level {level:g}"
         if n_drawn < len(pvalues):
