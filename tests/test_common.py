@@ -590,6 +590,11 @@ def public_objects():
             yield pytest.param(module, member, id=f"{module.__name__}.{member}")
 
 
+def is_result(public):
+    """Tell whether users read the fields of a class, and never make one."""
+    return dataclasses.is_dataclass(public) and public.__dataclass_params__.frozen
+
+
 @pytest.mark.parametrize(("module", "name"), list(public_objects()))
 def test_public_names_are_importable_and_documented(module, name):
     public = getattr(module, name)
@@ -598,7 +603,7 @@ def test_public_names_are_importable_and_documented(module, name):
         return
     documented = inspect.getdoc(public)
     for parameter in inspect.signature(public).parameters.values():
-        if not (inspect.isclass(public) and dataclasses.is_dataclass(public)):
+        if not is_result(public):
             assert f"{parameter.name} : " in documented or (
                 # The one-call functions refer to the parameters of their estimator.
                 "**params : dict" in documented

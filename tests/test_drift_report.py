@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdiscrepancy import MMDEstimator, mmd_column_tests, mmd_test
 from skdiscrepancy.monitoring import drift_report
-from skdiscrepancy.monitoring._drift import drifting_set, unbiased_mmds
+from skdiscrepancy.monitoring._drift import drifting_set, joint_mmd
 from skdiscrepancy.plotting import DriftReportDisplay
 from skdiscrepancy.tables import TableEncoder
 
@@ -104,12 +104,16 @@ def effect_size(X, Y, bandwidth):
 def test_mmd_without_blocks_is_the_double_sum_over_the_other_blocks():
     rng = np.random.RandomState(0)
     blocks = [rng.normal(size=(30, width)) for width in (1, 3, 2, 1)]
-    removed = [(), [1], [3], [0, 2]]
-    expected = []
-    for some in removed:
-        Z = np.hstack([block for j, block in enumerate(blocks) if j not in some])
-        expected.append(unbiased_mmd(Z[:12], Z[12:], 4 - len(some)))
-    assert_allclose(unbiased_mmds(blocks, 12, removed, n_jobs=1), expected, rtol=1e-10)
+    joint = joint_mmd(blocks, 12, n_jobs=1)
+
+    def expected(*some):
+        Z = np.hstack([blocks[j] for j in some])
+        return unbiased_mmd(Z[:12], Z[12:], len(some))
+
+    assert_allclose(joint.value([0, 1, 2, 3]), expected(0, 1, 2, 3), rtol=1e-10)
+    assert_allclose(joint.value([1, 3]), expected(1, 3), rtol=1e-10)
+    of_others = [expected(1, 3), expected(0, 3), expected(0, 1)]
+    assert_allclose(joint.without_each([0, 1, 3]), of_others, rtol=1e-10)
 
 
 @pytest.mark.parametrize("n_columns", [6, 40])

@@ -32,7 +32,6 @@ from switches import WAYS, small_pieces, way
 from skdiscrepancy._data.arrays import as_rows
 from skdiscrepancy._gram.kernel_gram import SteinGram, gram
 from skdiscrepancy._gram.products import UNIFORM, Centring, centred_products
-from skdiscrepancy._gram.run import Run
 from skdiscrepancy._gram.sorted_columns import FactorGram
 from skdiscrepancy._gram.tiles import (
     DoubleGram,
@@ -208,12 +207,12 @@ def matrix(draw, n, dtype):
 
 def joined_columns(draw, n, dtype):
     name = draw(st.sampled_from(["gaussian", "laplace", "matern32"]))
-    kernels = [check_kernel(name)[0].set_params(bandwidth=b) for b in (2.0, 3.0)]
+    kernel = check_kernel(name)[0].set_params(bandwidth=2.0)
     X, codes = numbers(draw, n, 4, 2.0**-6, dtype), numbers(draw, n, 1, dtype=dtype)
     of_labels, removed = 0.5, draw(st.booleans())
     parts = [Part(X[:, :2]), Part(codes, of_labels), Part(X[:, 2:3])]
     # One column for each label, so that two labels have the same distance.
-    height = of_labels / 2 ** (1 / kernels[0].norm)
+    height = of_labels / 2 ** (1 / kernel.norm)
     columns = [X[:, :2], np.equal(codes, np.unique(codes)) * height, X[:, 2:3]]
     sets = [(0, 2), (0, 1)] if removed else [(0, 1), (0, 2)]
     matrices = [
@@ -222,11 +221,10 @@ def joined_columns(draw, n, dtype):
             np.hstack([columns[j] for j in some]).tolist(),
             kernel.bandwidth,
         )
-        for some, kernel in zip(sets, kernels, strict=True)
+        for some in sets
     ]
-    candidates = list(zip(parts[1:], kernels, strict=True))
     common = parts if removed else parts[:1]
-    leaf = JoinedColumns(common, candidates, removed=removed, run=Run())
+    leaf = JoinedColumns(common, parts[1:], kernel, removed=removed)
     return Case.of(leaf, matrices)
 
 

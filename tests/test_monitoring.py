@@ -29,7 +29,7 @@ from skdiscrepancy.kernels import (
     LinearKernel,
 )
 from skdiscrepancy.monitoring import DriftMonitor
-from skdiscrepancy.monitoring._monitor import Reference, StreamTask, thresholds_at
+from skdiscrepancy.monitoring._monitor import StreamKernels, StreamTask, thresholds_at
 from skdiscrepancy.tables import TableEncoder
 
 W = 8
@@ -257,8 +257,8 @@ def test_simulated_windows_are_compared_with_the_rows_outside():
     kernel = GaussianKernel(bandwidth=1.0)
     source = gram([kernel, LinearKernel()], X)
     sums = source.sums(diagonal=False)
-    task = StreamTask(source, Reference(len(X), sums, np.zeros(2)), W)
-    found = task(seed=5)
+    stream = StreamKernels([kernel, LinearKernel()], X, W, sums, np.zeros(2))
+    found = StreamTask(source, stream)(seed=5)
     order = np.random.RandomState(5).permutation(30)
     # 1 / w + 1 / (m - w) is the variance of the difference of two means here, and
     # 1 / w + 1 / m in a stream.

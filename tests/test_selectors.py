@@ -25,12 +25,13 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedK
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
+from skdiscrepancy._data.checks import draw_seeds, generator_of
 from skdiscrepancy._estimators import cka
 from skdiscrepancy._gram.kernel_gram import gram as gram_of
 from skdiscrepancy._gram.run import Run
 from skdiscrepancy.feature_selection import _single_columns
 from skdiscrepancy.feature_selection._selector import HSICSelector, HSICSelectorCV
-from skdiscrepancy.feature_selection._single_columns import HSICScore, Permutations
+from skdiscrepancy.feature_selection._single_columns import HSICScore, row_orders
 from skdiscrepancy.kernels import (
     GaussianKernel,
     IndicatorKernel,
@@ -781,7 +782,7 @@ def test_auto_stops_where_dense_matrices_do_not_exceed_permuted_columns(
     method, by_probes, seed
 ):
     X, y = problem(seed, n=40, p=5)
-    orders = list(Permutations(40, 5, seed))
+    orders = list(row_orders(40, draw_seeds(generator_of(seed), 5)))
     expected = by_probes(X, orders, target_gram(y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

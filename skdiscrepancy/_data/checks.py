@@ -7,10 +7,11 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial, wraps
 from numbers import Integral, Real
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
@@ -406,6 +407,14 @@ class KeywordHints:
         super().__init_subclass__(**kwargs)
         if "__init__" in vars(cls):
             cls.__init__ = explains_keywords(cls.__init__)  # type: ignore[method-assign]
+
+
+@dataclass_transform(eq_default=False)
+def declares_parameters(cls: Any) -> Any:
+    """Give a class the parameters that it declares, and hints for unknown ones."""
+    cls = dataclass(eq=False, repr=False)(cls)
+    cls.__init__ = explains_keywords(cls.__init__)
+    return cls
 
 
 def takes_parameters_of(

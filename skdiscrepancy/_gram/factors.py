@@ -60,7 +60,8 @@ class Factor(NamedTuple):
 
 def inner_product(G: np.ndarray, F: np.ndarray) -> float:
     """Return the inner product of the matrices G' G and F' F."""
-    return float(np.square(G @ F.T).sum())
+    products = G @ F.T
+    return float(np.vdot(products, products))
 
 
 class StackedFactors:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, t as student
+from scipy.stats import t as student
 
 from skdiscrepancy._data.checks import check_number, shown
 from skdiscrepancy._data.results import Result
@@ -255,13 +255,12 @@ def effect_size(value: float) -> float:
     return float(max(value, 0.0) / np.hypot(1.0, value))
 
 
-def check_level(level: Any) -> float:
+def check_level(level: Any, name: str = "level") -> float:
     """Return a level, or raise an error unless it is above 0 and below 1."""
-    level = check_number(
-        level, "level", strict=True, most=1, context=", 0 and 1 excluded"
-    )
+    context = ", 0 and 1 excluded"
+    level = check_number(level, name, strict=True, most=1, context=context)
     if level >= 1:
-        raise ValueError(f"level == {level}, must be > 0 and < 1.")
+        raise ValueError(f"{name} == {level}, must be > 0 and < 1.")
     return level
 
 
@@ -374,9 +373,9 @@ class ComparisonResult(Result):
         result : ComparisonResult
             Result.
         """
-        n = len(candidates)
-        differences, variances = np.zeros((n, n)), np.zeros((n, n))
-        degrees = np.ones((n, n))
+        n, scores = len(candidates), np.array([c.value for c in candidates])
+        differences, variances, degrees = np.zeros((3, n, n))
+        degrees += 1
         for i in range(n):
             for j in range(i):
                 both = candidates[i] - candidates[j]
@@ -384,28 +383,19 @@ class ComparisonResult(Result):
                 differences[j, i] = candidates[j].value - candidates[i].value
                 variances[i, j], degrees[i, j] = both.under_equality()
                 variances[j, i], degrees[j, i] = variances[i, j], degrees[i, j]
-        return cls(
-            names,
-            np.array([c.value for c in candidates]),
-            np.sqrt([c.variance for c in candidates]),
-            differences,
-            np.sqrt(variances),
-            discrepancy,
-            larger_is_better,
-            degrees,
-        )
+        errors = np.sqrt([c.variance for c in candidates])
+        numbers = scores, errors, differences, np.sqrt(variances)
+        return cls(names, *numbers, discrepancy, larger_is_better, degrees)
 
     @property
     def difference(self) -> float:
         """Score of the first candidate minus score of the second, of two candidates."""
-        self._check_two()
-        return float(self.differences[0, 1])
+        return self._of_two(self.differences)
 
     @property
     def standard_error(self) -> float:
         """Standard error of `difference`."""
-        self._check_two()
-        return float(self.difference_errors[0, 1])
+        return self._of_two(self.difference_errors)
 
     @property
     def pvalue(self) -> float:
@@ -419,14 +409,12 @@ class ComparisonResult(Result):
     @property
     def pvalue_less(self) -> float:
         """One-sided p-value; if small, the first candidate has the smaller score."""
-        self._check_two()
-        return float(self._tails(1.0)[0, 1])
+        return self._of_two(self._tails(1.0))
 
     @property
     def pvalue_greater(self) -> float:
         """One-sided p-value; if small, the first candidate has the larger score."""
-        self._check_two()
-        return float(self._tails(-1.0)[0, 1])
+        return self._of_two(self._tails(-1.0))
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the difference of two candidates.
@@ -441,7 +429,8 @@ class ComparisonResult(Result):
         low, high : float
             Bounds of the interval.
         """
-        width = self._quantile(check_level(level)) * self.standard_error
+        quantiles = student.ppf((1 + check_level(level)) / 2, self._degrees)
+        width = self._of_two(quantiles) * self.standard_error
         return self.difference - width, self.difference + width
 
     def pair(self, first: Any, second: Any) -> ComparisonResult:
@@ -526,22 +515,24 @@ class ComparisonResult(Result):
         # Differences without an error, as of equal candidates, are exact.
         exact = (errors <= 0) & (differences != 0)
         z[exact] = np.copysign(np.inf, differences[exact])
-        if self.n_degrees is None:
-            return np.asarray(norm.cdf(z))
-        return np.asarray(student.cdf(z, self.n_degrees))
+        return np.asarray(student.cdf(z, self._degrees))
 
-    def _quantile(self, level: float) -> float:
+    @property
+    def _degrees(self) -> np.ndarray:
+        # The limit of Student's t distribution is the normal distribution.
         if self.n_degrees is None:
-            return float(norm.ppf((1 + level) / 2))
-        return float(student.ppf((1 + level) / 2, self.n_degrees[0, 1]))
+            return np.full_like(self.differences, np.inf)
+        return self.n_degrees
 
-    def _check_two(self) -> None:
+    def _of_two(self, matrix: np.ndarray) -> float:
+        """Return the entry of the first of two candidates against the second."""
         if len(self.names) != 2:
             raise UnavailableError(
                 f"There are {len(self.names)} candidates, must be 2 for one "
                 "difference. Call pair(first, second) with the names of two "
                 f"candidates of {self.names}, or to_frame()."
             )
+        return float(matrix[0, 1])
 
     def _order(self) -> np.ndarray:
         """Return the candidates in the order of the table, the best first."""

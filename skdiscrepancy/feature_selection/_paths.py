@@ -9,6 +9,7 @@ the value of the objective at that step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import takewhile
 from typing import NamedTuple
@@ -79,6 +80,16 @@ class Problem(NamedTuple):
         if self.probes is None:
             return False
         return not gains[1, column] > gains[2:, allowed].max() + TIES
+
+    def is_joint_noise(
+        self, joint: JointKernel, value: float, common: list[int], candidates: list[int]
+    ) -> bool:
+        """Tell whether a permuted candidate raises HSIC to `value` or more."""
+        value -= TIES * abs(value)
+        return any(
+            joint.with_each(common, candidates, permutation).max() >= value
+            for permutation in self.probes or ()
+        )
 
 
 def best_of(values: np.ndarray, allowed: np.ndarray | bool = True) -> int:
@@ -235,44 +246,25 @@ def _next_entry(
 
 
 # Candidates that share the distances of their common columns.
-CANDIDATES = 16
-# Batches of candidates run in threads, not the tiles of a batch.
-SERIAL = Run(1)
+CANDIDATES = 32
 
 
+@dataclass(frozen=True, eq=False)
 class JointKernel:
-    """The V-statistic of y and sets of columns that differ in one column.
+    """A statistic of the joint kernel on sets of columns that differ in one column.
 
     Columns are divided by their bandwidths. The kernel of m columns has the bandwidth
-    m^(1/p), where p is the order of its norm, because distances grow at this rate.
+    m^(1/p), where p is the order of its norm, because distances grow at this rate. The
+    statistic has one value for each kernel of a Gram operator.
     """
 
-    def __init__(self, problem: Problem):
-        columns, target = problem.columns, problem.target
-        inputs, kernel = columns.inputs, columns.kernel
-        if not isinstance(kernel, RadialKernel) or kernel.norm not in (1, 2):
-            raise ValueError(
-                f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
-                "for method == 'forward' and 'backward'."
-            )
-        self.kernel, self.probes, self.run = kernel, problem.probes, columns.run
-        self.parts: list[Part] = []
-        for v, bandwidth in enumerate(columns.bandwidths):
-            if inputs.label(v):
-                codes = inputs.values[:, inputs.groups[v]]
-                self.parts.append(Part(codes, of_labels=1 / float(bandwidth)))
-            else:
-                rows = columns.rows(v)
-                self.parts.append(Part((rows - np.median(rows, axis=0)) / bandwidth))
-        # The centred Gram matrix of the target, from its factor if possible.
-        if target.complete:
-            self.target: Gram = FactorGram(target.factor.rows)
-        else:
-            offsets = centring_offsets(target.gram.sums(), unbiased=False)
-            self.target = target.gram.centred(offsets)
+    parts: list[Part]
+    kernel: RadialKernel
+    statistic: Callable[[JoinedColumns], np.ndarray]
+    run: Run
 
     def value(self, chosen: Sequence[int]) -> float:
-        """Return HSIC of the chosen columns, which is zero for no column."""
+        """Return the statistic of the chosen columns, which is zero for no column."""
         return float(self.with_each(chosen[1:], chosen[:1])[0]) if chosen else 0.0
 
     def with_each(
@@ -281,26 +273,16 @@ class JointKernel:
         candidates: Sequence[int],
         order: np.ndarray | slice = slice(None),
     ) -> np.ndarray:
-        """Return HSIC of the common columns and each candidate, rows in an order."""
+        """Return it for the common columns and each candidate, rows in an order."""
         parts = [self.parts[v] for v in candidates]
         parts = [part._replace(values=part.values[order]) for part in parts]
         return self._values(common, parts, removed=False)
 
     def without_each(self, columns: Sequence[int]) -> np.ndarray:
-        """Return HSIC of all given columns but one, for each of the columns."""
+        """Return it for all given columns but one, for each of the columns."""
         if len(columns) == 1:
             return np.zeros(1)
         return self._values(columns, [self.parts[v] for v in columns], removed=True)
-
-    def is_noise(
-        self, value: float, common: Sequence[int], candidates: Sequence[int]
-    ) -> bool:
-        """Tell whether a permuted candidate raises HSIC to `value` or more."""
-        value -= TIES * abs(value)
-        return any(
-            self.with_each(common, candidates, permutation).max() >= value
-            for permutation in self.probes or ()
-        )
 
     def _values(
         self, common: Sequence[int], candidates: list[Part], *, removed: bool
@@ -309,18 +291,45 @@ class JointKernel:
         base = [self.parts[v] for v in common]
 
         def evaluate(places: np.ndarray) -> np.ndarray:
-            batch = [(candidates[i], kernel) for i in places]
-            joint = JoinedColumns(base, batch, removed=removed)
-            return ProductGram(joint, self.target).totals()
+            batch = [candidates[i] for i in places]
+            return self.statistic(JoinedColumns(base, batch, kernel, removed=removed))
 
         # The value of a candidate does not depend on the rest of its batch.
         least = min(len(candidates), effective_n_jobs(self.run.n_jobs))
         n_batches = max(-(-len(candidates) // CANDIDATES), least)
         places = np.array_split(np.arange(len(candidates)), n_batches)
-        totals = run_all(
-            places, evaluate, self.run, what="columns", require="sharedmem"
+        found = run_all(places, evaluate, self.run, what="columns", require="sharedmem")
+        return np.concatenate(list(found))
+
+
+def joint_hsic(problem: Problem) -> JointKernel:
+    """Return the V-statistic of y and sets of columns."""
+    columns, target = problem.columns, problem.target
+    inputs, kernel = columns.inputs, columns.kernel
+    if not isinstance(kernel, RadialKernel) or kernel.norm not in (1, 2):
+        raise ValueError(
+            f"kernel == {kernel!r}, must be a kernel of a Euclidean or L1 distance "
+            "for method == 'forward' and 'backward'."
         )
-        return np.concatenate(list(totals)) / self.target.n**2
+    parts = []
+    for v, bandwidth in enumerate(columns.bandwidths):
+        if inputs.label(v):
+            codes = inputs.values[:, inputs.groups[v]]
+            parts.append(Part(codes, of_labels=1 / float(bandwidth)))
+        else:
+            rows = columns.rows(v)
+            parts.append(Part((rows - np.median(rows, axis=0)) / bandwidth))
+    # The centred Gram matrix of the target, from its factor if possible.
+    if target.complete:
+        centred: Gram = FactorGram(target.factor.rows)
+    else:
+        offsets = centring_offsets(target.gram.sums(), unbiased=False)
+        centred = target.gram.centred(offsets)
+
+    def hsic(joint: JoinedColumns) -> np.ndarray:
+        return ProductGram(joint, centred).totals() / centred.n**2
+
+    return JointKernel(parts, kernel, hsic, columns.run)
 
 
 class Part(NamedTuple):
@@ -355,27 +364,28 @@ class JoinedColumns(Gram):
     def __init__(
         self,
         common: list[Part],
-        candidates: list[tuple[Part, RadialKernel]],
+        candidates: list[Part],
+        kernel: RadialKernel,
         *,
         removed: bool,
-        run: Run = SERIAL,
     ):
-        self.candidates, self.removed, self.run = candidates, removed, run
+        self.candidates, self.kernel, self.removed = candidates, kernel, removed
+        # Batches of candidates run in threads, not the tiles of a batch.
+        self.run = Run(1)
         numbers = [part.values for part in common if part.of_labels is None]
         self.common = [Part(np.concatenate(numbers, axis=1))] if numbers else []
         self.common += [part for part in common if part.of_labels is not None]
-        first = candidates[0][0].values
+        first = candidates[0].values
         self.n, self.n_kernels, self.dtype = len(first), len(candidates), first.dtype
-        parts = [*common, *(part for part, _ in candidates)]
-        self.n_features = sum(part.values.shape[1] for part in parts)
+        self.n_features = sum(part.values.shape[1] for part in (*common, *candidates))
 
     def block(
         self, rows: Index, cols: Index, out: np.ndarray
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the Gram tiles of the sets of columns."""
-        norm = self.candidates[0][1].norm
+        norm = self.kernel.norm
         common = sum(part.distances(rows, cols, norm) for part in self.common)
-        for k, (candidate, kernel) in enumerate(self.candidates):
+        for k, candidate in enumerate(self.candidates):
             distances = candidate.distances(rows, cols, norm)
             if self.removed:
                 np.subtract(common, distances, out=distances)
@@ -383,24 +393,24 @@ class JoinedColumns(Gram):
                 np.maximum(distances, 0, out=distances)
             else:
                 distances += common
-            if norm == 2 and not kernel.on_squared:
+            if norm == 2 and not self.kernel.on_squared:
                 np.sqrt(distances, out=distances)
             values = place(out, k)
             # Compiled exponentials take less time if they are not in place.
-            kernel.evaluate(distances, values)
+            self.kernel.evaluate(distances, values)
             yield k, values
 
 
 def forward_path(problem: Problem) -> Path:
     """Add the column that makes HSIC of the joint kernel largest (FOHSIC)."""
-    joint = JointKernel(problem)
+    joint = joint_hsic(problem)
     allowed = problem.relevance > 0
 
     def choose(chosen: list[int]) -> tuple[int, float] | None:
         left = np.flatnonzero(allowed).tolist()
         values = joint.with_each(chosen, left)
         best = best_of(values)
-        if joint.is_noise(values[best], chosen, left):
+        if problem.is_joint_noise(joint, values[best], chosen, left):
             return None
         return left[best], float(values[best])
 
@@ -415,7 +425,7 @@ def backward_path(problem: Problem) -> Path:
     with the permuted rows of this column or of any removed column. The removed columns
     count, because the remaining columns were selected among all columns.
     """
-    joint, step = JointKernel(problem), problem.step
+    joint, step = joint_hsic(problem), problem.step
     left = np.flatnonzero(problem.relevance > 0).tolist()
     removed: Path = []
     value = joint.value(left)
@@ -424,7 +434,8 @@ def backward_path(problem: Problem) -> Path:
 
     def is_noise(column: int) -> bool:
         others = [j for j in left if j != column]
-        return joint.is_noise(value, others, [column, *(j for j, _ in removed)])
+        candidates = [column, *(j for j, _ in removed)]
+        return problem.is_joint_noise(joint, value, others, candidates)
 
     # The time of a step is in proportion to the number of columns that are left.
     with progress("columns", len(left) ** 2, joint.run.verbose) as line:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, replace
 from itertools import chain, islice
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,12 @@ from sklearn.utils import Bunch, indexable
 
 from skdiscrepancy._data.arrays import encode_labels
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
+    declares_parameters,
+    draw_seeds,
+    generator_of,
     shown,
     warn_user,
 )
@@ -31,40 +34,20 @@ from skdiscrepancy.feature_selection._paths import PATHS, Path, Problem
 from skdiscrepancy.feature_selection._single_columns import (
     Columns,
     Inputs,
-    Permutations,
     TableSelector,
     TargetKernel,
     check_single_kernel,
     joint_kernel,
     read_inputs,
+    row_orders,
 )
 from skdiscrepancy.kernels._base import RowKernel
 from skdiscrepancy.kernels._names import choose_target_kernels
 from skdiscrepancy.kernels._radial import RadialKernel
 
 
-class Choice(NamedTuple):
-    """The columns or groups that were chosen.
-
-    Attributes
-    ----------
-    columns : Columns
-        All columns or groups.
-    scores : ndarray of shape (n_variables,)
-        CKA of each of them with y.
-    path : Path
-        The chosen ones, in the order of their choice.
-    n_informative : int
-        Number of entries of the path that carry information about y.
-    """
-
-    columns: Columns
-    scores: np.ndarray
-    path: Path
-    n_informative: int
-
-
-class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICSelector(TableSelector, BaseEstimator):
     r"""Feature selector that keeps the columns that y depends on, by HSIC.
 
     HSIC detects dependence of any form, not only of the mean of y. The methods differ
@@ -204,36 +187,20 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
     ['x1', 'x4']
     """
 
-    def __init__(
-        self,
-        n_features_to_select: Any = "auto",
-        *,
-        method: str = "lasso",
-        kernel: Any = "gaussian",
-        target_kernel: Any = "auto",
-        bandwidth_factor: float = 1.2,
-        target_bandwidth_factor: float = 3.0,
-        step: Any = 1,
-        n_probes: int = 19,
-        groups: Any = None,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.n_features_to_select = n_features_to_select
-        self.method = method
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth_factor = bandwidth_factor
-        self.target_bandwidth_factor = target_bandwidth_factor
-        self.step = step
-        self.n_probes = n_probes
-        self.groups = groups
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_features_to_select: Any = "auto"
+    _: KW_ONLY
+    method: str = "lasso"
+    kernel: Any = "gaussian"
+    target_kernel: Any = "auto"
+    bandwidth_factor: float = 1.2
+    target_bandwidth_factor: float = 3.0
+    step: Any = 1
+    n_probes: int = 19
+    groups: Any = None
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike) -> HSICSelector:
@@ -255,10 +222,10 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         """
         self._check_params()
         inputs, y = read_inputs(self, X, y, self)
-        choice = self._choose(inputs, y)
-        n_chosen, n_informative = len(choice.path), choice.n_informative
+        problem, path, n_informative = self._choose(inputs, y)
+        n_chosen = len(path)
         if n_informative < n_chosen and self.n_features_to_select == "auto":
-            first = choice.path[0][0]
+            first = path[0][0]
             what = f"column {first}"
             if self.groups is not None:
                 what = f"the group {inputs.group_names[first]!r}"
@@ -273,20 +240,24 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
                 "constant or labels that are all different, or y is constant: "
                 f"{n_informative} columns have a score above 0."
             )
-        self._set_choice(inputs, choice)
+        self._set_choice(problem, path)
         return self
 
-    def _choose(self, inputs: Inputs, y: np.ndarray) -> Choice:
-        """Choose columns, or groups of columns."""
+    def _choose(self, inputs: Inputs, y: np.ndarray) -> tuple[Problem, Path, int]:
+        """Choose columns, or groups of columns.
+
+        Returns the problem, the columns in the order of their choice, and how many of
+        them carry information about y.
+        """
         self._check_params()
-        k = self._number_of_features(inputs.n_variables)
+        k = self._number_of_features(len(inputs.groups))
         columns = Columns(inputs, self)
         target = TargetKernel(y, self).variable(y)
-        most = k or inputs.n_variables
+        most = k or len(inputs.groups)
         probes = None
         if k is None:
-            n = inputs.n_samples
-            probes = list(Permutations(n, self.n_probes, self.random_state))
+            seeds = draw_seeds(generator_of(self.random_state), self.n_probes)
+            probes = list(row_orders(len(inputs.values), seeds))
         with progress("columns", 1 + most, self.verbose) as line:
             scores = check_finite(columns.alignments(target))
             line.advance()
@@ -301,7 +272,7 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         left = (int(v) for v in np.argsort(-scores, kind="stable") if v not in chosen)
         n_left = (k or max(n_informative, 1)) - n_informative
         path = path + [(v, 0.0) for v in islice(left, n_left)]
-        return Choice(columns, scores, path, n_informative)
+        return problem, path, n_informative
 
     def _check_params(self) -> None:
         if self.method not in list(PATHS):
@@ -328,15 +299,10 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
         if isinstance(k, str) and k == "auto":
             return None
         if isinstance(k, Integral) or not isinstance(k, (float, np.floating)):
-            return check_number(
-                k,
-                "n_features_to_select",
-                integer=True,
-                least=1,
-                most=n_features,
-                keyword="auto",
-                context=f", the number of {what}, or a number between 0 and 1",
-            )
+            context = f", the number of {what}, or a number between 0 and 1"
+            how: dict[str, Any] = {"integer": True, "least": 1, "most": n_features}
+            how |= {"keyword": "auto", "context": context}
+            return check_number(k, "n_features_to_select", **how)
         if not 0 < k < 1:
             raise ValueError(
                 f"n_features_to_select == {k!r}, must be 'auto', an integer from 1 to "
@@ -344,28 +310,29 @@ class HSICSelector(TableSelector, KeywordHints, BaseEstimator):
             )
         return max(1, int(float(k) * n_features))
 
-    def _set_choice(self, inputs: Inputs, choice: Choice) -> None:
-        chosen = [v for v, _ in choice.path]
-        variables = [choice.columns.variable(v) for v in chosen]
+    def _set_choice(self, problem: Problem, path: Path) -> None:
+        inputs, scores = problem.columns.inputs, problem.relevance
+        chosen = [v for v, _ in path]
+        variables = [problem.columns.variable(v) for v in chosen]
         redundancy = [0.0] + [
             np.mean([variable.alignment(other) for other in variables[:i]])
             for i, variable in enumerate(variables[1:], 1)
         ]
         self.path_ = Bunch(
             feature=np.array([inputs.groups[v][0] for v in chosen]),
-            objective=check_finite(np.array([value for _, value in choice.path])),
-            relevance=choice.scores[chosen],
+            objective=check_finite(np.array([value for _, value in path])),
+            relevance=scores[chosen],
             redundancy=check_finite(np.array(redundancy)),
         )
         if self.groups is not None:
             self.path_.group = [inputs.group_names[v] for v in chosen]
-        selected = np.zeros(inputs.n_variables, dtype=bool)
+        selected = np.zeros(len(inputs.groups), dtype=bool)
         selected[chosen] = True
-        left = np.argsort(-choice.scores, kind="stable")
-        ranking = np.empty(inputs.n_variables, dtype=int)
+        left = np.argsort(-scores, kind="stable")
+        ranking = np.empty(len(inputs.groups), dtype=int)
         order = [*chosen, *(v for v in left if not selected[v])]
-        ranking[order] = np.arange(1, inputs.n_variables + 1)
-        self.scores_ = inputs.expand(choice.scores)
+        ranking[order] = np.arange(1, len(inputs.groups) + 1)
+        self.scores_ = inputs.expand(scores)
         self.support_ = inputs.expand(selected)
         self.ranking_ = inputs.expand(ranking)
         self.n_features_ = int(self.support_.sum())
@@ -382,7 +349,8 @@ REFUSED = {
 }
 
 
-class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICSelectorCV(TableSelector, BaseEstimator):
     r"""HSIC feature selector that cross-validates the number of columns and kernels.
 
     In each fold, an :class:`HSICSelector` orders the columns on the training rows. The
@@ -469,24 +437,14 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
     ['x1', 'x4']
     """
 
-    def __init__(
-        self,
-        selector: Any = None,
-        *,
-        param_grid: Any = None,
-        min_features_to_select: int = 1,
-        max_features_to_select: int | None = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.selector = selector
-        self.param_grid = param_grid
-        self.min_features_to_select = min_features_to_select
-        self.max_features_to_select = max_features_to_select
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    selector: Any = None
+    _: KW_ONLY
+    param_grid: Any = None
+    min_features_to_select: int = 1
+    max_features_to_select: int | None = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def fit(self, X: ArrayLike, y: ArrayLike, groups: Any = None) -> HSICSelectorCV:
@@ -515,7 +473,7 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
             raise TypeError(f"selector == {selector!r}, must be an HSICSelector.")
         settings = self._settings()
         inputs, y = read_inputs(self, X, y, selector)
-        least, most = self._bounds(inputs.n_variables)
+        least, most = self._bounds(len(inputs.groups))
         candidates = [_candidate(selector, setting, most, y) for setting in settings]
         splits = self._splits(inputs.values, y, groups, candidates[0])
         tasks = [(candidate, split) for candidate in candidates for split in splits]
@@ -630,9 +588,8 @@ class HSICSelectorCV(TableSelector, KeywordHints, BaseEstimator):
         least = check_number(least, "min_features_to_select", least=1, **bounds)
         if most is None:
             most = n_features
-        return least, check_number(
-            most, "max_features_to_select", least=least, **bounds
-        )
+        bounds["least"] = least
+        return least, check_number(most, "max_features_to_select", **bounds)
 
 
 def _held_out_scores(
@@ -643,10 +600,12 @@ def _held_out_scores(
     There is one value for each number of columns, starting at `least`.
     """
     selector, (train, test) = task
-    held_out = inputs.take(test)
-    choice = clone(selector)._choose(inputs.take(train), y[train])
-    order = [v for v, _ in choice.path]
-    columns, kernel = choice.columns, choice.columns.kernel
+    of_fold, held_out = (
+        replace(inputs, values=inputs.values[i]) for i in (train, test)
+    )
+    problem, path, n_informative = clone(selector)._choose(of_fold, y[train])
+    order = [v for v, _ in path]
+    columns, kernel = problem.columns, problem.columns.kernel
     blocks = [columns.rows(v, held_out) / columns.bandwidths[v] for v in order]
     target = TargetKernel(y[train], selector)
     rows = target.rows_of(y[test])
@@ -654,7 +613,7 @@ def _held_out_scores(
     scores = []
     for size in range(least, len(order) + 1):
         # Constants come last. They would do nothing but widen the joint kernel.
-        size = max(min(size, choice.n_informative), 1)
+        size = max(min(size, n_informative), 1)
         rows, joint = np.hstack(blocks[:size]), kernel
         if isinstance(kernel, RadialKernel):
             joint = joint_kernel(kernel, size)

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain, islice, permutations
 from numbers import Integral
 from threading import Lock
@@ -30,10 +30,10 @@ from skdiscrepancy._data.arrays import (
     validate_with_target,
 )
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
     check_run_options,
+    declares_parameters,
     draw_seeds,
     generator_of,
     shown,
@@ -47,12 +47,11 @@ from skdiscrepancy._data.frames import (
     read_columns,
     take_columns,
 )
-from skdiscrepancy._estimators.cka import Variable, alignments, cka
+from skdiscrepancy._estimators.cka import Variable, cka
 from skdiscrepancy._estimators.readers import Reader
 from skdiscrepancy._gram.factors import (
     BATCH_NUMBERS,
     MAX_RANK,
-    StackedFactors,
     column_factors,
     inner_product,
 )
@@ -116,16 +115,6 @@ class Inputs:
     group_names: list[Any]
     kinds: list[str] | None
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.values.shape[0]
-
-    @property
-    def n_variables(self) -> int:
-        """Number of columns, or of groups of columns."""
-        return len(self.groups)
-
     def plain(self, variable: int) -> bool:
         """Whether a variable is one column of numbers, all of them known."""
         [first, *others] = self.groups[variable]
@@ -135,10 +124,6 @@ class Inputs:
         """Whether a variable is one column of labels."""
         [first, *others] = self.groups[variable]
         return not others and bool(self.labels[first])
-
-    def take(self, rows: np.ndarray) -> Inputs:
-        """Return some of the rows."""
-        return replace(self, values=self.values[rows])
 
     def expand(self, of_variables: np.ndarray) -> np.ndarray:
         """Return one entry for each column, from one entry for each variable."""
@@ -319,15 +304,20 @@ def _place_of(column: Any, names: list[Any], group: Any) -> int:
 MAX_LEVELS = 30
 
 
-def column_scales(
-    X: np.ndarray, kernel: Kernel, factor: Any, name: str, names: Any = None
+def block_scales(
+    blocks: Iterable[np.ndarray],
+    titles: list[str],
+    kernel: Kernel,
+    params: Any,
+    name: str = "bandwidth_factor",
 ) -> np.ndarray:
-    """Return the bandwidth of every column, ones for kernels without a bandwidth.
+    """Return the bandwidth on every block of columns, ones if the kernel has none.
 
-    The bandwidth is the factor times the median distance of the column, unless the
-    kernel has a bandwidth of its own: a number, or "median". `names` are the names of
-    the columns, for error messages.
+    The bandwidth is a factor, the parameter `name`, times the median distance of the
+    block, unless the kernel has a bandwidth of its own: a number, or "median". Error
+    messages have the titles of the blocks.
     """
+    factor = getattr(params, name)
     if isinstance(factor, str):
         raise ValueError(
             f"{name} == {factor!r}, must be a finite number > 0, the multiple "
@@ -336,26 +326,29 @@ def column_scales(
     check_number(factor, name, strict=True)
     factor = float(factor)
     if not isinstance(kernel, RadialKernel):
-        return np.ones(X.shape[1])
+        return np.ones(len(titles))
     own = kernel.bandwidth
     if own is not None and not (isinstance(own, str) and own == "median"):
         what = f"bandwidth of {kernel!r}"
         own = check_number(own, what, strict=True, keyword="median")
-        return np.full(X.shape[1], float(own))
-    names, medians = names or range(X.shape[1]), np.empty(X.shape[1])
-    for j, label in enumerate(names):
-        with _naming(f"Column {label!r}"):
-            [medians[j]] = column_medians(X[:, [j]])
+        return np.full(len(titles), float(own))
+    medians = np.empty(len(titles))
+    for v, (title, rows) in enumerate(zip(titles, blocks, strict=True)):
+        with _naming(title):
+            if rows.shape[1] == 1:
+                [medians[v]] = column_medians(rows)
+            else:
+                medians[v] = median_bandwidth(rows, p=kernel.norm)
     if own is not None:
         return medians
     with np.errstate(all="ignore"):
         scales = factor * medians
     usable = np.isfinite(scales) & (scales > 0)
     if not np.all(usable):
-        j = int(np.argmin(usable))
+        v = int(np.argmin(usable))
         raise ValueError(
-            f"{name} == {factor}, must be another number for column {names[j]!r} of X: "
-            f"its product with the median distance, {medians[j]:.3g}, is too large or "
+            f"{name} == {factor}, must be another number for {titles[v]} of X: "
+            f"its product with the median distance, {medians[v]:.3g}, is too large or "
             "too small for floating point. Rescale this column."
         )
     return scales
@@ -365,9 +358,11 @@ def column_scales(
 def _naming(what: str) -> Iterator[None]:
     """Put the name of a column or group before error messages."""
     try:
-        yield
+        # Distances that are not finite are refused without a warning.
+        with np.errstate(all="ignore"):
+            yield
     except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+        raise ValueError(f"{what[0].upper()}{what[1:]}: {error}") from error
 
 
 def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
@@ -383,30 +378,22 @@ def joint_kernel(kernel: RadialKernel, n_columns: int) -> RadialKernel:
 ReadBlock = Callable[[Inputs], np.ndarray]
 
 
-def _learn_block(
-    inputs: Inputs, columns: list[int], kernel: Kernel, factor: float
-) -> tuple[ReadBlock, float]:
-    """Learn to read columns as one block, and the bandwidth of the kernel on it."""
+def _learn_block(inputs: Inputs, columns: list[int], kernel: Kernel) -> ReadBlock:
+    """Learn to read columns as one block, in which each column has the same weight."""
     norm = kernel.norm if isinstance(kernel, RadialKernel) else 2
-    own = getattr(kernel, "bandwidth", None)
-    by_median = own is None or isinstance(own, str)
     readers = [_learn_column(inputs, j, norm) for j in columns]
-    divisors = [1.0] * len(columns)
-    if len(columns) > 1 and by_median:
+    if len(columns) == 1:
+        return readers[0]
+    own = getattr(kernel, "bandwidth", None)
+    divisors = [len(columns) ** (1 / norm)] * len(columns)
+    if own is None or isinstance(own, str):
         divisors = [median_bandwidth(read(inputs), p=norm) for read in readers]
 
     def rows(sample: Inputs) -> np.ndarray:
         columns = zip(readers, divisors, strict=True)
         return np.hstack([read(sample) / divisor for read, divisor in columns])
 
-    median = median_bandwidth(rows(inputs), p=norm) if by_median else 1.0
-    if not isinstance(kernel, RadialKernel):
-        return rows, 1.0
-    if own is None:
-        return rows, factor * median
-    if by_median:
-        return rows, median
-    return rows, float(own) * len(columns) ** (1 / norm)
+    return rows
 
 
 def _learn_column(inputs: Inputs, column: int, norm: float) -> ReadBlock:
@@ -455,32 +442,6 @@ def check_single_kernel(kernel: Any, name: str, *words: str) -> Kernel:
     )
 
 
-class Batch:
-    """Some columns with their kernels, and their factors in one array if complete."""
-
-    def __init__(self, variables: list[Variable]):
-        self.variables = variables
-        self.stack: StackedFactors | None = None
-        if all(variable.may_be_complete for variable in variables):
-            self.stack = StackedFactors([variable.factor for variable in variables])
-            for variable, factor in zip(variables, self.stack.factors, strict=True):
-                variable.factor = factor
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the factors."""
-        return 0 if self.stack is None else self.stack.rows.nbytes
-
-    def alignments(self, target: Variable) -> np.ndarray:
-        """Return the CKA of each column with a variable."""
-        complete = target.complete and all(v.complete for v in self.variables)
-        if self.stack is None or not complete:
-            products = np.array([v.product(target) for v in self.variables])
-        else:
-            products = self.stack.inner_products(target.factor)
-        return alignments(self.variables, products, target)
-
-
 class Columns:
     """The columns of X, or groups of columns, with one kernel each.
 
@@ -497,62 +458,53 @@ class Columns:
     def __init__(self, inputs: Inputs, params: Any, *, keep: bool = True):
         self.inputs = inputs
         self.kernel = check_single_kernel(params.kernel, "kernel")
-        self.bandwidths = np.ones(inputs.n_variables)
-        self.blocks: dict[int, ReadBlock] = {}
-        self._learn(params.bandwidth_factor)
+        self.blocks: list[ReadBlock] = []
+        titles = []
+        for name, columns in zip(inputs.group_names, inputs.groups, strict=True):
+            titles.append(f"group {name!r}")
+            if len(columns) == 1:
+                titles[-1] = f"column {inputs.names[columns[0]]!r}"
+            with _naming(titles[-1]):
+                self.blocks.append(_learn_block(inputs, columns, self.kernel))
+        blocks = (read(inputs) for read in self.blocks)
+        self.bandwidths = block_scales(blocks, titles, self.kernel, params)
         self.run = Run(params.n_jobs, params.verbose)
-        rank = 1 if is_smooth(self.kernel) else min(inputs.n_samples, MAX_RANK)
-        self._batch_size = max(1, BATCH_NUMBERS // (inputs.n_samples * rank))
-        self._kept: dict[int, Batch] = {}
+        rank = 1 if is_smooth(self.kernel) else min(len(inputs.values), MAX_RANK)
+        self._batch_size = max(1, BATCH_NUMBERS // (len(inputs.values) * rank))
+        self._kept: dict[int, list[Variable]] = {}
         self._lock = Lock()
         self._room = get_config()["working_memory"] * 2**20 if keep else 0
 
-    def _learn(self, factor: Any) -> None:
-        """Learn the bandwidth of each variable, and how to read blocks of columns."""
-        inputs = self.inputs
-        plain = [v for v in range(inputs.n_variables) if inputs.plain(v)]
-        columns = [inputs.groups[v][0] for v in plain]
-        all_plain = len(plain) == inputs.n_variables
-        X = inputs.values if all_plain else inputs.values[:, columns]
-        names = [inputs.names[j] for j in columns]
-        scales = column_scales(X, self.kernel, factor, "bandwidth_factor", names)
-        self.bandwidths[plain] = scales
-        for v in set(range(inputs.n_variables)) - set(plain):
-            columns = inputs.groups[v]
-            what = "Group" if len(columns) > 1 else "Column"
-            # Distances that are not finite are refused without a warning.
-            with (
-                _naming(f"{what} {inputs.group_names[v]!r}"),
-                np.errstate(all="ignore"),
-            ):
-                block = _learn_block(inputs, columns, self.kernel, float(factor))
-            self.blocks[v], self.bandwidths[v] = block
-
     def rows(self, v: int, inputs: Inputs | None = None) -> np.ndarray:
         """Return the rows of one variable as numbers, here or in another sample."""
-        inputs = inputs or self.inputs
-        if v in self.blocks:
-            return self.blocks[v](inputs)
-        return inputs.values[:, inputs.groups[v]]
+        return self.blocks[v](inputs or self.inputs)
 
     def variable(self, v: int) -> Variable:
         """Return one column or group with its kernel."""
         position, inside = divmod(v, self._batch_size)
-        return self._batch(position).variables[inside]
+        return self._batch(position)[inside]
 
     def map(self, function: Callable[[Variable], Any]) -> list[Any]:
         """Apply a function to the variables of all columns, in threads, in order."""
 
-        def of_batch(batch: Batch) -> list[Any]:
-            n_columns, verbose = len(batch.variables), self.run.verbose
-            columns = steps(batch.variables, "columns", n_columns, verbose)
+        def of_batch(position: int) -> list[Any]:
+            batch, verbose = self._batch(position), self.run.verbose
+            columns = steps(batch, "columns", len(batch), verbose)
             return [function(column) for column in columns]
 
-        return self._map_batches(of_batch)
+        positions = range(-(-len(self.inputs.groups) // self._batch_size))
+        # The threads share the batches that are kept.
+        found = run_all(
+            positions, of_batch, self.run, what="columns", require="sharedmem"
+        )
+        return list(chain.from_iterable(found))
 
     def alignments(self, target: Variable) -> np.ndarray:
         """Return the CKA of each column with a variable."""
-        return np.array(self._map_batches(lambda batch: batch.alignments(target)))
+        found = self.map(lambda column: (column.product(target), column.norm))
+        products, norms = np.array(found).T
+        norm = np.array([target.norm])
+        return cka(products[:, np.newaxis], norms, norm)[:, 0].clip(0, 1)
 
     def permuted_alignments(
         self, target: Variable, permutations: list[np.ndarray]
@@ -576,37 +528,16 @@ class Columns:
 
         return np.array(self.map(align)).T
 
-    def _map_batches(self, function: Callable[[Batch], Any]) -> list[Any]:
-        """Apply a function to all batches, in threads, and chain its results."""
-        n_batches = -(-self.inputs.n_variables // self._batch_size)
-        parts = run_all(
-            range(n_batches),
-            lambda position: function(self._batch(position)),
-            self.run,
-            what="columns",
-            # The threads share the batches that are kept.
-            require="sharedmem",
-        )
-        return list(chain.from_iterable(parts))
+    def _batch(self, position: int) -> list[Variable]:
+        """Return a batch of columns; batches that fit the working memory are kept.
 
-    def _batch(self, position: int) -> Batch:
-        """Return a batch of columns; batches that fit the working memory are kept."""
+        Columns of numbers are factored together.
+        """
         if position in self._kept:
             return self._kept[position]
-        start = position * self._batch_size
-        batch = self._make_batch(
-            range(start, min(start + self._batch_size, self.inputs.n_variables))
-        )
-        with self._lock:
-            if self._room > batch.nbytes:
-                self._room -= batch.nbytes
-                self._kept[position] = batch
-        return batch
-
-    def _make_batch(self, members: range) -> Batch:
-        """Return a batch, in which columns of numbers are factored together."""
-        inputs, variables = self.inputs, {}
-        for v in members:
+        start, inputs = position * self._batch_size, self.inputs
+        variables = {}
+        for v in range(start, min(start + self._batch_size, len(inputs.groups))):
             kernel: Any = self.kernel
             if inputs.label(v):
                 rows, kernel = inputs.values[:, inputs.groups[v]], IndicatorKernel()
@@ -616,13 +547,19 @@ class Columns:
                     kernel = copy(kernel)
                     kernel.bandwidth = float(self.bandwidths[v])
             variables[v] = Variable(rows, kernel)
-        plain = [v for v in members if inputs.plain(v)]
-        if plain and all(v.may_be_complete for v in variables.values()):
-            X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
-            factors = column_factors(X, self.kernel, self.bandwidths[plain])
-            for v, factor in zip(plain, factors, strict=True):
-                variables[v].factor = factor
-        return Batch(list(variables.values()))
+        batch, nbytes = list(variables.values()), 0
+        if all(variable.may_be_complete for variable in batch):
+            if plain := [v for v in variables if inputs.plain(v)]:
+                X = inputs.values[:, [inputs.groups[v][0] for v in plain]]
+                factors = column_factors(X, self.kernel, self.bandwidths[plain])
+                for v, factor in zip(plain, factors, strict=True):
+                    variables[v].factor = factor
+            nbytes = sum(variable.factor.rows.nbytes for variable in batch)
+        with self._lock:
+            if self._room > nbytes:
+                self._room -= nbytes
+                self._kept[position] = batch
+        return batch
 
 
 class TargetKernel:
@@ -640,8 +577,9 @@ class TargetKernel:
         self.kernel = choose_target_kernels(self.name, y, [kernel])[0]
         self.scales: np.ndarray | None = None
         rows = self.rows_of(y)
-        factor = params.target_bandwidth_factor
-        scales = column_scales(rows, self.kernel, factor, "target_bandwidth_factor")
+        columns = rows.T[:, :, np.newaxis]
+        titles, name = [f"column {j}" for j in range(len(columns))], "bandwidth_factor"
+        scales = block_scales(columns, titles, self.kernel, params, f"target_{name}")
         if isinstance(self.kernel, RowKernel):
             self.kernel = self.kernel.learn([rows])
         elif not self.of_labels:
@@ -675,33 +613,21 @@ class TargetKernel:
 MAX_LISTED = 6
 
 
-class Permutations:
-    """Random permutations of rows that you can iterate over again and again.
-
-    For up to six rows, they are all permutations except the identity. For more rows,
-    only seeds are kept, because n_resamples x n numbers may not fit into memory.
-    """
-
-    def __init__(self, n: int, n_resamples: int, random_state: RandomStateLike):
-        self.n = n
-        self.seeds = draw_seeds(generator_of(random_state), n_resamples)
-        self.listed: list[np.ndarray] = []
-        if n <= MAX_LISTED:
-            self.listed = list(map(np.array, islice(permutations(range(n)), 1, None)))
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        if self.listed:
-            yield from self.listed
-            return
-        for seed in self.seeds:
-            end_if_stopped()
-            yield np.random.RandomState(seed).permutation(self.n)
+def row_orders(n: int, seeds: list[int]) -> Iterator[np.ndarray]:
+    """Yield a random permutation of n rows for each seed, or all of few rows."""
+    if n <= MAX_LISTED:
+        yield from map(np.array, islice(permutations(range(n)), 1, None))
+        return
+    for seed in seeds:
+        end_if_stopped()
+        yield np.random.RandomState(seed).permutation(n)
 
 
 CHOICES = {"statistic": ("cka", "hsic"), "pvalue": ("gamma", "permutation", None)}
 
 
-class HSICScore(KeywordHints, BaseEstimator):
+@declares_parameters
+class HSICScore(BaseEstimator):
     r"""Score function for univariate selectors: the dependence of y on each column.
 
     Pass it to :class:`~sklearn.feature_selection.SelectKBest`,
@@ -805,32 +731,18 @@ class HSICScore(KeywordHints, BaseEstimator):
     ['x3']
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "gaussian",
-        target_kernel: Any = "auto",
-        bandwidth_factor: float = 1.2,
-        target_bandwidth_factor: float = 3.0,
-        statistic: str = "cka",
-        pvalue: str | None = "gamma",
-        n_resamples: int = 999,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.bandwidth_factor = bandwidth_factor
-        self.target_bandwidth_factor = target_bandwidth_factor
-        self.statistic = statistic
-        self.pvalue = pvalue
-        self.n_resamples = n_resamples
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    target_kernel: Any = "auto"
+    bandwidth_factor: float = 1.2
+    target_bandwidth_factor: float = 3.0
+    statistic: str = "cka"
+    pvalue: str | None = "gamma"
+    n_resamples: int = 999
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @in_one_blas_thread
     def __call__(
@@ -869,7 +781,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             if self.statistic == "cka":
                 score = column.alignment(target)
             else:
-                score = max(column.product(target), 0.0) / inputs.n_samples**2
+                score = max(column.product(target), 0.0) / len(inputs.values) ** 2
             return score, pvalue(column)
 
         results = columns.map(evaluate)
@@ -888,7 +800,9 @@ class HSICScore(KeywordHints, BaseEstimator):
         if by_moments := self.pvalue == "gamma" and n > MAX_LISTED:
             of_target = invariants(F)
         else:
-            orders = Permutations(n, int(self.n_resamples), self.random_state)
+            # Permutations are drawn again for each column, because all of them would
+            # take much memory.
+            seeds = draw_seeds(generator_of(self.random_state), int(self.n_resamples))
 
         def pvalue(column: Variable) -> float:
             G = column.factor.rows
@@ -897,7 +811,7 @@ class HSICScore(KeywordHints, BaseEstimator):
             observed = inner_product(G, F)
             if by_moments:
                 return gamma_pvalue(observed, invariants(G), of_target)
-            drawn = [inner_product(G[:, order], F) for order in orders]
+            drawn = [inner_product(G[:, order], F) for order in row_orders(n, seeds)]
             return rank_pvalue(np.array([observed, *drawn]), observed)
 
         return pvalue

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -54,32 +54,28 @@ def sample_projections(estimator: Any, X: Any, candidates: list[Any]) -> list[An
     """
     settings = estimator._check_params()
     names = [f"candidate {c}" for c in range(len(candidates))]
-    table, [rows, *samples] = estimator._read_together(
-        [X, *candidates], settings, ["X", *names]
-    )
-    estimator._learn([rows, *samples], settings, table)
-    least = min(map(len, (rows, *samples)))
-    if least < LEAST_ROWS:
+    table, samples = estimator._read_together([X, *candidates], settings, ["X", *names])
+    estimator._learn(samples, settings, table)
+    if (least := min(map(len, samples))) < LEAST_ROWS:
         raise ValueError(too_few_rows(least))
-    source = gram(estimator.kernels_, rows, *samples, run=estimator._run)
-    ends = np.cumsum([len(rows), *map(len, samples)])
-    m = int(ends[0])
-    regions = [square(0, m, diagonal=False)]
-    for start, stop in pairwise(ends):
-        regions.append(square(int(start), int(stop), diagonal=False))
-        regions.append(Region(0, m, int(start), int(stop)))
-    (within_x, _), *sums = source.walk(regions)
+    source = gram(estimator.kernels_, *samples, run=estimator._run)
+    (_, m), *others = ends = list(pairwise(accumulate(map(len, samples), initial=0)))
+    within = [square(*own, diagonal=False) for own in ends]
+    across = [Region(0, m, *own) for own in others]
+    sums = iter(source.walk([*within, *across]))
+    own, *of_others = (
+        next(sums)[0].mean(axis=0) / (stop - start - 1) for start, stop in ends
+    )
     first = noise_rows(m, n_samples=2, most=QUADRATIC_ROWS)
-    own = within_x.mean(axis=0) / (m - 1)
     shared = _block(source, first, first) / (len(first) * m)
     found = []
-    for c, (start, stop) in enumerate(pairwise(ends)):
-        (within_y, _), (cross_x, cross_y) = sums[2 * c : 2 * c + 2]
-        n = int(stop - start)
-        a = own - cross_x.mean(axis=0) / n
-        b = within_y.mean(axis=0) / (n - 1) - cross_y.mean(axis=0) / m
-        some = int(start) + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
-        size, name = np.sqrt(float(len(first)) * m * len(some) * n), names[c]
+    for name, (start, stop), b, (of_x, of_y) in zip(
+        names, others, of_others, sums, strict=True
+    ):
+        n = stop - start
+        a, b = own - of_x.mean(axis=0) / n, b - of_y.mean(axis=0) / m
+        some = start + noise_rows(n, n_samples=2, most=QUADRATIC_ROWS)
+        size = np.sqrt(float(len(first)) * m * len(some) * n)
         quadratic = {
             ("reference", name): -_block(source, first, some) / size,
             (name, name): _block(source, some, some) / (len(some) * n),

@@ -213,26 +213,20 @@ def _read_encoded(parts: Sequence[Any], names: Sequence[str]) -> ColumnSample:
     ]
     # Labels are compared by their codes, so no category is merged with others.
     encoder = TableEncoder(max_categories=None)._fit_tables(tables, names)
+    [form] = (block.form for block in encoder._blocks)
     columns = [
-        read_columns(table, name)[0] for table, name in zip(tables, names, strict=True)
+        read_columns(table, name, [form])[0]
+        for table, name in zip(tables, names, strict=True)
     ]
     missing = [float(np.mean(column.missing)) for column in columns]
-    [kind] = encoder.kinds_
-    if kind == "category":
-        form = next(column for column in columns if column.kind == kind)
-        labels = [
-            column if column.kind == kind else read_columns(table, name, [form])[0]
-            for column, table, name in zip(columns, tables, names, strict=True)
-        ]
+    if form.kind == "category":
         # One code for each label, the same in all tables.
-        codes = encode_labels(*(column.values[:, np.newaxis] for column in labels))
-        ends = np.cumsum([len(column.values) for column in labels])[:-1]
-        blocks = [part[:, np.newaxis] for part in np.split(codes, ends)]
-        return ColumnSample(blocks, True, missing)
-    blocks = [np.asarray(encoder.transform(table)) for table in tables]
-    if not any(missing):
-        # One column is tested in less time than two.
-        blocks = [block[:, :1] for block in blocks]
+        codes = encode_labels(*(column.values[:, np.newaxis] for column in columns))
+        ends = np.cumsum([len(column.values) for column in columns])[:-1]
+        return ColumnSample(np.split(codes[:, np.newaxis], ends), True, missing)
+    # One column is tested in less time than two.
+    width = 2 if any(missing) else 1
+    blocks = [np.asarray(encoder.transform(table))[:, :width] for table in tables]
     return ColumnSample(blocks, False, missing)
 
 
@@ -359,18 +353,17 @@ class ColumnTests(Result):
     def _columns(self) -> dict[str, Any]:
         order = self._order()
         columns = {
-            "feature": [self.feature_names[j] for j in order],
-            "statistic": self.statistics[order],
-            "pvalue": self.pvalues[order],
-            "adjusted_pvalue": self.adjusted_pvalues[order],
+            "statistic": self.statistics,
+            "pvalue": self.pvalues,
+            "adjusted_pvalue": self.adjusted_pvalues,
+            "changed_fraction": self.changed_fractions,
         }
-        if self.changed_fractions is not None:
-            columns["changed_fraction"] = self.changed_fractions[order]
         missing = {"missing_x": self.missing_x, "missing_y": self.missing_y}
-        known = {name: part for name, part in missing.items() if part is not None}
-        if any(part.any() for part in known.values()):
-            columns |= {name: part[order] for name, part in known.items()}
-        return columns
+        if any(part is not None and part.any() for part in missing.values()):
+            columns |= missing
+        names = [self.feature_names[j] for j in order]
+        known = {name: part for name, part in columns.items() if part is not None}
+        return {"feature": names, **{name: known[name][order] for name in known}}
 
     def __str__(self) -> str:
         return "\n".join(self._lines(None))
@@ -403,20 +396,21 @@ def _test_columns(
             f"be significant at the level {LEVEL}. Pass a larger n_resamples, or for "
             "method='shift' more rows."
         )
-    missing_x, *others = np.array([column.missing for column in columns]).T
-    tests = ColumnTests(
+    missing = np.array([column.missing for column in columns]).T
+    of_both: dict[str, Any] = {}
+    if not target:
+        changed = np.array([column.changed_fraction() for column in columns])
+        of_both = {"missing_y": missing[1], "changed_fractions": changed}
+    return ColumnTests(
         feature_names=names,
         statistics=np.array([result.statistic for result in results]),
         pvalues=pvalues,
         adjusted_pvalues=adjust_pvalues(pvalues, settings.correction),
         correction=settings.correction,
         results=results,
-        missing_x=missing_x,
+        missing_x=missing[0],
+        **of_both,
     )
-    if not others:
-        return tests
-    changed = np.array([column.changed_fraction() for column in columns])
-    return replace(tests, missing_y=others[0], changed_fractions=changed)
 
 
 def _test_column(

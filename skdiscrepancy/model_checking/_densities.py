@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.arrays import check_rows, refuse_masked, refuse_missing
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_flag,
     check_number,
     check_value,
+    declares_parameters,
     generator_of,
     shown,
 )
@@ -48,7 +49,11 @@ from skdiscrepancy._models.dispatch import (
     widths,
     without_names,
 )
-from skdiscrepancy._statistics.evaluations import ComparisonResult, check_names
+from skdiscrepancy._statistics.evaluations import (
+    ComparisonResult,
+    check_level,
+    check_names,
+)
 from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.designs import Design
@@ -135,29 +140,19 @@ def compare_scores(
         )
     if test_fraction is None:
         test_fraction = 1 / n_splits
-    context = ", 0 and 1 excluded"
-    test_fraction = check_number(
-        test_fraction, "test_fraction", strict=True, most=1, context=context
-    )
-    if test_fraction >= 1:
-        raise ValueError(f"test_fraction == {test_fraction}, must be > 0 and < 1.")
+    test_fraction = check_level(test_fraction, "test_fraction")
     if names is None:
         names = [
             ", ".join(f"{key}={value}" for key, value in params.items())
             for params in found["params"]
         ]
     factor = 1 / n_splits + test_fraction / (1 - test_fraction)
+    names = check_names(names, n_candidates, "candidate ")
     differences = scores[:, np.newaxis] - scores
-    return ComparisonResult(
-        check_names(names, n_candidates, "candidate "),
-        scores.mean(axis=1),
-        np.sqrt(scores.var(axis=1, ddof=1) * factor),
-        differences.mean(axis=2),
-        np.sqrt(differences.var(axis=2, ddof=1) * factor),
-        metric,
-        larger_is_better=True,
-        n_degrees=np.full((n_candidates, n_candidates), n_splits - 1.0),
-    )
+    errors = [np.sqrt(v.var(axis=-1, ddof=1) * factor) for v in (scores, differences)]
+    numbers = scores.mean(axis=1), errors[0], differences.mean(axis=2), errors[1]
+    degrees = np.full((n_candidates, n_candidates), n_splits - 1.0)
+    return ComparisonResult(names, *numbers, metric, True, degrees)
 
 
 def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
@@ -185,7 +180,8 @@ def _scores(found: dict[str, Any], metric: str) -> np.ndarray:
 STEP = 1e-4
 
 
-class KSDScorer(KeywordHints, BaseEstimator):
+@declares_parameters
+class KSDScorer(BaseEstimator):
     """Negative kernel Stein discrepancy between a fitted density and held-out rows.
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
@@ -252,24 +248,14 @@ class KSDScorer(KeywordHints, BaseEstimator):
     [-0.23, 0.2, 0.03]
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth_factor: float = 0.125,
-        design: str | Design = "u",
-        normalize: bool = False,
-        pooling: str | None = "mean",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-    ):
-        self.kernel = kernel
-        self.bandwidth_factor = bandwidth_factor
-        self.design = design
-        self.normalize = normalize
-        self.pooling = pooling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    bandwidth_factor: float = 0.125
+    design: str | Design = "u"
+    normalize: bool = False
+    pooling: str | None = "mean"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
         """Score a fitted density.
@@ -301,7 +287,7 @@ class KSDScorer(KeywordHints, BaseEstimator):
         return -KSDEstimator(freeze(model), **params).fit(X).score(X)
 
 
-class HyvarinenScorer(KeywordHints, BaseEstimator):
+class HyvarinenScorer(BaseEstimator):
     r"""Negative Hyvarinen score of a fitted density (score matching).
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
@@ -380,7 +366,8 @@ class HyvarinenScorer(KeywordHints, BaseEstimator):
             return -float(check_finite(total.mean()))
 
 
-class MMDScorer(KeywordHints, BaseEstimator):
+@declares_parameters
+class MMDScorer(BaseEstimator):
     """Negative maximum mean discrepancy between held-out rows and draws from a model.
 
     Pass this scorer as `scoring` to :class:`~sklearn.model_selection.GridSearchCV`,
@@ -429,20 +416,12 @@ class MMDScorer(KeywordHints, BaseEstimator):
     -0.3
     """
 
-    def __init__(
-        self,
-        *,
-        n_samples: int | None = None,
-        normalize: bool = False,
-        pooling: str | None = "mean",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = 0,
-    ):
-        self.n_samples = n_samples
-        self.normalize = normalize
-        self.pooling = pooling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _: KW_ONLY
+    n_samples: int | None = None
+    normalize: bool = False
+    pooling: str | None = "mean"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = 0
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any = None) -> float:
         """Score a fitted model.
@@ -610,7 +589,8 @@ def stein_thinning(
     return indices
 
 
-class SteinThinning(KeywordHints, BaseEstimator):
+@declares_parameters
+class SteinThinning(BaseEstimator):
     """Stein thinning: the few rows of a sample that represent a model best.
 
     Use Stein thinning to compress a Markov chain, and to correct its bias, for example
@@ -667,20 +647,12 @@ class SteinThinning(KeywordHints, BaseEstimator):
     [0.04, 0.08]
     """
 
-    def __init__(
-        self,
-        n_points: int = 10,
-        model: Any = None,
-        *,
-        standardize: bool = True,
-        preconditioner: str = "id",
-        verbose: int = 0,
-    ):
-        self.n_points = n_points
-        self.model = model
-        self.standardize = standardize
-        self.preconditioner = preconditioner
-        self.verbose = verbose
+    n_points: int = 10
+    model: Any = None
+    _: KW_ONLY
+    standardize: bool = True
+    preconditioner: str = "id"
+    verbose: int = 0
 
     def fit(
         self, X: ArrayLike, y: Any = None, *, gradients: ArrayLike | None = None

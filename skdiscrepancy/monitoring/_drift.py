@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ from skdiscrepancy._nulls.pvalues import TestResult
 from skdiscrepancy._statistics.evaluations import effect_size
 from skdiscrepancy._statistics.second_order import two_sample_statistics
 from skdiscrepancy.designs import CompleteU
-from skdiscrepancy.feature_selection._paths import JoinedColumns, Part
+from skdiscrepancy.feature_selection._paths import JoinedColumns, JointKernel, Part
 from skdiscrepancy.inference._multiple_tests import (
     ColumnTests,
     checked_tests,
@@ -646,46 +646,17 @@ contributions`, computed on the columns of `explanation`, or on all columns if i
 
 # Fraction of the columns that a step removes. Up to 19 columns are removed one by one.
 STEP = 0.1
-# Sets of columns that are compared at once.
-BATCH = 32
 
 
-def unbiased_mmds(
-    blocks: list[np.ndarray], m: int, removed: Sequence[Any], n_jobs: int | None
-) -> np.ndarray:
-    """Compute the unbiased MMD without each of several sets of blocks.
+def joint_mmd(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> JointKernel:
+    """Return the unbiased MMD of the first m rows and the others, on sets of blocks."""
 
-    Parameters
-    ----------
-    blocks : list of ndarray of shape (n_samples, n_block_columns)
-        Encoded columns, with the rows of both samples stacked.
-    m : int
-        Number of rows of the first sample.
-    removed : sequence of sequences of int
-        Blocks to leave out, one sequence for each MMD.
-    n_jobs : int or None
-        Number of threads.
+    def mmd(joint: JoinedColumns) -> np.ndarray:
+        joint.sizes = m, joint.n - m
+        return two_sample_statistics(TwoSamples(joint), unbiased=True).values
 
-    Returns
-    -------
-    values : ndarray of shape (n_sets,)
-        One MMD for each set.
-    """
-    common, none = [Part(block) for block in blocks], blocks[0][:, :0]
-    sets = []
-    for some in removed:
-        part = Part(np.concatenate([none, *(blocks[j] for j in some)], axis=1))
-        # The mean L1 distance of every block is one.
-        kernel = LaplaceKernel(bandwidth=float(len(blocks) - len(some)))
-        sets.append((part, kernel))
-    values = []
-    for start in range(0, len(sets), BATCH):
-        batch = sets[start : start + BATCH]
-        joined = JoinedColumns(common, batch, removed=True, run=Run(n_jobs))
-        joined.sizes = m, len(none) - m
-        found = two_sample_statistics(TwoSamples(joined), unbiased=True)
-        values.append(found.values)
-    return np.concatenate(values)
+    # The mean L1 distance of every block is one.
+    return JointKernel(list(map(Part, blocks)), LaplaceKernel(), mmd, Run(n_jobs))
 
 
 def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[int]:
@@ -708,20 +679,17 @@ def drifting_set(blocks: list[np.ndarray], m: int, n_jobs: int | None) -> list[i
     columns : list of int
         Positions of the blocks, the block that was removed last first.
     """
+    joint = joint_mmd(blocks, m, n_jobs)
     left = list(range(len(blocks)))
     removed: list[int] = []
-    [value] = unbiased_mmds(blocks, m, [()], n_jobs)
-    largest, n_removed = value, 0
+    largest, n_removed = joint.value(left), 0
     while len(left) > 1:
-        present = [blocks[j] for j in left]
-        values = unbiased_mmds(present, m, [[i] for i in range(len(left))], n_jobs)
+        values = joint.without_each(left)
         n_steps = max(1, int(STEP * len(left)))
         worst = np.argsort(-values, kind="stable")[:n_steps].tolist()
-        value = values[worst[0]]
-        if n_steps > 1:
-            [value] = unbiased_mmds(present, m, [worst], n_jobs)
         removed += [left[i] for i in worst]
         left = [j for i, j in enumerate(left) if i not in worst]
+        value = values[worst[0]] if n_steps == 1 else joint.value(left)
         if value >= largest:
             largest, n_removed = value, len(removed)
     return [*left, *reversed(removed[n_removed:])]
@@ -845,34 +813,31 @@ def drift_report(
     mmd, settings = checked_tests(MMDEstimator, **params)
     new, columns = _read_tables(reference, new)
     with progress("drift report", 4, mmd.verbose) as line:
-        tables = _Tables([reference, new], encoder, mmd.random_state, mmd.n_jobs)
+        tables = _Tables([reference, new], encoder, mmd)
         of_columns = replace(settings, kernels=kernels or settings.kernels)
         column_tests = two_sample_columns(reference, new, mmd, of_columns)
         # The tests of columns have looked at the order of the rows.
         settings = of_tests(settings, 1)
 
-        def test(samples: list[Any], *, encoder: Any, effect: bool) -> TestResult:
-            like = copy(mmd).set_params(encoder=encoder)
-            x, y = map(as_table, samples)
-            return like._test_pair(x, y, settings, effect=effect)
+        plain = copy(mmd).set_params(encoder=None)
+
+        def pvalue_of(columns: list[int]) -> float:
+            x, y = tables.of(columns)
+            return copy(plain)._test_pair(x, y, settings, effect=False).pvalue
 
         line.advance()
-        joint_test = test(tables.joint, encoder=None, effect=True)
+        x, y = map(as_table, tables.joint)
+        joint_test = copy(plain)._test_pair(x, y, settings, effect=True)
         line.advance()
         groups, remaining = tables.explain(
-            joint_test.pvalue,
-            lambda some: test(tables.of(some), encoder="auto", effect=False).pvalue,
-            values["level"],
-            values["max_columns"],
+            joint_test.pvalue, pvalue_of, values["level"], values["max_columns"]
         )
         line.advance()
         found = [j for group in groups for j in group]
         x, y = tables.of(found or list(range(len(columns))))
         kept, rows = tables.draw_rows(COMPARED_ROWS)
-        how = {
-            name: getattr(mmd, name)
-            for name in ("bandwidth", "n_bandwidths", *RUN.split())
-        }
+        same = ("bandwidth", "n_bandwidths", *RUN.split())
+        how = {name: getattr(mmd, name) for name in same}
         if isinstance(mmd.bandwidth, str) and mmd.bandwidth == "dyadic":
             how["bandwidth"] = "grid"
         complete = Settings(CompleteU(), settings.kernels)
@@ -916,8 +881,8 @@ def drift_report(
 class _Tables:
     """Both tables, encoded as numbers."""
 
-    def __init__(self, tables: Any, encoder: Any, seed: Any, n_jobs: int | None):
-        self.seed, self.n_jobs = seed, n_jobs
+    def __init__(self, tables: Any, encoder: Any, mmd: MMDEstimator):
+        self.mmd = mmd
         own = encoder if isinstance(encoder, TableEncoder) else TableEncoder()
         self.encoder = clone(own)._fit_tables(tables, ["reference", "new"])
         # `set_output` can make DataFrames of the encoding.
@@ -941,8 +906,7 @@ class _Tables:
 
     def draw_rows(self, n_rows: int) -> list[np.ndarray]:
         """Draw at most `n_rows` rows of each table, in their order."""
-        generator = generator_of(self.seed)
-        tables = (self.x, self.y)
+        generator, tables = generator_of(self.mmd.random_state), (self.x, self.y)
         return [np.sort(generator.permutation(len(Z))[:n_rows]) for Z in tables]
 
     def explain(
@@ -974,7 +938,7 @@ class _Tables:
         groups: list[list[int]] = []
         left, remaining = list(range(len(blocks))), cast(float | None, pvalue)
         while remaining is not None and remaining <= level and max_columns:
-            some = drifting_set([blocks[j] for j in left], len(kept), self.n_jobs)
+            some = drifting_set([blocks[j] for j in left], len(kept), self.mmd.n_jobs)
             groups.append([left[i] for i in some[:max_columns]])
             max_columns -= len(groups[-1])
             left = [j for j in left if j not in groups[-1]]
@@ -996,7 +960,7 @@ class _Tables:
                 kernel = IndicatorKernel()
                 x, y = (np.argmax(Z, axis=1)[:, np.newaxis] for Z in (x, y))
             settings = Settings(CompleteU(), [kernel])
-            mmd = MMDEstimator(pooling=None, n_jobs=self.n_jobs)
+            mmd = MMDEstimator(pooling=None, n_jobs=self.mmd.n_jobs)
             try:
                 sizes.append(effect_size(mmd._evaluate_pair(x, y, settings).value))
             except ValueError:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdiscrepancy._data.checks import (
-    KeywordHints,
     RandomStateLike,
     check_number,
+    declares_parameters,
     draw_seeds,
     explains_keywords,
     generator_of,
@@ -52,35 +52,6 @@ from skdiscrepancy._statistics.second_order import check_finite
 from skdiscrepancy.kernels._base import ColumnKernel, IndicatorKernel, KernelLike
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Kernel sums of the reference sample, one entry for each kernel.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
-    sums : ndarray of shape (n_kernels, n_rows)
-        Sum of each row of the Gram matrix, without the diagonal.
-    diagonals : ndarray of shape (n_kernels,)
-        Sums of the diagonals of the Gram matrices.
-    """
-
-    n_rows: int
-    sums: np.ndarray
-    diagonals: np.ndarray
-
-    @cached_property
-    def totals(self) -> np.ndarray:
-        """Sums of the Gram matrices without their diagonals."""
-        return self.sums.sum(axis=1)
-
-    @property
-    def levels(self) -> np.ndarray:
-        """Means of the Gram matrices."""
-        return (self.totals + self.diagonals) / self.n_rows**2
-
-
 def window_statistics(
     pairs: np.ndarray, cross: np.ndarray, totals: np.ndarray, w: Any, m: int
 ) -> np.ndarray:
@@ -111,6 +82,7 @@ def window_statistics(
 MOST_ROWS, MOST_DISTANCES = 32, 2**20
 
 
+@dataclass(eq=False)
 class StreamKernels:
     """Kernels on rows of a stream, which come after the reference sample.
 
@@ -118,7 +90,7 @@ class StreamKernels:
     Matrix products round differently if they have more rows, so rows are evaluated one
     by one. Exponentials of compiled distances are evaluated in blocks.
 
-    Parameters
+    Attributes
     ----------
     kernels : list of kernel objects
         Each with one number as bandwidth.
@@ -126,14 +98,26 @@ class StreamKernels:
         Reference sample.
     size : int
         Number of rows of a window.
+    sums : ndarray of shape (n_kernels, n_samples)
+        Sum of each row of the Gram matrix of the reference, without the diagonal.
+    levels : ndarray of shape (n_kernels,)
+        Means of the Gram matrices of the reference.
     """
 
-    def __init__(self, kernels: list[KernelLike], reference: np.ndarray, size: int):
-        self.kernels, self.reference, self.size = kernels, reference, size
+    kernels: list[KernelLike]
+    reference: np.ndarray
+    size: int
+    sums: np.ndarray
+    levels: np.ndarray
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without copies of the reference sample."""
-        return {name: vars(self)[name] for name in ("kernels", "reference", "size")}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """Sums of the Gram matrices of the reference without their diagonals."""
+        return self.sums.sum(axis=1)
 
     @cached_property
     def _rates(self) -> dict[int, dict[int, float]]:
@@ -250,26 +234,26 @@ class Window:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def slide(self, kernels: StreamKernels, new: np.ndarray) -> Iterator[Window]:
+    def slide(self, stream: StreamKernels, new: np.ndarray) -> Iterator[Window]:
         """Yield the window after each of some new rows."""
         n = len(self)
-        values, within = kernels.values(self.rows, new)
+        values, within = stream.values(self.rows, new)
         rows = np.concatenate((self.rows, new))
         cross = np.concatenate((self.cross, values), axis=1)
         later = np.concatenate((self.later, np.zeros_like(values)), axis=1)
         for i, stop in enumerate(range(n, len(rows))):
-            start = max(0, stop + 1 - kernels.size)
+            start = max(0, stop + 1 - stream.size)
             later[:, start:stop] += within[:, i, start:stop]
             last = slice(start, stop + 1)
             yield Window(rows[last], cross[:, last], later[:, last])
 
-    def statistics(self, reference: Reference) -> np.ndarray:
+    def statistics(self, stream: StreamKernels) -> np.ndarray:
         """Return the squared MMD to the reference sample, for each kernel."""
         pairs, cross = 2 * self.later.sum(axis=1), self.cross.sum(axis=1)
-        sizes = len(self), reference.n_rows
-        return window_statistics(pairs, cross, reference.totals, *sizes)
+        sizes = len(self), len(stream.reference)
+        return window_statistics(pairs, cross, stream.totals, *sizes)
 
-    def change_point(self, reference: Reference, scales: np.ndarray) -> int:
+    def change_point(self, stream: StreamKernels, scales: np.ndarray) -> int:
         """Return the row at which a change is most likely.
 
         Each split is judged by the rows from the split to the end of the window: by
@@ -283,17 +267,17 @@ class Window:
             np.cumsum(sums[:, ::-1], axis=1)[:, :0:-1]
             for sums in (2 * self.later, self.cross)
         )
-        totals = reference.totals[:, np.newaxis]
-        values = window_statistics(pairs, cross, totals, sizes, reference.n_rows)
+        totals, m = stream.totals[:, np.newaxis], len(stream.reference)
+        values = window_statistics(pairs, cross, totals, sizes, m)
         return int(np.argmax(np.max(sizes * values / scales[:, np.newaxis], axis=0)))
 
-    def contributions(self, kernels: StreamKernels, reference: Reference) -> np.ndarray:
+    def contributions(self, stream: StreamKernels) -> np.ndarray:
         """Return what each row adds to the squared MMD of the mean of the kernels."""
-        n, m = len(self), reference.n_rows
+        n, m = len(self), len(stream.reference)
         if n == 0:
             return np.empty(0)
-        within = gram(kernels.kernels, self.rows).sums()
-        levels = reference.levels[:, np.newaxis]
+        within = gram(stream.kernels, self.rows).sums()
+        levels = stream.levels[:, np.newaxis]
         return np.mean(within / n - 2 * self.cross / m + levels, axis=0)
 
 
@@ -323,19 +307,17 @@ class StreamTask(Task):
     ----------
     source : KernelGram
         Kernels on the reference sample.
-    reference : Reference
-        Kernel sums of the reference sample.
-    size : int
-        Number of rows of a window.
+    stream : StreamKernels
+        The same kernels, with their sums over the reference sample.
     """
 
-    def __init__(self, source: KernelGram, reference: Reference, size: int):
-        self.source, self.reference, self.size = source, reference, size
-        self.n_rows = min(reference.n_rows, max(LONGEST, 2 * size))
+    def __init__(self, source: KernelGram, stream: StreamKernels):
+        self.source, self.stream = source, stream
+        self.n_rows = min(len(stream.reference), max(LONGEST, 2 * stream.size))
 
     def __call__(self, seed: int) -> np.ndarray:
         """Return the statistics of all windows of a stream, one row for each kernel."""
-        m, w = self.reference.n_rows, self.size
+        m, w = len(self.stream.reference), self.stream.size
         rows = np.random.RandomState(seed).permutation(m)[: self.n_rows]
         n = len(rows)
         # The sums of each row over the w - 1 rows before it, and after it.
@@ -353,12 +335,12 @@ class StreamTask(Task):
             # and loses the pairs of row i - w with later rows.
             pairs = np.cumsum(earlier, axis=1)
             pairs[:, w:] -= np.cumsum(later, axis=1)[:, :-w]
-            cross = np.cumsum(self.reference.sums[:, rows], axis=1)
+            cross = np.cumsum(self.stream.sums[:, rows], axis=1)
             cross[:, w:] -= cross[:, :-w].copy()
             pairs, cross = 2 * pairs[:, w - 1 :], cross[:, w - 1 :]
             # The pairs within the window come off, so the window is compared with rows
             # that are not in the window, as rows of a stream are.
-            others = self.reference.totals[:, np.newaxis] - 2 * cross + pairs
+            others = self.stream.totals[:, np.newaxis] - 2 * cross + pairs
             values = window_statistics(pairs, cross - pairs, others, w, m - w)
             # With fewer rows to compare with, the difference of two means has a
             # variance of 1 / w + 1 / (m - w) in place of 1 / w + 1 / m. The statistic
@@ -375,22 +357,22 @@ def simulate_thresholds(
     without drift, and the threshold for the first full window, for the second and so
     on. The last threshold is for all later windows.
     """
-    per_stream = task.n_rows - task.size + 1
+    size, sums = task.stream.size, task.stream.sums
+    per_stream = task.n_rows - size + 1
     # Each window from which a whole window follows is the start of a stream.
-    n_starts = per_stream - task.size + 1
+    n_starts = per_stream - size + 1
     n_windows = int(min(ALARMS * run_length, MOST_WINDOWS))
     n_streams = min(-(-n_windows // n_starts), MOST_STREAMS)
     seeds = draw_seeds(generator_of(random_state), n_streams)
     streams = run_all(seeds, task, run, what="simulated streams")
     first = list(islice(streams, -(-SCALE_WINDOWS // per_stream)))
     # The magnitude of the terms of the statistic, for rounding errors.
-    m = task.reference.n_rows
-    sizes = np.max(np.abs(task.reference.sums), axis=1) / (m - 1)
-    unit = np.finfo(task.source.dtype).eps * sizes
+    magnitudes = np.max(np.abs(sums), axis=1) / (sums.shape[1] - 1)
+    unit = np.finfo(task.source.dtype).eps * magnitudes
     scales = np.maximum(np.std(first, axis=(0, 2)), LEAST_SCALE * unit)
     scales[scales == 0] = 1
     pooled = np.array([pool(stream, scales) for stream in chain(first, streams)])
-    values = thresholds_at(pooled, task.size, run_length)
+    values = thresholds_at(pooled, size, run_length)
     return scales, values + ROUNDING * np.max(unit / scales)
 
 
@@ -483,7 +465,8 @@ LEAST_WINDOWS = 3
 FREE = ("n_jobs", "random_state", "verbose")
 
 
-class DriftMonitor(KeywordHints, BaseEstimator):
+@declares_parameters
+class DriftMonitor(BaseEstimator):
     r"""Alarm for drift in a stream of rows.
 
     Use it to monitor data that arrive row by row, for example sensor values or the
@@ -594,28 +577,16 @@ class DriftMonitor(KeywordHints, BaseEstimator):
     (6, 50)
     """
 
-    def __init__(
-        self,
-        *,
-        window_size: int = 100,
-        run_length: float = 10_000,
-        kernel: Any = ("gaussian", "laplace"),
-        bandwidth: Any = "grid",
-        n_bandwidths: int = 10,
-        encoder: Any = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ):
-        self.window_size = window_size
-        self.run_length = run_length
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.n_bandwidths = n_bandwidths
-        self.encoder = encoder
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    window_size: int = 100
+    run_length: float = 10_000
+    kernel: Any = ("gaussian", "laplace")
+    bandwidth: Any = "grid"
+    n_bandwidths: int = 10
+    encoder: Any = "auto"
+    n_jobs: int | None = None
+    random_state: RandomStateLike = None
+    verbose: int = 0
 
     @explains_keywords
     @in_one_blas_thread
@@ -670,18 +641,18 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         source = gram(evaluated, rows, run=run)
         with progress("thresholds", 2, self.verbose) as both:
             sums = check_finite(source.sums(diagonal=False))
-            diagonal = source.diagonal().sum(axis=1, dtype=np.float64)
-            reference = Reference(n, sums, diagonal)
+            diagonals = source.diagonal().sum(axis=1, dtype=np.float64)
+            levels = (sums.sum(axis=1) + diagonals) / n**2
+            stream = StreamKernels(evaluated, rows, size, sums, levels)
             both.advance()
             scales, thresholds = simulate_thresholds(
-                StreamTask(source, reference, size), run_length, self.random_state, run
+                StreamTask(source, stream), run_length, self.random_state, run
             )
             both.advance()
         # All at once, so that a fit that ends early leaves no monitor of two samples.
         self.encoder_, self.reference_, self.kernels_ = encoder, rows, collection
         self._learnt_from = values_of(self, tuple(p for p in params if p not in FREE))
-        self._sums, self._scales, self.thresholds_ = reference, scales, thresholds
-        self._stream = StreamKernels(evaluated, rows, size)
+        self._stream, self._scales, self.thresholds_ = stream, scales, thresholds
         return self.reset()
 
     def reset(self) -> DriftMonitor:
@@ -756,7 +727,7 @@ class DriftMonitor(KeywordHints, BaseEstimator):
             window is full, there are fewer rows.
         """
         check_is_fitted(self)
-        return self._window.contributions(self._stream, self._sums)
+        return self._window.contributions(self._stream)
 
     def _stream_rows(self, X: Any) -> np.ndarray:
         """Return one or more rows of a stream as an array."""
@@ -796,13 +767,13 @@ class DriftMonitor(KeywordHints, BaseEstimator):
         self.n_seen_ += 1
         if len(window) < w:
             return False
-        statistics = check_finite(window.statistics(self._sums))
+        statistics = check_finite(window.statistics(self._stream))
         self.statistic_ = float(pool(statistics, self._scales))
         self.threshold_ = float(self.thresholds_[min(self.n_seen_ - w, w - 1)])
         if not self.statistic_ > self.threshold_:
             return False
         if self._last_alarm is None or self.n_seen_ - self._last_alarm > w:
-            row = window.change_point(self._sums, self._scales)
+            row = window.change_point(self._stream, self._scales)
             self.change_point_ = self.n_seen_ - w + row
         self._last_alarm = self.n_seen_
         return True

@@ -18,12 +18,12 @@ from skdiscrepancy._estimators.mmd import MMDEstimator
 from skdiscrepancy.bandwidths import median_bandwidth
 from skdiscrepancy.kernels._names import kernel_bandwidth, kernel_name
 from skdiscrepancy.kernels._radial import RadialKernel
+from skdiscrepancy.monitoring._drift import CORRECTIONS
 from skdiscrepancy.plotting._style import (
     BLUE,
     GREY,
     VERMILLION,
     Display,
-    from_result_with,
     plain,
     whole_numbers,
 )
@@ -142,8 +142,6 @@ class NullDistributionDisplay(Display):
         self.observed_ = self._draw_value(self.statistic, label)
         # One row would be wider than the axes.
         return self._legend("Test statistic and its null distribution")
-
-    from_result = from_result_with(plot)
 
     def _draw_density(self, ax: Any) -> None:
         """Draw the density from its ends to the statistic of the data."""
@@ -413,12 +411,9 @@ class BandwidthDisplay(PValues):
         >>> display.pooled_line_.get_label()
         'test: p = 0.001'
         """
-        pvalues, statistics = getattr(result, "pvalues", None), result.statistics
+        pvalues = getattr(result, "pvalues", None)
         is_test = pvalues is not None
-        scales = np.asarray(1.0 if is_test else result.scales)
-        # The scale and the statistic of constant data are 0.
-        zeros = np.zeros_like(statistics)
-        statistics = np.divide(statistics, scales, out=zeros, where=scales > 0)
+        statistics = result.statistics if is_test else result._normalized
         kernels, statistics, pvalues, paired = _on_first_variable(
             result.kernels, statistics, pvalues
         )
@@ -427,7 +422,7 @@ class BandwidthDisplay(PValues):
             bandwidths=np.array([kernel_bandwidth(kernel) for kernel in kernels]),
             statistics=statistics,
             value=result.statistic if is_test else result.value,
-            normalized=not np.all(scales == 1),
+            normalized=not (is_test or np.all(result.scales == 1)),
             pvalues=pvalues,
             pvalue=result.pvalue if is_test else None,
             medians=medians,
@@ -615,14 +610,6 @@ def _on_first_variable(
     return list(columns[0][::n_second]), statistics, pvalues, n_second > 1
 
 
-CORRECTIONS = {
-    "bh": "Adjusted p-value (Benjamini-Hochberg)",
-    "by": "Adjusted p-value (Benjamini-Yekutieli)",
-    "holm": "Adjusted p-value (Holm)",
-    None: "p-value (not adjusted)",
-}
-
-
 class ColumnTestsDisplay(PValues):
     """Display of the tests of the columns of a table.
 
@@ -689,10 +676,10 @@ class ColumnTestsDisplay(PValues):
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
         """Return the fields from tests of columns, the smallest p-value first."""
-        order = result._order()
+        columns = result._columns()
         return {
-            "feature_names": [result.feature_names[j] for j in order],
-            "adjusted_pvalues": result.adjusted_pvalues[order],
+            "feature_names": columns["feature"],
+            "adjusted_pvalues": columns["adjusted_pvalue"],
             "correction": result.correction,
         }
 
@@ -722,14 +709,15 @@ class ColumnTestsDisplay(PValues):
         ax = self._begin(ax, 6.4, rows_height(n_drawn))
         drawn = self._draw_pvalues(names, pvalues[:n_drawn], level)
         self.stems_, self.markers_, self.significant_ = drawn
-        ax.set_xlabel(CORRECTIONS[self.correction])
+        label = "p-value (not adjusted)"
+        if self.correction is not None:
+            label = f"Adjusted p-value ({CORRECTIONS[self.correction]})"
+        ax.set_xlabel(label)
         n_small = int(np.sum(pvalues <= level))
         title = f"{n_small} of {len(pvalues)} columns significant at level {level:g}"
         if n_drawn < len(pvalues):
             title += f"\n(the {n_drawn} smallest p-values)"
         return self._legend(title)
-
-    from_result = from_result_with(plot)
 
 
 def _first_columns(names: Sequence[Any], max_columns: int | None) -> list[Any]:
@@ -841,10 +829,8 @@ class DriftReportDisplay(Display):
         """
         names = _first_columns(self.feature_names, max_columns)
         n_drawn, n_columns = len(names), len(self.feature_names)
-        sizes, pvalues, explains = (
-            np.asarray(values)[:n_drawn]
-            for values in (self.effect_sizes, self.adjusted_pvalues, self.explains)
-        )
+        columns = self.effect_sizes, self.adjusted_pvalues, self.explains
+        sizes, pvalues, explains = (np.asarray(values)[:n_drawn] for values in columns)
         largest = float(np.max(sizes, initial=0)) or 1.0
         places, small = np.arange(n_drawn), pvalues <= self.level
         colors = np.where(explains, VERMILLION, BLUE)
@@ -873,8 +859,6 @@ class DriftReportDisplay(Display):
         ax.plot([], [], label="does not", markerfacecolor="white", **dot)
         ax.plot([], [], label="explains the drift", color=VERMILLION, linewidth=3)
         return self._legend(title, ncols=3)
-
-    from_result = from_result_with(plot)
 
 
 # Height of the bars of one selected column, of which there are two.
@@ -957,20 +941,13 @@ class ComparisonDisplay(Display):
         """Return the fields from a comparison, the best candidate first."""
         level = options.get("level", 0.05)
         kept = result.best_set(level)
-        best = result.names.index(result.best)
-        sign = -1 if result.larger_is_better else 1
-        order = np.argsort(sign * result.scores, kind="stable")
-        names = [result.names[i] for i in order]
-        ends = [
-            result.pair(name, result.best).confidence_interval(1 - level)
-            if i != best
-            else (0.0, 0.0)
-            for i, name in zip(order, names, strict=True)
-        ]
+        columns = result._columns()
+        best, *others = names = columns["candidate"]
+        ends = [result.pair(n, best).confidence_interval(1 - level) for n in others]
         return {
             "names": names,
-            "differences": result.differences[order, best],
-            "widths": [(high - low) / 2 for low, high in ends],
+            "differences": columns["difference"],
+            "widths": [0.0, *((high - low) / 2 for low, high in ends)],
             "in_set": [name in kept for name in names],
             "discrepancy": result.discrepancy,
         }
@@ -1013,8 +990,6 @@ class ComparisonDisplay(Display):
         n_worse = int(np.sum(~in_set))
         title = f"{n_worse} of {n} candidates significantly worse at level {level:g}"
         return self._legend(title, ncols=2)
-
-    from_result = from_result_with(plot)
 
 
 class SubsetsDisplay(Display):
@@ -1094,8 +1069,6 @@ class SubsetsDisplay(Display):
         self.mean_ = self._draw_value(mean, label)
         ax.set(xlabel="Squared MMD of a subset", ylabel="Number of subsets")
         return self._legend("Squared MMD of random subsets", ncols=2)
-
-    from_result = from_result_with(plot)
 
 
 class BatchScoresDisplay(Display):
@@ -1571,11 +1544,9 @@ class SelectionCVDisplay(Display):
         sizes, scores = np.asarray(self.n_features), np.asarray(self.scores)
         n_splits, best = scores.shape[2], self.best_setting
         means = scores.mean(axis=2)
-        self.other_lines_ = [
-            ax.plot(sizes, mean, color=GREY, linewidth=0.8, alpha=0.5)[0]
-            for index, mean in enumerate(means)
-            if index != best
-        ]
+        others = np.delete(means, best, axis=0).T
+        style = {"color": GREY, "linewidth": 0.8, "alpha": 0.5}
+        self.other_lines_ = ax.plot(sizes, others, **style)
         if self.other_lines_:
             self.other_lines_[0].set_label("other parameters")
         folds = f"mean of {n_splits} fold{'' if n_splits == 1 else 's'}"
@@ -1595,6 +1566,6 @@ class SelectionCVDisplay(Display):
         whole_numbers(ax.xaxis)
         ax.set(xlabel="Number of columns", ylabel="CKA with y on held-out rows")
         named = [self.line_, self.band_, self.chosen_, *self.other_lines_[:1]]
-        handles = [handle for handle in named if handle is not None]
+        handles = list(filter(None, named))
         title = "Cross-validated score by number of columns"
         return self._legend(title, ncols=3, handles=handles)

@@ -27,7 +27,6 @@ from skdiscrepancy.plotting._style import (
     GREY,
     VERMILLION,
     Display,
-    from_result_with,
     plain,
     whole_numbers,
 )
@@ -201,8 +200,6 @@ class CKADisplay(HeatMap):
         self.ax_.set(xlabel="Layer of Y", ylabel="Layer of X")
         return self._title("Similarity of layers")
 
-    from_result = from_result_with(plot)
-
 
 class HSICMatrixDisplay(HeatMap):
     """Display of the dependence of all pairs of columns as a heat map.
@@ -345,8 +342,6 @@ class HSICMatrixDisplay(HeatMap):
             f"{small.sum() // share} of {np.sum(~same) // share} pairs significant\n"
             f"({marks}: adjusted p-value at most {level:g})"
         )
-
-    from_result = from_result_with(plot)
 
 
 def cluster_orders(
@@ -491,8 +486,6 @@ class KSampleDisplay(HeatMap):
             f"{np.sum(pvalues <= level)} of {len(pvalues)} pairs differ\n"
             f"({marks}adjusted p-value at most {level:g})"
         )
-
-    from_result = from_result_with(plot)
 
 
 class DesignDisplay(Display):

@@ -26,15 +26,18 @@ class Display:
 
     A subclass is a dataclass without a decorator. Its method `plot` begins with
     :meth:`_begin`, draws in `ax_`, and ends with :meth:`_legend` or :meth:`_title`,
-    which return the Display.
+    which return the Display. Without a class method `from_...` of its own, it has
+    `from_result`, with the options of `plot`.
     """
 
     ax_: Any
     figure_: Any
 
     def __init_subclass__(cls) -> None:
-        """Make a dataclass of a subclass."""
+        """Make a dataclass of a subclass, which draws results if nothing else."""
         dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if "plot" in vars(cls) and not any(n.startswith("from_") for n in vars(cls)):
+            cls.from_result = from_result_with(vars(cls)["plot"])  # type: ignore[attr-defined]
 
     @classmethod
     def _fields(cls, result: Any, **options: Any) -> dict[str, Any]:
