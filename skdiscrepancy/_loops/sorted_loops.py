@@ -355,10 +355,10 @@ def product_sums(
         weights = np.ones(len(x))
     if scans is None:
         return _product_by_levels(x, y, x_rate, y_rate, (x_wide, y_wide), weights)
-    sums = np.empty(len(x))
+    sums, order = np.empty(len(x)), np.argsort(y)
     x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
-    rates = float(x_rate), float(y_rate)
-    scans.product_sums(x, y, *rates, bool(x_wide), bool(y_wide), weights, sums)
+    kernels = float(x_rate), float(y_rate), bool(x_wide), bool(y_wide)
+    scans.product_sums(x, y, order, kernels, weights, sums)
     return sums
 
 
