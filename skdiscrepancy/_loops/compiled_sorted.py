@@ -168,37 +168,34 @@ def product_sums(x, y, order, kernels, weights, sums):
 
 
 @loop
-def scan_exponentials(steps, rate, before, after, below, above):
-    """Add the weighted sums of exp(-rate * distance) over all other values.
+def scan_exponentials(steps, rate, weights, backwards, out):
+    """Add the weighted sums of exp(-rate * distance) over all values before each value.
 
-    Values before each value have weights `before` and are added to `below[0]`, values
-    after it have weights `after` and are added to `above[0]`.
+    If `backwards`, over all values after it.
     """
     n = steps.size
     n_chunks = (n + CHUNK - 1) // CHUNK
     factors, totals = np.empty(CHUNK), np.empty(CHUNK)
-    for backwards in range(2):
-        weights, out = (after, above[0]) if backwards else (before, below[0])
-        carried = 0.0
-        for c in range(n_chunks):
-            chunk = n_chunks - 1 - c if backwards else c
-            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            size, w, o = stop - start, weights[start:stop], out[start:stop]
-            # Backwards, the step of a value is the step of the next value.
-            decay(steps[start + backwards : min(stop + backwards, n)], -rate, factors)
-            if backwards and stop == n:
-                factors[size - 1] = 0.0
-            across = factors[size - 1 if backwards else 0]
-            across *= exponential(-rate * steps[start + 1 : stop].sum())
-            total, inside = carried, 0.0
-            for t in range(size):
-                i = size - 1 - t if backwards else t
-                totals[i] = total
-                total = total * factors[i] + w[i]
-                inside = inside * factors[i] + w[i]
-            for i in range(size):
-                o[i] += totals[i] * factors[i]
-            carried = inside + across * carried
+    carried = 0.0
+    for c in range(n_chunks):
+        chunk = n_chunks - 1 - c if backwards else c
+        start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+        size, w, o = stop - start, weights[start:stop], out[start:stop]
+        # Backwards, the step of a value is the step of the next value.
+        decay(steps[start + backwards : min(stop + backwards, n)], -rate, factors)
+        if backwards and stop == n:
+            factors[size - 1] = 0.0
+        across = factors[size - 1 if backwards else 0]
+        across *= exponential(-rate * steps[start + 1 : stop].sum())
+        total, inside = carried, 0.0
+        for t in range(size):
+            i = size - 1 - t if backwards else t
+            totals[i] = total
+            total = total * factors[i] + w[i]
+            inside = inside * factors[i] + w[i]
+        for i in range(size):
+            o[i] += totals[i] * factors[i]
+        carried = inside + across * carried
 
 
 @loop
@@ -224,7 +221,7 @@ def scan_complements(shares, keep, weights, sums):
 
 @inlined
 def _shift(moments, step):
-    """Move the reference point of the moments, like `shift_moments` of the scans."""
+    """Move the reference point of the moments sum_j t_j^q exp(-t_j) / q!."""
     factor = exponential(-step)
     for q in range(moments.size - 1, 0, -1):
         moved = moments[0] * step / q
@@ -232,41 +229,6 @@ def _shift(moments, step):
             moved = (moved + moments[r]) * step / (q - r)
         moments[q] = (moments[q] + moved) * factor
     moments[0] *= factor
-
-
-@loop
-def scan_moments(steps, rate, before, after, below, above):
-    """Add the weighted moments of the distances to all other values.
-
-    The arguments are those of `scan_exponentials`, with a row for each moment.
-    """
-    n, n_moments = steps.size, below.shape[0]
-    n_chunks = (n + CHUNK - 1) // CHUNK
-    for backwards in range(2):
-        weights, out = (after, above) if backwards else (before, below)
-        carried = np.zeros(n_moments)
-        for c in range(n_chunks):
-            chunk = n_chunks - 1 - c if backwards else c
-            start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            total, inside = carried.copy(), np.zeros(n_moments)
-            span = 0.0
-            for t in range(stop - start):
-                i = stop - 1 - t if backwards else start + t
-                # Backwards, the step of a value is the step of the next value.
-                step = steps[i + backwards] if i + backwards < n else np.inf
-                step = min(rate * step, FAR)
-                _shift(total, step)
-                if t == 0:
-                    _shift(carried, step)
-                else:
-                    span += step
-                    _shift(inside, step)
-                for q in range(n_moments):
-                    out[q, i] += total[q]
-                total[0] += weights[i]
-                inside[0] += weights[i]
-            _shift(carried, min(span, FAR))
-            carried += inside
 
 
 @loop

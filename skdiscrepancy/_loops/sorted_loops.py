@@ -127,13 +127,14 @@ def scan_sums(
     """
     if weights is None:
         weights = np.ones((1, len(steps)))
-    moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
-    moments[:, 0] = weights
-    _add_moments(steps, profile, (weights, weights), (moments, moments))
     if profile.degree == 0:
-        moments *= profile.polynomial[0]
-        return moments[:, 0]
-    return np.einsum("q,wqn->wn", of_moments(profile), moments)
+        sums = weights.astype(np.float64)
+        for backwards in (False, True):
+            _scan(steps, profile.rate, weights, backwards, sums)
+        return np.multiply(sums, profile.polynomial[0], out=sums)
+    below, above = (_moments(steps, profile, weights, side) for side in (False, True))
+    below[:, 0] += weights
+    return np.einsum("q,wqn->wn", of_moments(profile), np.add(below, above, out=below))
 
 
 def scan_states(
@@ -159,34 +160,86 @@ def scan_states(
         itself. The moment q is the sum of weight_j t_j^q exp(-t_j) / q!.
     """
     weights = np.ones((1, len(steps))) if weights is None else weights[np.newaxis]
-    below, above = np.zeros((2, 1, profile.degree + 1, len(steps)))
-    _add_moments(steps, profile, (weights, weights), (below, above))
+    below, above = (_moments(steps, profile, weights, side) for side in (False, True))
     return below[0], above[0]
 
 
-def _add_moments(
-    steps: np.ndarray,
-    profile: Profile,
-    weights: tuple[np.ndarray, np.ndarray],
-    sums: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Add the moments of all values before each value, and of all values after it.
+def _moments(
+    steps: np.ndarray, profile: Profile, weights: np.ndarray, backwards: bool
+) -> np.ndarray:
+    """Return the moments of all values before each value, or after it if `backwards`.
 
-    Both `weights` are of shape (n_weights, n), and both `sums`, which may be one array,
-    of shape (n_weights, degree + 1, n).
+    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. After a step s, it is a sum of
+    the moments r <= q times s^(q - r) exp(-s) / (q - r)!. The terms r < q are therefore
+    the weights of a scan for the moment q. All terms are positive if the weights are.
+    """
+    moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
+    _scan(steps, profile.rate, weights, backwards, moments[:, 0])
+    if profile.degree:
+        # Backwards, the step of a value is the step of the next value.
+        t = np.minimum(profile.rate * steps, FAR)
+        t = t if backwards else np.append(t[1:], 0)
+        own = moments[:, 0] + weights
+    for q in range(1, profile.degree + 1):
+        moved = own * (t / q)
+        for r in range(1, q):
+            moved += moments[:, r]
+            moved *= t / (q - r)
+        _scan(steps, profile.rate, moved, backwards, moments[:, q])
+    return moments
+
+
+def _scan(
+    steps: np.ndarray,
+    rate: float,
+    weights: np.ndarray,
+    backwards: bool,
+    sums: np.ndarray,
+) -> None:
+    """Add the sums of exponentials over all values before each value, or after it.
+
+    `weights` and `sums` are of shape (n_weights, n). In numpy, every call takes one
+    step in all blocks of values. A block has about as many values as there are blocks.
+    The sums over earlier blocks are computed first. Blocks also limit rounding errors
+    if neighbours are equally spaced, because at most sqrt(n) factors with the same
+    error are multiplied.
     """
     scans = compiled("sorted")
-    if scans is None:
-        _add_before(steps, profile, weights[0], sums[0])
-        # Backwards, the step of a value is the step of the next value.
-        steps = np.append(np.inf, steps[:0:-1])
-        _add_before(steps, profile, weights[1][:, ::-1], sums[1][..., ::-1])
+    if scans is not None:
+        steps, weights = ready(steps, np.float64), ready(weights, np.float64)
+        for row, out in zip(weights, sums, strict=True):
+            scans.scan_exponentials(steps, float(rate), row, backwards, out)
         return
-    scan = scans.scan_moments if profile.degree else scans.scan_exponentials
-    steps, rate = ready(steps, np.float64), float(profile.rate)
-    before, after = (ready(part, np.float64) for part in weights)
-    for rows in zip(before, after, *sums, strict=True):
-        scan(steps, rate, *rows)
+    if backwards:
+        steps, weights = np.append(np.inf, steps[:0:-1]), weights[:, ::-1]
+        sums = sums[:, ::-1]
+    moved, w = np.minimum(rate * _by_block(steps), FAR), _by_block(weights)
+    factors = np.exp(-moved)
+    totals = np.zeros(w.shape[1:])
+    for factor, row in zip(factors, w, strict=True):
+        totals *= factor
+        totals += row
+    # One exponential across a whole block is more accurate than a product of factors.
+    across = np.exp(-np.minimum(moved.sum(axis=0), FAR))
+    carried = np.zeros_like(totals)
+    for b in range(1, len(across)):
+        carried[:, b] = carried[:, b - 1] * across[b - 1] + totals[:, b - 1]
+    states = np.empty_like(w)
+    for state, factor, row in zip(states, factors, w, strict=True):
+        np.multiply(carried, factor, out=state)
+        np.add(state, row, out=carried)
+    sums += states.transpose(1, 2, 0).reshape(len(sums), -1)[:, : len(steps)]
+
+
+def _by_block(values: np.ndarray) -> np.ndarray:
+    """Arrange values with blocks along the last axis and steps along the first."""
+    n = values.shape[-1]
+    length = isqrt(n - 1) + 1
+    n_blocks = -(-n // length)
+    padded = np.zeros((*values.shape[:-1], n_blocks * length))
+    padded[..., :n] = values
+    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
+    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
 def complement_sums(
@@ -231,87 +284,21 @@ def complement_sums(
         return sums
     # Without steps, the sums are W. The sums of the gains (1 - exp(-step)) W are D.
     still = np.where(keep, 0.0, np.inf)
-    shares, steps, profile = shares * keep, steps + still, Profile(rate, ONE)
-    below, above = np.zeros((2, len(weights), 1, len(steps)))
-    _add_moments(still, profile, (weights, weights), (below, above))
-    below *= shares
-    above[..., :-1] *= shares[1:]
-    sums = below + above
-    _add_moments(steps, profile, (below[:, 0], above[:, 0]), (sums, sums))
-    return sums[:, 0]
-
-
-def shift_moments(
-    moments: np.ndarray, step: np.ndarray | float, factor: np.ndarray | float
-) -> None:
-    """Move the reference point of the moments of the distances, in place.
-
-    The moment q is the sum of w_j t_j^q exp(-t_j) / q!. After a step, with the factor
-    exp(-step), it is a sum over the moments up to q. All terms are positive if the
-    weights are positive.
-    """
-    for q in range(len(moments) - 1, 0, -1):
-        moved = moments[0] * step
-        moved /= q
-        for r in range(1, q):
-            moved += moments[r]
-            moved *= step
-            moved /= q - r
-        moments[q] += moved
-    for moment in moments:
-        moment *= factor
+    shares, steps = shares * keep, steps + still
+    sums = np.zeros(weights.shape)
+    for backwards in (False, True):
+        gains = np.zeros(weights.shape)
+        _scan(still, rate, weights, backwards, gains)
+        gains *= np.append(shares[1:], 0) if backwards else shares
+        sums += gains
+        _scan(steps, rate, gains, backwards, sums)
+    return sums
 
 
 def of_moments(profile: Profile) -> np.ndarray:
     """Return the weights of the moments in the sum of the kernel."""
     weights = [c * factorial(q) for q, c in enumerate(profile.polynomial)]
     return np.array(weights, dtype=np.float64)
-
-
-def _add_before(
-    steps: np.ndarray, profile: Profile, weights: np.ndarray, sums: np.ndarray
-) -> None:
-    """Add the moments of all values before each value in numpy, like `_add_moments`.
-
-    Every call of numpy takes one step in all blocks of values. A block has about as
-    many values as there are blocks. The sums over earlier blocks are computed first.
-    Blocks also limit rounding errors if neighbours are equally spaced, because at most
-    sqrt(n) factors with the same error are multiplied.
-    """
-    moved = np.minimum(profile.rate * _by_block(steps), FAR)
-    factors = decay(moved, -1.0, np.empty_like(moved))
-    w = _by_block(weights)
-    moments = np.zeros((profile.degree + 1, *w.shape[1:]))
-    for i in range(len(w)):
-        shift_moments(moments, moved[i], factors[i])
-        moments[0] += w[i]
-    ends = np.moveaxis(moments, -1, 0).copy()
-    carried = np.zeros(ends.shape[1:])
-    # One exponential across a whole block is more accurate than a product of factors.
-    across = np.minimum(moved[1:].sum(axis=0), FAR)
-    for b, end in enumerate(ends):
-        moments[..., b] = carried
-        shift_moments(carried, moved[0, b], factors[0, b])
-        shift_moments(carried, across[b], np.exp(-across[b]))
-        carried += end
-    states = np.empty((len(w), *moments.shape))
-    for i in range(len(w)):
-        shift_moments(moments, moved[i], factors[i])
-        states[i] = moments
-        moments[0] += w[i]
-    found = states.transpose(2, 1, 3, 0).reshape(*sums.shape[:2], -1)
-    sums += found[..., : len(steps)]
-
-
-def _by_block(values: np.ndarray) -> np.ndarray:
-    """Arrange values with blocks along the last axis and steps along the first."""
-    n = values.shape[-1]
-    length = isqrt(n - 1) + 1
-    n_blocks = -(-n // length)
-    padded = np.zeros((*values.shape[:-1], n_blocks * length))
-    padded[..., :n] = values
-    padded = padded.reshape(*values.shape[:-1], n_blocks, length)
-    return np.ascontiguousarray(np.moveaxis(padded, -1, 0))
 
 
 # Number of rows in a block of which all pairs are computed.
@@ -580,8 +567,7 @@ def group_sums_below(
     at_once = max(1, MOST_NUMBERS // (len(combine) * len(values)))
     for start in range(0, n_groups, at_once):
         some = np.arange(start, min(start + at_once, n_groups))[:, np.newaxis]
-        moments = np.zeros((len(some), len(combine), len(values)))
-        _add_before(steps, profile, (groups == some).astype(np.float64), moments)
+        moments = _moments(steps, profile, (groups == some).astype(np.float64), False)
         for g, row in enumerate(np.einsum("q,wqn->wn", combine, moments), start):
             sums[:, g] = np.bincount(groups, row, n_groups)
     return sums
