@@ -463,16 +463,13 @@ class Runs(NamedTuple):
         states : ndarray of shape (2, n_moments, n_runs)
             Zero where there is no value below or above.
         """
-        n_values = below.shape[1]
-        states = np.zeros((2, len(below), len(self.n_below)))
-        for state, values, at in zip(
-            states, (below, above), (self.n_below - 1, self.n_below), strict=True
-        ):
-            there = (at >= 0) & (at < n_values)
-            at = at[there]
-            state[0, there] = (values[0] + own)[at]
-            state[1:, there] = values[1:, at]
-        return states
+        states, own = [], np.broadcast_to(own, below.shape[1:])
+        for values, at in ((below, self.n_below - 1), (above, self.n_below)):
+            state = values.take(at, axis=1, mode="clip")
+            state[0] += own.take(at, mode="clip")
+            state[:, (at < 0) | (at == len(own))] = 0
+            states.append(state)
+        return np.stack(states)
 
     def spread(self, of_runs: np.ndarray) -> np.ndarray:
         """Repeat the number of each run for all points of the run."""

@@ -16,7 +16,6 @@ the linear alternative "nonlinear-3" in benchmarks/conditional.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,9 +123,8 @@ def negative_log_likelihood(
     K = gaussian_covariance(Z, Z, scales)
     values, vectors = eigenpairs(K)
     projected = vectors.T @ F
-    value, inverse, variances, by_ratio = _profile(
-        values, np.square(projected), ratios, n
-    )
+    squares = np.square(projected)
+    value, inverse, variances, by_ratio = _profile(values, squares, ratios, n)
     solved = vectors @ (projected * inverse)
     # The derivative of the likelihood by the entries of K.
     weights = (vectors * inverse.sum(axis=1)) @ vectors.T
@@ -217,8 +215,7 @@ MAX_FIT_TARGETS = 8
 ROUNDING = 1e-10
 
 
-@dataclass(frozen=True)
-class Smoother:
+class Smoother(NamedTuple):
     """The eigenvectors of a covariance of rows, and its eigenvalues.
 
     Attributes
@@ -246,23 +243,19 @@ class Smoother:
         best = minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds)
         return np.exp(best.x)
 
-    def _shrinkage(self, ratios: np.ndarray) -> np.ndarray:
-        return self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
-
-    def residuals(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-        """Return the targets minus the predictions from all rows."""
-        return F - self.vectors @ (self._shrinkage(ratios) * (self.vectors.T @ F))
-
-    def held_out(self, F: np.ndarray, ratios: np.ndarray) -> np.ndarray:
-        """Return the targets minus the predictions from all other rows.
+    def residuals(
+        self, F: np.ndarray, ratios: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the targets minus the predictions from all rows, and from all others.
 
         A fit without row i, with the same covariance and noise, has the residual
         r_i / (1 - h_ii) at row i, where h_ii is the derivative of the prediction by its
         own target.
         """
-        leverages = np.square(self.vectors) @ self._shrinkage(ratios)
-        free = np.maximum(1 - leverages, np.finfo(float).eps)
-        return self.residuals(F, ratios) / free
+        shrinkage = self.values[:, np.newaxis] / (self.values[:, np.newaxis] + ratios)
+        residuals = F - self.vectors @ (shrinkage * (self.vectors.T @ F))
+        free = 1 - np.square(self.vectors) @ shrinkage
+        return residuals, residuals / np.maximum(free, np.finfo(float).eps)
 
 
 def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smoother:
@@ -287,15 +280,15 @@ def smoother_of(Z: np.ndarray, scales: np.ndarray, landmarks: np.ndarray) -> Smo
 
 def fit_gaussian_process(
     Z: np.ndarray, F: np.ndarray, generator: np.random.RandomState
-) -> tuple[Smoother, np.ndarray, np.ndarray]:
+) -> tuple[Smoother, np.ndarray]:
     """Fit a Gaussian process to several targets, which share the length scales.
 
     Time is O(n^3) up to 1000 rows and linear in n above. Then the length scales come
     from 500 random rows, and the covariance from its values at 500 rows.
 
     The columns of Z have unit standard deviation, the targets a mean of zero. Returns
-    the smoother, the noise ratio of each target, and the length scales, which are
-    chosen for the first targets.
+    the smoother and the noise ratio of each target. The length scales are chosen for
+    the first targets.
     """
     n = len(Z)
     order = np.sort(generator.permutation(n)[:MAX_FIT_ROWS])
@@ -310,7 +303,7 @@ def fit_gaussian_process(
     if n > MAX_EXACT_ROWS:
         landmarks = np.sort(generator.permutation(n)[:N_LANDMARKS])
     smoother = smoother_of(Z, scales, landmarks)
-    return smoother, smoother.noise_ratios(F), scales
+    return smoother, smoother.noise_ratios(F)
 
 
 class Residuals(NamedTuple):
@@ -352,9 +345,8 @@ def residuals_of(
         return Residuals(F, 0.0)
     covariance = None
     if regressor is None:
-        smoother, ratios, _ = fit_gaussian_process(Z, F, generator)
-        values = smoother.residuals(F, ratios)
-        held_out = smoother.held_out(F, ratios)
+        smoother, ratios = fit_gaussian_process(Z, F, generator)
+        values, held_out = smoother.residuals(F, ratios)
         sizes = np.square(values).sum(axis=0)
         if sizes.sum() > 0:
             # The residuals of target j are (I - H_j) e, H_j = U diag(e / (e + t_j)) U'.
