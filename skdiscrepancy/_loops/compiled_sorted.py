@@ -8,7 +8,7 @@ from math import exp, expm1
 
 import numpy as np
 
-from skdiscrepancy._loops.compiled_tiles import decay, exponential, inlined, loop
+from skdiscrepancy._loops.compiled_tiles import decay, exponential, loop
 from skdiscrepancy._loops.jit import FAR
 
 # Number of values after which an exponential is computed from the whole distance. If
@@ -219,18 +219,6 @@ def scan_complements(shares, keep, weights, sums):
             before += weights[i]
 
 
-@inlined
-def _shift(moments, step):
-    """Move the reference point of the moments sum_j t_j^q exp(-t_j) / q!."""
-    factor = exponential(-step)
-    for q in range(moments.size - 1, 0, -1):
-        moved = moments[0] * step / q
-        for r in range(1, q):
-            moved = (moved + moments[r]) * step / (q - r)
-        moments[q] = (moments[q] + moved) * factor
-    moments[0] *= factor
-
-
 @loop
 def run_sums(points, bounds, ends, lower, upper, rate, out):
     """Write sums at points, from polynomials at the ends of the runs of points.
@@ -260,48 +248,25 @@ def run_sums(points, bounds, ends, lower, upper, rate, out):
 
 
 @loop
-def group_sums_below(values, groups, rate, combine, sums):
+def group_sums_below(steps, groups, rate, combine, sums):
     """Sum a kernel by group over all pairs (i, j) of a sorted column with j < i.
 
     `combine` holds the weights of the moments in the kernel.
     """
-    n, n_groups, n_moments = values.size, sums.shape[0], combine.size
-    before = np.zeros((n_groups, n_moments))
-    carried = np.zeros((n_moments, n_groups))
-    share = np.empty(n_moments)
-    for start in range(0, n, LEAF):
-        stop = min(start + LEAF, n)
-        gap = min(rate * (values[start] - values[start - 1]), FAR) if start else 0.0
-        for g in range(n_groups):
-            _shift(before[g], gap)
-            for q in range(n_moments):
-                carried[q, g] = before[g, q]
-        for i in range(start, stop):
-            t = min(rate * (values[i] - values[start]), FAR)
-            # Weights of the moments of all values before the block.
-            for r in range(n_moments):
-                share[r], term = 0.0, exponential(-t)
-                for a in range(n_moments - r):
-                    share[r] += combine[a + r] * term
-                    term *= t / (a + 1)
-            out = sums[groups[i]]
-            for r in range(n_moments):
+    n_groups, n_moments = sums.shape[0], combine.size
+    # Moments sum_j t_j^q exp(-t_j) / q! of the values so far, for each group.
+    moments = np.zeros((n_moments, n_groups))
+    for i in range(steps.size):
+        step, out = min(rate * steps[i], FAR), sums[groups[i]]
+        factor = exponential(-step)
+        for q in range(n_moments - 1, -1, -1):
+            moment, term = moments[q], 1.0
+            for r in range(q - 1, -1, -1):
+                term *= step / (q - r)
+                lower = moments[r]
                 for g in range(n_groups):
-                    out[g] += share[r] * carried[r, g]
-            for j in range(start, i):
-                t = min(rate * (values[i] - values[j]), FAR)
-                term = exponential(-t)
-                value = 0.0
-                for q in range(n_moments):
-                    value += combine[q] * term
-                    term *= t / (q + 1)
-                out[groups[j]] += value
-        span = min(rate * (values[stop - 1] - values[start]), FAR)
-        for g in range(n_groups):
-            _shift(before[g], span)
-        for i in range(start, stop):
-            t = min(rate * (values[stop - 1] - values[i]), FAR)
-            term = exponential(-t)
-            for q in range(n_moments):
-                before[groups[i], q] += term
-                term *= t / (q + 1)
+                    moment[g] += term * lower[g]
+            for g in range(n_groups):
+                moment[g] *= factor
+                out[g] += combine[q] * moment[g]
+        moments[0, groups[i]] += 1.0

@@ -175,16 +175,18 @@ def _moments(
     """
     moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
     _scan(steps, profile.rate, weights, backwards, moments[:, 0])
-    if profile.degree:
-        # Backwards, the step of a value is the step of the next value.
-        t = np.minimum(profile.rate * steps, FAR)
-        t = t if backwards else np.append(t[1:], 0)
-        own = moments[:, 0] + weights
+    # The step to the next value, backwards to the previous one.
+    t = np.append(steps[not backwards :], np.inf)[: len(steps)]
+    t = np.minimum(np.multiply(t, profile.rate, out=t), FAR, out=t)
+    own = moments[:, 0] + weights
+    moved = np.empty_like(own)
     for q in range(1, profile.degree + 1):
-        moved = own * (t / q)
+        np.multiply(own, t, out=moved)
+        moved /= q
         for r in range(1, q):
             moved += moments[:, r]
-            moved *= t / (q - r)
+            moved *= t
+            moved /= q - r
         _scan(steps, profile.rate, moved, backwards, moments[:, q])
     return moments
 
@@ -276,16 +278,14 @@ def complement_sums(
     np.negative(np.expm1(shares, out=shares), out=shares)
     shares[0] = 0
     keep = np.ones(len(steps)) if starts is None else 1.0 - starts
-    scans = compiled("sorted")
+    sums, scans = np.zeros(weights.shape), compiled("sorted")
     if scans is not None:
-        sums = np.zeros(weights.shape)
         for row, out in zip(ready(weights, np.float64), sums, strict=True):
             scans.scan_complements(shares, keep, row, out)
         return sums
     # Without steps, the sums are W. The sums of the gains (1 - exp(-step)) W are D.
     still = np.where(keep, 0.0, np.inf)
     shares, steps = shares * keep, steps + still
-    sums = np.zeros(weights.shape)
     for backwards in (False, True):
         gains = np.zeros(weights.shape)
         _scan(still, rate, weights, backwards, gains)
@@ -530,7 +530,7 @@ def run_sums(
 
 
 # Moments that are kept at a time, if sums over groups are computed in numpy.
-MOST_NUMBERS = 2**21
+MOST_NUMBERS = 2**18
 
 
 def group_sums_below(
@@ -555,12 +555,11 @@ def group_sums_below(
         Sums over pairs with value i in the first group and value j in the second.
     """
     sums, combine = np.zeros((n_groups, n_groups)), of_moments(profile)
-    scans = compiled("sorted")
+    scans, steps = compiled("sorted"), np.diff(values, prepend=-np.inf)
     if scans is not None:
-        values, groups = ready(values, np.float64), ready(groups, np.int64)
-        scans.group_sums_below(values, groups, float(profile.rate), combine, sums)
+        where = ready(steps, np.float64), ready(groups, np.int64)
+        scans.group_sums_below(*where, float(profile.rate), combine, sums)
         return sums
-    steps = np.diff(values, prepend=-np.inf)
     at_once = max(1, MOST_NUMBERS // (len(combine) * len(values)))
     for start in range(0, n_groups, at_once):
         some = np.arange(start, min(start + at_once, n_groups))[:, np.newaxis]
