@@ -175,9 +175,11 @@ def _moments(
     """
     moments = np.zeros((len(weights), profile.degree + 1, len(steps)))
     _scan(steps, profile.rate, weights, backwards, moments[:, 0])
+    if profile.degree == 0:
+        return moments
     # The step to the next value, backwards to the previous one.
     t = np.append(steps[not backwards :], np.inf)[: len(steps)]
-    t = np.minimum(np.multiply(t, profile.rate, out=t), FAR, out=t)
+    t = np.minimum(t, FAR / profile.rate, out=t) * profile.rate
     own = moments[:, 0] + weights
     moved = np.empty_like(own)
     for q in range(1, profile.degree + 1):

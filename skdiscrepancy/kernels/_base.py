@@ -206,6 +206,23 @@ class Kernel(KeywordHints, BaseEstimator, metaclass=ABCMeta):
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def features(self, A: np.ndarray) -> np.ndarray | None:
+        """Compute the vectors whose inner products are the kernel, if there are few.
+
+        With them, complete statistics take linear time.
+
+        Parameters
+        ----------
+        A : ndarray of shape (n_rows, n_features)
+            Block of rows.
+
+        Returns
+        -------
+        F : ndarray of shape (n_rows, n_components) or None
+            None if the kernel has no such vectors.
+        """
+        return None
+
     def check_params(self) -> None:
         """Refuse parameters that the kernel cannot be evaluated with.
 
@@ -331,23 +348,6 @@ class RowKernel(Kernel):
             Values of the kernel.
         """
 
-    def features(self, A: np.ndarray) -> np.ndarray | None:
-        """Compute the vectors whose inner products are the kernel, if there are few.
-
-        With them, complete statistics take linear time.
-
-        Parameters
-        ----------
-        A : ndarray of shape (n_rows, n_features)
-            Block of rows.
-
-        Returns
-        -------
-        F : ndarray of shape (n_rows, n_components) or None
-            None if the kernel has no such vectors.
-        """
-        return None
-
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> np.ndarray:
         """Compute the Gram matrix.
 
@@ -461,9 +461,10 @@ class SumKernel(CombinedKernel):  # numpydoc ignore=PR02
     _operation = staticmethod(operator.add)
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        parts = [k for k in (self.first, self.second) if isinstance(k, RowKernel)]
-        found = [F for part in parts if (F := part.features(A)) is not None]
-        return np.concatenate(found, axis=1) if len(found) == 2 else None
+        first, second = self.first.features(A), self.second.features(A)
+        if first is None or second is None:
+            return None
+        return np.concatenate((first, second), axis=1)
 
 
 class ProductKernel(CombinedKernel):  # numpydoc ignore=PR02
@@ -605,8 +606,6 @@ class ColumnKernel(RowKernel):
         return self.kernel.pairs(self.take(A), self.take(B))
 
     def features(self, A: np.ndarray) -> np.ndarray | None:
-        if not isinstance(self.kernel, RowKernel):
-            return None
         return self.kernel.features(self.take(A))
 
     def members(self) -> list[Kernel]:

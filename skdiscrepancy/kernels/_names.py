@@ -223,23 +223,19 @@ def kernel_columns(kernels: Sequence[Any]) -> dict[str, Any]:
         `target_kernel` and `target_bandwidth`; for more variables `kernel` and a
         bandwidth for each variable, `bandwidth_0` and so on.
     """
-    if kernels and isinstance(kernels[0], tuple) and len(kernels[0]) > 2:
-        names = [list(dict.fromkeys(map(kernel_name, item))) for item in kernels]
-        widths = np.array([list(map(kernel_bandwidth, item)) for item in kernels])
+    if not (kernels and isinstance(kernels[0], tuple)):
         return {
-            "kernel": [", ".join(item) for item in names],
-            **{f"bandwidth_{i}": column for i, column in enumerate(widths.T)},
+            "kernel": [kernel_name(kernel) for kernel in kernels],
+            "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
         }
-    if kernels and isinstance(kernels[0], tuple):
-        on_x, on_y = zip(*kernels, strict=True)
-        of_target = kernel_columns(on_y)
-        return {
-            **kernel_columns(on_x),
-            **{f"target_{key}": values for key, values in of_target.items()},
-        }
+    on_x, *others = (kernel_columns(column) for column in zip(*kernels, strict=True))
+    if len(others) == 1:
+        return on_x | {f"target_{key}": values for key, values in others[0].items()}
+    each = [on_x, *others]
+    names = zip(*(columns["kernel"] for columns in each), strict=True)
     return {
-        "kernel": [kernel_name(kernel) for kernel in kernels],
-        "bandwidth": np.array([kernel_bandwidth(kernel) for kernel in kernels]),
+        "kernel": [", ".join(dict.fromkeys(item)) for item in names],
+        **{f"bandwidth_{i}": columns["bandwidth"] for i, columns in enumerate(each)},
     }
 
 
