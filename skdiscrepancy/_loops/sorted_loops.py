@@ -75,8 +75,10 @@ class DistanceProfile(NamedTuple):
         return 0
 
 
-def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Compute the weighted row sums of the distances on a sorted column, in O(n).
+def distance_states(
+    steps: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute weighted sums of the distances on a sorted column, in O(n).
 
     With W the sum of the weights before a value, a step adds step * W to the sum of the
     distances from the values before. Only products and sums of what is positive are
@@ -86,23 +88,19 @@ def distance_sums(steps: np.ndarray, weights: np.ndarray | None = None) -> np.nd
     ----------
     steps : ndarray of shape (n,)
         Distance of each value from the one before; the first one is not used.
-    weights : ndarray of shape (n_weights, n) or None, default=None
-        Weights of the columns, of any sign; None for one row of ones.
+    weights : ndarray of shape (n,)
+        Weights of the values, of any sign.
 
     Returns
     -------
-    sums : ndarray of shape (n_weights, n)
-        Sums of weight_j |x_i - x_j| over all j.
+    below, above : ndarray of shape (n,)
+        Sums of weight_j |x_i - x_j| over all values before and after.
     """
-    if weights is None:
-        weights = np.ones((1, len(steps)))
-    sums = np.zeros(weights.shape)
-    before = np.cumsum(weights[:, :-1], axis=1) * steps[1:]
-    np.cumsum(before, axis=1, out=sums[:, 1:])
+    below, above = np.zeros((2, len(steps)))
+    np.cumsum(steps[1:] * np.cumsum(weights[:-1]), out=below[1:])
     # Backwards, the step of a value is the one of the value after it.
-    after = np.cumsum(weights[:, :0:-1], axis=1) * steps[:0:-1]
-    sums[:, -2::-1] += np.cumsum(after, axis=1)
-    return sums
+    np.cumsum(steps[:0:-1] * np.cumsum(weights[:0:-1]), out=above[-2::-1])
+    return below, above
 
 
 def scan_sums(
