@@ -340,25 +340,13 @@ def product_sums(
     scans = compiled("sorted")
     if weights is None:
         weights = np.ones(len(x))
-    if scans is None:
-        return _product_by_levels(x, y, x_rate, y_rate, (x_wide, y_wide), weights)
-    sums, order = np.empty(len(x)), np.argsort(y)
-    x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
-    kernels = float(x_rate), float(y_rate), bool(x_wide), bool(y_wide)
-    scans.product_sums(x, y, order, kernels, weights, sums)
-    return sums
-
-
-def _product_by_levels(
-    x: np.ndarray,
-    y: np.ndarray,
-    x_rate: float,
-    y_rate: float,
-    wide: tuple[bool, bool],
-    weights: np.ndarray,
-) -> np.ndarray:
-    """Compute the row sums in numpy, all blocks of a level at once."""
-    x_wide, y_wide = wide
+    if scans is not None:
+        sums, order = np.empty(len(x)), np.argsort(y)
+        x, y, weights = (ready(values, np.float64) for values in (x, y, weights))
+        kernels = float(x_rate), float(y_rate), bool(x_wide), bool(y_wide)
+        scans.product_sums(x, y, order, kernels, weights, sums)
+        return sums
+    # In numpy, all blocks of a level at once.
     n, size = len(x), LEAF
     while size < n:
         size *= 2

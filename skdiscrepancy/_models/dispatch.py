@@ -882,7 +882,7 @@ def copyable(model: Any) -> Any:
     return stats.norm(float(model.mu), float(model.sigma))
 
 
-def continuous_score(model: Any) -> ModelScore:
+def continuous_score(model: Any) -> ScoreFunction:
     """Return the gradient of a distribution of the new style, as scipy.stats.Normal.
 
     In closed form for the normal distribution, by differences for the others.
@@ -897,8 +897,7 @@ def continuous_score(model: Any) -> ModelScore:
             "such a distribution can lose their parameters in scipy. Pass a frozen "
             "distribution, as in scipy.stats.norm(loc, scale)."
         )
-    density = partial(column_log_density, model)
-    return ModelScore(partial(difference_gradients, density), 1)
+    return score_function(model, finite_differences=True)
 
 
 for _kind in NEW_STYLE:

@@ -169,22 +169,6 @@ def choose_parameters(Z: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndar
     The columns of Z have unit standard deviation, and the targets a mean of zero. A
     long length scale means that a column has no effect. The noise ratio of a target is
     the variance of its noise, relative to the variance of its function.
-    """
-    p, m = Z.shape[1], F.shape[1]
-    best = minimize(
-        negative_log_likelihood,
-        _start(Z, F),
-        args=(Z, F),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
-        options={"maxiter": MAX_STEPS},
-    ).x
-    return np.exp(best[:p]), np.exp(best[p:])
-
-
-def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """Return the most likely of several starts.
 
     A function of one column among many is often lost from a start with equal length
     scales, so each column is also tried alone, unless there are very many.
@@ -200,7 +184,16 @@ def _start(Z: np.ndarray, F: np.ndarray) -> np.ndarray:
     starts = [np.append(np.clip(trial, *SCALE_BOUNDS), ratios) for trial in trials]
     rows = slice(None, TRIAL_ROWS)
     values = [negative_log_likelihood(s, Z[rows], F[rows])[0] for s in starts]
-    return starts[int(np.argmin(values))]
+    best = minimize(
+        negative_log_likelihood,
+        starts[int(np.argmin(values))],
+        args=(Z, F),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[SCALE_BOUNDS] * p + [RATIO_BOUNDS] * m,
+        options={"maxiter": MAX_STEPS},
+    ).x
+    return np.exp(best[:p]), np.exp(best[p:])
 
 
 # Length scales are chosen from at most this many rows.

@@ -1474,7 +1474,10 @@ class FeatureKernel(VectorKernel):
         everything = rows.take(slice(0, len(rows)))
         if len(samples) > 1 and not rows.sparse:
             # Which rows a Nystroem approximation draws must not depend on the sample.
-            everything = everything[_order(everything)]
+            everything = np.ascontiguousarray(everything)
+            row = np.dtype((np.void, everything.itemsize * everything.shape[1]))
+            keys = everything.view(row).ravel()
+            everything = everything[np.argsort(keys, kind="stable")]
         kernel.transformer_ = _run(clone(self.transformer), "fit", everything)
         return kernel
 
@@ -1558,10 +1561,3 @@ def _run(transformer: Any, method: str, A: Any) -> Any:
             f"transformer == {shown(transformer)}, must be able to {method} "
             f"{A.shape[0]} rows of {A.shape[1]} numbers: {error}"
         ) from error
-
-
-def _order(rows: np.ndarray) -> np.ndarray:
-    """Return an order of rows that depends on the set of rows only."""
-    rows = np.ascontiguousarray(rows)
-    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
-    return np.argsort(keys.ravel(), kind="stable")

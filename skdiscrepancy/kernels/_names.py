@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel as GaussianProcessKernel
@@ -66,6 +66,10 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 }
 
 
+# Kernels of this package, and of scikit-learn.
+KINDS = (Kernel, GaussianProcessKernel)
+
+
 def check_kernel(
     kernel: Any, name: str = "kernel", names: Iterable[str] = tuple(KERNELS)
 ) -> list[KernelLike]:
@@ -109,20 +113,22 @@ def check_kernel(
     items = list(kernel) if isinstance(kernel, (tuple, list)) else [kernel]
     if not items:
         raise ValueError(f"{name} == {kernel!r}, must hold at least one kernel.")
-    return [_check_one(item, name, list(names)) for item in items]
+    kernels: list[KernelLike] = []
+    for item in items:
+        named = isinstance(item, str) and item in KERNELS and item in names
+        other = callable(item) and not isinstance(item, (type, *KINDS))
+        checked = KERNELS[item]() if named else FunctionKernel(item) if other else item
+        if not isinstance(checked, KINDS):
+            _refuse(item, name, names)
+        if isinstance(checked, Kernel) and not named:
+            checked.check_params()
+        kernels.append(checked)
+    return kernels
 
 
-def _check_one(item: Any, name: str, names: list[str]) -> KernelLike:
-    """Return one kernel of a parameter."""
+def _refuse(item: Any, name: str, names: Iterable[str]) -> NoReturn:
+    """Say what is wrong with a value that is not a kernel."""
     text = isinstance(item, str)
-    if text and item in KERNELS and item in names:
-        return KERNELS[item]()
-    if callable(item) and not isinstance(item, (type, Kernel, GaussianProcessKernel)):
-        item = FunctionKernel(item)
-    if isinstance(item, Kernel):
-        item.check_params()
-    if isinstance(item, (Kernel, GaussianProcessKernel)):
-        return item
     if text and item == "precomputed":
         raise ValueError(
             f"{name} == 'precomputed', must be an object: pass {name}="
